@@ -9,5 +9,8 @@ CONCURRENCY, MAX_CONCURRENCY = 8, 1024
 
 JudgePairs = Literal["all", "aligned"]
 """Which pairs of a question's properties are graded: all, or those that token F1 aligns."""
-ScoreVariant = Literal["one-to-one", "published-code"]
-"""How grades become scores: of pairs aligned with the greatest sum, or as published code has it."""
+ScoreVariant = Literal["one-to-one", "published-code", "summed", "group-f1"]
+"""How grades become scores: of pairs aligned with the greatest sum, or as published code has it.
+How groups of conditions do: by their sums over all questions, or by the F1 of each group."""
+GRADING_VARIANTS: tuple[ScoreVariant, ...] = ("one-to-one", "published-code")
+"""Those that need a judge."""

@@ -1,4 +1,4 @@
-"""Groups of conditions against gold ones, as sets of ids (MDCR, section on metrics).
+"""IdGroups of conditions against gold ones, as sets of ids (MDCR, section on metrics).
 
 An answer holds if all conditions of one of its groups do. With C the predicted and G the gold
 groups, each a set of ids, and f the one-to-one mapping between them that maximises the sum of
@@ -18,10 +18,10 @@ the mapping may pair a group with another than its equal, which costs precision 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-Group = frozenset[str]
-Groups = frozenset[Group]
+IdGroup = frozenset[str]
+IdGroups = frozenset[IdGroup]
 
-NO_GROUPS: Groups = frozenset()
+NO_GROUPS: IdGroups = frozenset()
 _WITHOUT_GROUPS = ("no", "0")
 """Short answers that hold under no condition, whatever groups are given with them."""
 
@@ -39,8 +39,8 @@ class GroupSums(NamedTuple):
 class GroupPair(NamedTuple):
     """A predicted and a gold group that are mapped to each other; they share an id."""
 
-    said: Group
-    gold: Group
+    said: IdGroup
+    gold: IdGroup
 
     @property
     def precision(self) -> float:
@@ -58,35 +58,35 @@ class GroupPair(NamedTuple):
         return 2 * len(self.said & self.gold) / (len(self.said) + len(self.gold))
 
 
-def groups_of(answer: str, groups: Iterable[Iterable[str]]) -> Groups:
+def groups_of(answer: str, groups: Iterable[Iterable[str]]) -> IdGroups:
     """The groups of an answer as sets: none with "no" and 0, and none that is empty."""
     if answer in _WITHOUT_GROUPS:
         return NO_GROUPS
     return frozenset(group for ids in groups if (group := frozenset(ids)))
 
 
-def as_one(groups: Groups, of: Mapping[str, str]) -> Groups:
+def as_one(groups: IdGroups, of: Mapping[str, str]) -> IdGroups:
     """The groups with each id replaced by what stands for it and its equivalents."""
     return frozenset(frozenset(of.get(id, id) for id in group) for group in groups)
 
 
-def exact_sums(said: Groups, gold: Groups) -> GroupSums:
+def exact_sums(said: IdGroups, gold: IdGroups) -> GroupSums:
     """Addends where a group is right as a whole or not at all."""
     right = float(len(said & gold))
     return GroupSums(right, float(len(said)), right, float(len(gold)))
 
 
-def relaxed_sums(said: Groups, gold: Groups) -> GroupSums:
+def relaxed_sums(said: IdGroups, gold: IdGroups) -> GroupSums:
     """Addends where a group is right in part, by the mapping with the greatest sum of F1."""
     pairs = mapped_groups(said, gold)
     right, found = sum(pair.precision for pair in pairs), sum(pair.recall for pair in pairs)
     return GroupSums(float(right), float(len(said)), float(found), float(len(gold)))
 
 
-def mapped_groups(said: Groups, gold: Groups) -> list[GroupPair]:
+def mapped_groups(said: IdGroups, gold: IdGroups) -> list[GroupPair]:
     """The one-to-one mapping with the greatest sum of F1, without pairs that share nothing.
 
-    Groups that share no id with the other side have no part in it, and of mappings with equal sums
+    IdGroups that share no id with the other side have no part in it, and of mappings with equal sums
     the one is taken that comes of the groups sorted by text: what is added to a prediction without
     being right in anything changes no pair.
     """
@@ -119,13 +119,13 @@ def f1(right: float, said: float, found: float, gold: float) -> float:
     return 2 * p * r / (p + r) if p + r else 0.0
 
 
-def pair_f1(said: Groups, gold: Groups) -> float:
+def pair_f1(said: IdGroups, gold: IdGroups) -> float:
     """The mean of mapped pairs' own F1, a group without a partner counting as a pair with 0."""
     most = max(len(said), len(gold))
     return sum(pair.f1 for pair in mapped_groups(said, gold)) / most if most else 1.0
 
 
-def _touching(groups: Groups, others: Groups) -> list[Group]:
+def _touching(groups: IdGroups, others: IdGroups) -> list[IdGroup]:
     """Those that share an id with one of the others, sorted by text."""
     ids = frozenset[str]().union(*others)
     return sorted((group for group in groups if group & ids), key=sorted)

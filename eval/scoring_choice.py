@@ -8,9 +8,9 @@ from typing import Any, Literal, Self, get_args
 from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located, suggested
 from branchwise.corpora.errors import InputError, nearest
 from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.eval.bounds import JudgePairs, ScoreVariant
+from branchwise.eval.bounds import GRADING_VARIANTS, JudgePairs, ScoreVariant
 from branchwise.eval.judging.readiness import check_role, no_replay, role_spec
-from branchwise.eval.tasks import GRADED, PUBLISHED_CODE, is_attributable, is_graded
+from branchwise.eval.tasks import GRADED, PUBLISHED_CODE, get_task, is_attributable, is_graded
 
 MatcherKind = Literal["lexical", "llm", "both"]
 KINDS: tuple[MatcherKind, ...] = get_args(MatcherKind)
@@ -26,7 +26,8 @@ class ScoringChoice:
     other. `model`: the matcher's model spec. `judge_entities`: whether a model settles answers that
     normalisation and aliases do not; `judge`: its model spec. Specs that are None are filled in by
     `resolved`. `metrics`: specs of further metrics, which are plug-ins. Where answers are free text
-    the judge grades them: `judge_pairs` says which pairs, `variant` how grades become scores.
+    the judge grades them: `judge_pairs` says which pairs, `variant` how grades become scores. Other
+    variants are of tasks that no model scores.
     """
 
     matcher: MatcherKind = "lexical"
@@ -43,11 +44,11 @@ class ScoringChoice:
 
     def to_json(self) -> dict[str, Any]:
         """What a run keeps of it: nothing where names alone decide and nothing is added."""
-        kept = asdict(self) if self.asks else {}
-        kept.pop("metrics", None)
-        for name in ("judge_pairs", "variant"):
-            if kept and kept[name] == getattr(BY_NAMES, name):
-                del kept[name]
+        whole = asdict(self)
+        own = {name: whole.pop(name) for name in ("judge_pairs", "variant")}
+        del whole["metrics"]
+        kept = whole if self.asks else {}
+        kept |= {name: value for name, value in own.items() if value != getattr(BY_NAMES, name)}
         return kept | ({"metrics": list(self.metrics)} if self.metrics else {})
 
     @classmethod
@@ -75,7 +76,7 @@ class ScoringChoice:
                 role_spec(role, spec)
         chosen: MatcherKind = next(known for known in KINDS if known == kind)
         asked = judge_entities or judge is not None
-        if not asked and (judge_pairs or variant):
+        if not asked and (judge_pairs or variant in GRADING_VARIANTS):
             what = f"{'--judge-pairs' if judge_pairs else '--variant'} has no effect"
             raise InputError(f"{what}: nothing is graded", remedy=_remedy("judge"))
         own = {"judge_pairs": judge_pairs, "variant": variant}
@@ -89,12 +90,14 @@ class ScoringChoice:
 
     def check_task(self, task: str, where: str | None = None) -> None:
         """Raise InputError if a model is to do what has no meaning for the task's answers."""
+        if self.variant not in GRADING_VARIANTS:
+            _check_variant(task, self.variant, where)
         grades = (self.judge_pairs, self.variant) != (BY_NAMES.judge_pairs, BY_NAMES.variant)
         if is_graded(task):
             if self.matcher != "lexical":
                 what = f"the task {task} is not matched by a model"
                 raise InputError(what, where=where, remedy="leave out --matcher, or name a --judge")
-        elif grades:
+        elif grades and self.asks:
             what = f"the task {task} is not graded by a model"
             raise InputError(what, where=where, remedy="leave out --judge-pairs and --variant")
         elif self.asks and not is_attributable(task):
@@ -106,6 +109,8 @@ class ScoringChoice:
 
     def variant_of(self, task: str) -> str:
         """How the task's items are scored (`get_task`); empty for its own way."""
+        if self.variant not in GRADING_VARIANTS:
+            return self.variant
         if not (self.judge_entities and is_graded(task)):
             return ""
         return PUBLISHED_CODE if self.variant == PUBLISHED_CODE else GRADED
@@ -123,9 +128,9 @@ class ScoringChoice:
         matcher = f"{self.matcher}:{self.model}" if self.model else self.matcher
         judge = f" --judge {self.judge}" if self.judge else " --judge-entities"
         pairs = f" --judge-pairs {self.judge_pairs}" if self.judge_pairs != "all" else ""
-        variant = f" --variant {self.variant}" if self.variant != "one-to-one" else ""
-        judged = f"{judge}{pairs}{variant}" if self.judge_entities else ""
-        return f"--matcher {matcher}{judged}"
+        variant = f" --variant {self.variant}" if self.variant != BY_NAMES.variant else ""
+        judged = f"{judge}{pairs}" if self.judge_entities else ""
+        return f"--matcher {matcher}{judged}{variant}"
 
     def resolved(self, system: Mapping[str, Any] | None) -> Self:
         """With the models filled in: the run's own for the role, else the run's agent.
@@ -152,6 +157,13 @@ class ScoringChoice:
 
 BY_NAMES = ScoringChoice()
 """The default: no model takes part."""
+
+
+def _check_variant(task: str, variant: ScoreVariant, where: str | None) -> None:
+    try:
+        get_task(task, variant)
+    except InputError as error:
+        raise InputError(error.what, where=where, remedy=error.remedy) from None
 
 
 def _remedy(role: str) -> str:

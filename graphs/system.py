@@ -340,6 +340,7 @@ class System(BaseModel):
         return cls.model_validate(nested)
 
 
+DEFAULT_SYSTEM = System()
 SETTINGS = tuple(declared(System))
 """Every setting that users write, in the order in which help lists them."""
 MODULES: Mapping[str, str] = {

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.text import printable
+from branchwise.eval.ceilings.breakdowns import groupings_of
 from branchwise.eval.costs.usage import NO_COSTS
 from branchwise.eval.left_out import run_left_out
 from branchwise.eval.reporting.published import Published
@@ -73,8 +74,8 @@ def _analysed(report: StudyReport, by: Sequence[str], *, brief: bool) -> "Iterat
         yield from with_notes(table)
     if BY_CONDITIONS in by and report.task.is_graded:
         yield from drawn(by_conditions_table(report))
-    for grouping in by if report.analysed else ():
-        if grouping == BY_CONDITIONS:
+    for grouping in by:
+        if grouping not in groupings_of(report.task):
             continue
         table = breakdown_table(report, grouping)
         if table.rows:

@@ -49,7 +49,8 @@ def report(
         list[str] | None,
         typer.Option(
             help="Break down by branches, steps, operations, domain, answers, calls, "
-            "tokens or conditions, comma-separated."
+            "tokens or conditions; conditional answers by type, documents, domain or relations; "
+            "comma-separated."
         ),
     ] = None,
     matcher: Matcher = None,
@@ -124,17 +125,18 @@ def report(
 
 def _check_names(groupings: Sequence[str]) -> None:
     """Raise InputError for a name that nothing is grouped by."""
-    from branchwise.eval.ceilings.breakdowns import get_grouping
+    from branchwise.eval.ceilings.breakdowns import check_grouping
     from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
 
     for name in groupings:
         if name != BY_CONDITIONS:
-            get_grouping(name)
+            check_grouping(name)
 
 
 def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, ScoredRun]]") -> None:
-    """Raise InputError if no run can be broken down because its answers are sentences."""
+    """Raise InputError if no run can be broken down so, or at all as its answers are sentences."""
     from branchwise.corpora.errors import InputError
+    from branchwise.eval.ceilings.breakdowns import groupings_of
     from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
 
     if BY_CONDITIONS in groupings:
@@ -144,9 +146,15 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
                 remedy="--by branches says the same of others",
             )
         groupings = [name for name in groupings if name != BY_CONDITIONS]
-    if groupings and not any(run.analysis for _, run in runs):
-        tasks = ", ".join(dict.fromkeys(run.scores.scorer.task for _, run in runs))
-        raise InputError(f"the task {tasks} has no breakdowns", remedy="leave out --by")
+    tasks = {run.scores.scorer.task: run.scores.scorer.scored_task for _, run in runs}
+    known = [name for task in tasks.values() for name in groupings_of(task)]
+    for name in groupings:
+        if not known:
+            what = f"the task {', '.join(tasks)} has no breakdowns"
+            raise InputError(what, remedy="leave out --by")
+        if name not in known:
+            what = f"the task {', '.join(tasks)} is not broken down by {name}"
+            raise InputError(what, remedy=f"it is by {', '.join(dict.fromkeys(known))}")
 
 
 class _Runs(NamedTuple):

@@ -52,7 +52,7 @@ VariantOption = Annotated[
     typer.Option(
         "--variant",
         help="Free text: align graded properties one-to-one, or as CondAmbigQA's published-code "
-        "does.",
+        "does. Conditional answers: F1 by group, or summed over all questions.",
         rich_help_panel=SCORING,
     ),
 ]

@@ -10,6 +10,7 @@ from branchwise.eval.tasks.clarification import ClarificationTask
 from branchwise.eval.tasks.column import Column, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.condambigqa import CondAmbigQATask
 from branchwise.eval.tasks.condambigqa_graded import GradedTask, PublishedCodeTask
+from branchwise.eval.tasks.mdcr import BY_PAIRS, SUMMED, MDCRTask
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows import FLOWS
 
@@ -40,6 +41,7 @@ TASKS: dict[str, Task] = {
         CondAmbigQATask(),
         AmbiguityTask(),
         ClarificationTask(FLOWS["clarification"]),
+        MDCRTask(),
     )
 }
 
@@ -48,7 +50,11 @@ GRADED, PUBLISHED_CODE = "graded", "published-code"
 """Variants of a task whose answers a judge grades."""
 _VARIANTS: dict[tuple[str, str], Task] = {
     (task.name, variant): task
-    for variant, task in ((GRADED, GradedTask()), (PUBLISHED_CODE, PublishedCodeTask()))
+    for variant, task in (
+        (GRADED, GradedTask()),
+        (PUBLISHED_CODE, PublishedCodeTask()),
+        *((way.variant, MDCRTask(way)) for way in (SUMMED, BY_PAIRS)),
+    )
 }
 
 

@@ -10,13 +10,14 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import DEFAULT_BRANCH, Gold, Question
 from branchwise.corpora.text import one_line
+from branchwise.eval.errors.classes import ErrorClasses
+from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role
 from branchwise.graphs.flows import Brief, Flow, FlowSetting
-from branchwise.graphs.system import System
+from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
 _SHOWN = 3
-_AS_IT_IS = System()
 _SUBSET_WORDS = MappingProxyType({name: name for name in ("all", "ambiguous", "unambiguous")})
 
 
@@ -45,6 +46,8 @@ class Task(Protocol):
     `gold`: what a question must say to be scored.
     `subset_words`: what reports call the subsets all, ambiguous and unambiguous.
     `tells_deviation`: standard deviations over questions stand beside its headline metrics.
+    `error_classes`: errors that answer and gold tell by themselves. `groupings`: what its
+    scores are broken down by, besides what answers that are entities are.
     """
 
     name: str
@@ -56,18 +59,24 @@ class Task(Protocol):
     is_graded: bool = False
     gold: Gold = "answers"
     tells_deviation: bool = False
+    error_classes: ErrorClasses[Any] | None = None
+    groupings: tuple[Grouping, ...] = ()
     subset_words: Mapping[str, str] = _SUBSET_WORDS
 
     def score(self, item: AnsweredItem) -> Metrics:
         """All metrics of one item: a value for each column, and for the sums of its totals."""
         ...
 
+    def examined(self, item: AnsweredItem) -> Any:
+        """An item as `error_classes` look at it."""
+        return item
+
     def brief(
         self,
         question: Question,
         *,
         has_tools: bool,
-        system: System = _AS_IT_IS,
+        system: System = DEFAULT_SYSTEM,
     ) -> Brief:
         """What an agent of the system, with or without tools, is told."""
         flow = self.flow.by(system.protocol)

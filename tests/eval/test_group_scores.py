@@ -1,4 +1,4 @@
-"""Groups of conditions: values by hand, and what no order or useless group may change."""
+"""IdGroups of conditions: values by hand, and what no order or useless group may change."""
 
 from itertools import permutations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from branchwise.eval.group_scores import (
     NO_GROUPS,
-    Groups,
+    IdGroups,
     GroupSums,
     as_one,
     exact_sums,
@@ -25,7 +25,7 @@ IDS = st.sampled_from("abcdef")
 GROUPS = st.frozensets(st.frozensets(IDS, min_size=1, max_size=4), max_size=5)
 
 
-def groups(*texts: str) -> Groups:
+def groups(*texts: str) -> IdGroups:
     """Each text is a group, each letter of it an id."""
     return groups_of("yes", texts)
 
@@ -78,7 +78,7 @@ def test_equivalent_ids_are_one_and_then_equal_groups_too() -> None:
 
 
 @given(GROUPS, GROUPS)
-def test_the_mapping_has_the_greatest_sum_of_all(said: Groups, gold: Groups) -> None:
+def test_the_mapping_has_the_greatest_sum_of_all(said: IdGroups, gold: IdGroups) -> None:
     few, many = sorted([sorted(said, key=sorted), sorted(gold, key=sorted)], key=len)
     dice = lambda a, b: 2 * len(a & b) / (len(a) + len(b))  # noqa: E731
     best = max(
@@ -89,7 +89,7 @@ def test_the_mapping_has_the_greatest_sum_of_all(said: Groups, gold: Groups) -> 
 
 @given(st.lists(st.lists(IDS), max_size=5), GROUPS, st.randoms())
 def test_order_of_groups_and_ids_changes_nothing(
-    said: list[list[str]], gold: Groups, random: object
+    said: list[list[str]], gold: IdGroups, random: object
 ) -> None:
     shuffled = [list(reversed(group)) + group[:1] for group in reversed(said)]
     assert groups_of("yes", said) == groups_of("yes", shuffled)
@@ -99,7 +99,7 @@ def test_order_of_groups_and_ids_changes_nothing(
 
 @given(GROUPS, GROUPS, st.frozensets(st.sampled_from("uvw"), min_size=1))
 def test_a_group_that_shares_no_id_never_raises_precision(
-    said: Groups, gold: Groups, added: frozenset[str]
+    said: IdGroups, gold: IdGroups, added: frozenset[str]
 ) -> None:
     for sums in (exact_sums, relaxed_sums):
         assert scores(sums(said | {added}, gold))[0] <= scores(sums(said, gold))[0]
@@ -107,7 +107,7 @@ def test_a_group_that_shares_no_id_never_raises_precision(
 
 
 @given(GROUPS, GROUPS)
-def test_under_exact_a_group_less_never_raises_recall(said: Groups, gold: Groups) -> None:
+def test_under_exact_a_group_less_never_raises_recall(said: IdGroups, gold: IdGroups) -> None:
     # Without gold groups the empty prediction is the right one, and recall 1 by definition.
     assume(gold)
     for group in said:
@@ -115,19 +115,19 @@ def test_under_exact_a_group_less_never_raises_recall(said: Groups, gold: Groups
 
 
 @given(GROUPS)
-def test_gold_scores_one(gold: Groups) -> None:
+def test_gold_scores_one(gold: IdGroups) -> None:
     assert scores(exact_sums(gold, gold)) == scores(relaxed_sums(gold, gold)) == (1, 1, 1)
     assert pair_f1(gold, gold) == 1
 
 
 @given(GROUPS, GROUPS)
-def test_relaxed_is_at_least_exact_among_as_many_groups(said: Groups, gold: Groups) -> None:
+def test_relaxed_is_at_least_exact_among_as_many_groups(said: IdGroups, gold: IdGroups) -> None:
     assume(len(said) == len(gold))
     assert f1(*relaxed_sums(said, gold)) >= f1(*exact_sums(said, gold)) - 1e-12
 
 
 @given(GROUPS, GROUPS)
-def test_mapped_pairs_agree_at_least_as_far_as_equal_ones(said: Groups, gold: Groups) -> None:
+def test_mapped_pairs_agree_at_least_as_far_as_equal_ones(said: IdGroups, gold: IdGroups) -> None:
     assert sum(pair.f1 for pair in mapped_groups(said, gold)) >= len(said & gold) - 1e-12
 
 

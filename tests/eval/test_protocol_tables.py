@@ -35,7 +35,7 @@ def system(protocol: QuestionProtocol, said: dict[str, str]) -> SystemReport:
         for id, gold in GOLD.items()
     ]
     scores = score_items(get_task("condambigqa"), items)
-    run = ScoredRun(Path(protocol), scores, NO_COSTS, Settled(items), protocol=protocol)
+    run = ScoredRun(Path(protocol), scores, NO_COSTS, Settled(items), system=System(protocol=protocol))
     return SystemReport(protocol, run, {"protocol": protocol}, model="m")
 
 

@@ -157,7 +157,7 @@ def test_measured_protocols_stand_above_the_published_ones() -> None:
         system,
         model="m",
         changes={"protocol": "guided"},
-        run=replace(system.run, scores=scores, protocol="guided"),
+        run=replace(system.run, scores=scores, system=System(protocol="guided")),
     )
     report = replace(report, systems=(guided,), published=published("condambigqa"), task=task)
     models, protocols = published_tables(report)

@@ -1,0 +1,269 @@
+"""The task `mdcr`: a short answer about several documents, and what must also be true for it.
+
+Documents, scenario and question stand in the user's message, with hints of the gold as the system
+wants them. Scored are the short answer and the groups of conditions, as wholes and in part
+(`eval/group_scores.py`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from branchwise.agents.mdcr_format import ConditionalOutput
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.conditions.documents import QUESTION_KINDS, QuestionKind
+from branchwise.corpora.conditions.question import ConditionsQuestion
+from branchwise.corpora.conditions.solver import equivalent_sentences
+from branchwise.corpora.questions import Gold, Question
+from branchwise.corpora.text import one_line
+from branchwise.eval.conditional_errors import (
+    CONDITIONAL_ERRORS,
+    ConditionalCase,
+    ConditionalItem,
+)
+from branchwise.eval.errors.classes import ErrorClasses
+from branchwise.eval.group_scores import (
+    NO_GROUPS,
+    IdGroups,
+    GroupSums,
+    as_one,
+    exact_sums,
+    f1,
+    groups_of,
+    mapped_groups,
+    pair_f1,
+    precision,
+    recall,
+    relaxed_sums,
+)
+from branchwise.eval.grouping import BinPlace, Bins, Grouping, ScoredItem, binned, labels
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.tasks.column import Column, Metrics, Total
+from branchwise.eval.tasks.task import Beside, Task
+from branchwise.graphs.flows import Brief
+from branchwise.graphs.flows.mdcr import MDCR
+from branchwise.graphs.protocol import QuestionHints, tells
+from branchwise.graphs.system import DEFAULT_SYSTEM, System
+
+_ANSWERS, _AS_ONE = "conditional answers", "equivalent conditions as one"
+_EM_NOTE = "EM: the short answer is right, and the groups are exactly the gold ones"
+_EXACT_NOTE = "exact: a group is right as a whole or not at all"
+_RELAXED_NOTE = "relaxed: a group is right in part, by the best one-to-one mapping"
+_AS_ONE_NOTE = "the same, not told apart which of several equivalent conditions a group names"
+_MEAN_NOTE = "P, R, F1: of each question, then their means"
+_SUMMED_NOTE = "P, R, F1: of all questions together, by sums over their groups"
+_PAIRS_NOTE = (
+    "relaxed F1: of a question, the mean F1 of its mapped groups; one without a partner: 0"
+)
+
+_SUMS: Mapping[str, Callable[[IdGroups, IdGroups], GroupSums]] = {
+    "exact": exact_sums,
+    "relaxed": relaxed_sums,
+}
+
+
+@dataclass(frozen=True)
+class GroupWay:
+    """How scores of groups become those of a set: `variant` names it, `note` says it."""
+
+    variant: str
+    matcher: str
+    note: str
+    is_summed: bool = False
+    by_pairs: bool = False
+
+
+BY_QUESTION = GroupWay("", "sets of ids", _MEAN_NOTE)
+SUMMED = GroupWay("summed", "sets of ids, summed", _SUMMED_NOTE, is_summed=True)
+BY_PAIRS = GroupWay("group-f1", "sets of ids, F1 by group", _PAIRS_NOTE, by_pairs=True)
+
+
+def _total(kind: str, of: Callable[..., float], *parts: str) -> Total:
+    return Total(tuple(f"{kind}_{part}" for part in parts), of)
+
+
+def _columns(prefix: str, table: str, note: str, way: GroupWay) -> Iterator[Column]:
+    """Precision, recall and F1 of both kinds."""
+    for kind, kind_note in (("exact", _EXACT_NOTE), ("relaxed", _RELAXED_NOTE)):
+        key, is_main = f"{prefix}{kind}", not prefix
+        totals: list[Total | None] = [None, None, None]
+        if way.is_summed:
+            totals = [
+                _total(key, precision, "right", "said", "gold"),
+                _total(key, recall, "found", "said", "gold"),
+                _total(key, f1, *GroupSums._fields),
+            ]
+        p, r, both = totals
+        yield Column(f"{key}_precision", f"{kind}\nP", table, note=note or kind_note, total=p)
+        yield Column(f"{key}_recall", f"{kind}\nR", table, total=r)
+        yield Column(
+            f"{key}_f1",
+            f"{kind}\nF1",
+            table,
+            role="headline" if is_main else None,
+            total=both,
+        )
+
+
+def _asked(item: ScoredItem) -> ConditionsQuestion:
+    return ConditionsQuestion.of(item.item.question)
+
+
+def _type(item: ScoredItem) -> Sequence[BinPlace]:
+    kind = _asked(item).problem.kind
+    return [(QUESTION_KINDS.index(kind), TYPE_WORDS[kind])]
+
+
+def _relations(item: ScoredItem) -> Sequence[BinPlace]:
+    return [(0, "they decide") if _asked(item).relations_decide else (1, "they do not")]
+
+
+TYPE_WORDS: Mapping[QuestionKind, str] = {"q1": "at least one", "q2": "all", "q3": "maximum"}
+TYPES = Grouping("type", "type of question", _type)
+DOCUMENTS = Grouping(
+    "documents",
+    "documents",
+    binned(Bins((1, 2, 3, 4, 5)), lambda item: len(_asked(item).problem.documents)),
+)
+DOMAIN = Grouping("domain", "domain", lambda item: labels([_asked(item).domain]))
+RELATIONS = Grouping("relations", "whether relations decide", _relations)
+
+
+class MDCRTask(Task):
+    """Short answers with groups of conditions, scored as sets of sentences' ids."""
+
+    name = "mdcr"
+    version = 1
+    flow = MDCR
+    gold: Gold = "conditions"
+    error_classes: ErrorClasses[Any] | None = CONDITIONAL_ERRORS
+    groupings: tuple[Grouping, ...] = (TYPES, DOCUMENTS, DOMAIN, RELATIONS)
+
+    def __init__(self, way: GroupWay = BY_QUESTION) -> None:
+        self.way = way
+        self.matcher = way.matcher
+        self.columns = (
+            Column("short_accuracy", "short\nanswer", _ANSWERS, note=way.note, role="headline"),
+            *_columns("", _ANSWERS, "", way),
+            Column("answer_em", "EM", _ANSWERS, note=_EM_NOTE, role="exact"),
+            *_columns("one_", _AS_ONE, _AS_ONE_NOTE, way),
+        )
+
+    def score(self, item: AnsweredItem) -> Metrics:
+        """Accuracy of the short answer, and scores of groups: 0 where no answer could be read."""
+        asked = ConditionsQuestion.of(item.question)
+        gold, answer = _gold(asked), _answer(item.prediction)
+        short, said = answer or ("", NO_GROUPS)
+        stands_for = equivalent_sentences(asked.problem)
+        right = float(short == str(asked.gold.short))
+        return {
+            "short_accuracy": right,
+            "answer_em": right * float(said == gold),
+            **self._of_groups("", said, gold, is_read=answer is not None),
+            **self._of_groups(
+                "one_",
+                as_one(said, stands_for),
+                as_one(gold, stands_for),
+                is_read=answer is not None,
+            ),
+        }
+
+    def _of_groups(self, prefix: str, said: IdGroups, gold: IdGroups, *, is_read: bool) -> Metrics:
+        found: dict[str, float] = {}
+        for kind, sums_of in _SUMS.items():
+            sums, key = sums_of(said, gold), f"{prefix}{kind}"
+            if self.way.is_summed:
+                parts = zip(GroupSums._fields, sums, strict=True)
+                found |= {f"{key}_{name}": value for name, value in parts}
+            right, count, share, wanted = sums
+            values = {
+                "precision": precision(right, count, wanted),
+                "recall": recall(share, count, wanted),
+                "f1": f1(*sums),
+            }
+            if kind == "relaxed" and self.way.by_pairs:
+                values["f1"] = pair_f1(said, gold)
+            # No answer is not the same as one without conditions.
+            found |= {f"{key}_{name}": value * is_read for name, value in values.items()}
+        return found
+
+    def examined(self, item: AnsweredItem) -> ConditionalItem:
+        asked = ConditionsQuestion.of(item.question)
+        answer = _answer(item.prediction)
+        case = ConditionalCase(asked, *answer, _gold(asked)) if answer and not item.error else None
+        return ConditionalItem(case, item.error)
+
+    def brief(
+        self, question: Question, *, has_tools: bool, system: System = DEFAULT_SYSTEM
+    ) -> Brief:
+        """Documents, hints, scenario and question, whether or not there are tools besides."""
+        asked = ConditionsQuestion.of(question)
+        prompt = self.flow.prompts["search" if has_tools else "given"]
+        message = "\n\n".join(_blocks(asked, system.hints))
+        return Brief(prompt, message, one_line(question.question))
+
+    def read_output(self, data: Any) -> Any:
+        return self.flow.format.read(data).task_output
+
+    def beside(self, question: Question, prediction: Prediction) -> Sequence[Beside] | None:
+        """The short answers, the mapped groups, the gold ones that were missed, the others."""
+        asked = ConditionsQuestion.of(question)
+        gold, answer = _gold(asked), _answer(prediction)
+        wanted = ("answer", (str(asked.gold.short),))
+        if answer is None:
+            return [Beside(wanted, None), *(Beside(_shown(group), None) for group in _sorted(gold))]
+        short, said = answer
+        right = float(short == wanted[1][0])
+        pairs = mapped_groups(said, gold)
+        missed = gold - {pair.gold for pair in pairs}
+        others = said - {pair.said for pair in pairs}
+        return [
+            Beside(wanted, ("answer", (short,)), [("right", right)]),
+            *(Beside(_shown(p.gold), _shown(p.said), [("F1", p.f1)]) for p in pairs),
+            *(Beside(_shown(group), None) for group in _sorted(missed)),
+            *(Beside(None, _shown(group)) for group in _sorted(others)),
+        ]
+
+
+def _gold(asked: ConditionsQuestion) -> IdGroups:
+    return groups_of(str(asked.gold.short), asked.gold.groups)
+
+
+def _answer(prediction: Prediction) -> tuple[str, IdGroups] | None:
+    """The short answer and its groups as they count; None where none could be read."""
+    output: ConditionalOutput | None = prediction.task_output
+    return None if output is None else (output["answer"], groups_of(**output))
+
+
+def _sorted(groups: IdGroups) -> list[frozenset[str]]:
+    return sorted(groups, key=sorted)
+
+
+def _shown(group: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+    return "group", tuple(sorted(group))
+
+
+def _blocks(asked: ConditionsQuestion, hints: QuestionHints) -> Iterator[str]:
+    """The parts of a message, apart by empty lines."""
+    problem = asked.problem
+    for document in problem.documents:
+        shown = document.stating if tells(hints, "documents") else document.sentences
+        lines = [f"{document.sentence_id(name)}: {text}" for name, text in shown.items()]
+        yield "\n".join([f"Document {document.id}: {document.title}", *lines])
+    if tells(hints, "values"):
+        values = [f"{_named(asked, id)}: {str(v).lower()}" for id, v in problem.values.items()]
+        yield "\n".join(["Conditions that the situation mentions:", *(values or ["none"])])
+    if tells(hints, "relations"):
+        relations = [
+            str(replace(one, first=_named(asked, one.first), second=_named(asked, one.second)))
+            for one in problem.relations
+        ]
+        yield "\n".join(["Relations between conditions:", *(relations or ["none"])])
+    yield f"Situation: {asked.scenario_text}"
+    yield f"Question: {asked.asked}"
+
+
+def _named(asked: ConditionsQuestion, id: str) -> str:
+    """A condition, and the sentence that states it where that has another id."""
+    sentence = asked.problem.conditions[id].sentence_id
+    return id if id == sentence else f"{id} (in {sentence})"
