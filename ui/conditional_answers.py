@@ -9,8 +9,8 @@ from branchwise.corpora.conditions.documents import ConditionsProblem, QuestionK
 from branchwise.corpora.conditions.explanation import (
     Cause,
     GroupExplanation,
+    GroupOrigin,
     Obstacle,
-    Origin,
     explained,
     obstacles,
 )
@@ -97,7 +97,7 @@ def _group_lines(problem: ConditionsProblem, found: GroupExplanation) -> Iterato
         yield f"and in {found.count - len(found.origins):,} other ways"
 
 
-def _origin_lines(problem: ConditionsProblem, origin: Origin) -> Iterator[str]:
+def _origin_lines(problem: ConditionsProblem, origin: GroupOrigin) -> Iterator[str]:
     for one in origin.requirements:
         by = f", here by {_listed(one.needed)}" if one.needed else ", which the scenario fulfils"
         yield f"{one.document} needs {one.expression}{by}"

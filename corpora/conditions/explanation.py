@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from branchwise.corpora.conditions.documents import (
     ConditionRelation,
@@ -17,7 +16,8 @@ MAX_ORIGINS = 3
 """Of one group; there may be thousands where conditions stand for each other."""
 
 
-class Cause(NamedTuple):
+@dataclass(frozen=True)
+class Cause:
     """Why a condition has a value: it follows from a value by relations, one after the other;
     without any, the value is the condition's own."""
 
@@ -43,7 +43,7 @@ class Requirement:
 
 
 @dataclass(frozen=True)
-class Origin:
+class GroupOrigin:
     """One way in which a group comes about. `left_out`: why conditions that are needed are not in
     the group, each because another one is that stands for it."""
 
@@ -56,7 +56,7 @@ class GroupExplanation:
     """A group (empty: nothing more is needed) with its origins, of which there are `count`."""
 
     group: tuple[str, ...]
-    origins: tuple[Origin, ...]
+    origins: tuple[GroupOrigin, ...]
     count: int
 
 
@@ -97,10 +97,10 @@ class _Reader:
         self._values = standing(problem).values
         self._given = _Causes(problem.relations, problem.values)
 
-    def origin(self, derivation: Derivation) -> Origin:
+    def origin(self, derivation: Derivation) -> GroupOrigin:
         needed = derivation.conditions
         kept = _Causes(self._problem.relations, dict.fromkeys(derivation.kept, True))
-        return Origin(
+        return GroupOrigin(
             tuple(self._requirement(id, needed) for id in derivation.documents),
             tuple(kept.of(id, True) for id in needed if id not in derivation.kept),
         )
