@@ -1,4 +1,4 @@
-"""IdGroups of conditions against gold ones, as sets of ids (MDCR, section on metrics).
+"""Groups of conditions against gold ones, as sets of ids (MDCR, section on metrics).
 
 An answer holds if all conditions of one of its groups do. With C the predicted and G the gold
 groups, each a set of ids, and f the one-to-one mapping between them that maximises the sum of
@@ -86,7 +86,7 @@ def relaxed_sums(said: IdGroups, gold: IdGroups) -> GroupSums:
 def mapped_groups(said: IdGroups, gold: IdGroups) -> list[GroupPair]:
     """The one-to-one mapping with the greatest sum of F1, without pairs that share nothing.
 
-    IdGroups that share no id with the other side have no part in it, and of mappings with equal sums
+    Groups that share no id with the other side have no part in it, and of mappings with equal sums
     the one is taken that comes of the groups sorted by text: what is added to a prediction without
     being right in anything changes no pair.
     """

@@ -35,6 +35,7 @@ from branchwise.commands.scoring_options import (
 )
 
 if TYPE_CHECKING:
+    from branchwise.eval.reporting.published import Published
     from branchwise.eval.reporting.study_report import StudyReport, SystemReport
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import ScoredRun, ScoringSettings
@@ -85,7 +86,6 @@ def report(
     Example: branchwise report runs/base runs/expanded --html report.html
     """
     from branchwise.commands.score import announcing, print_runs, say
-    from branchwise.eval.reporting.run_folders import report_of_runs
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.metric_failures import failure_lines
 
@@ -110,17 +110,41 @@ def report(
     beside = chosen_published(published, runs)
     exports = Exports(markdown, latex, csv, figures)
     if html is not None or exports.wanted:
-        whole = report_of_runs(runs, chosen_runs.title, chosen_runs.records)
-        whole = replace(whole, published=beside)
-        exports.write(whole)
+        reports = _reports(runs, chosen_runs, published, beside)
+        exports.write(reports)
         if html is not None:
-            _write_html(whole, html)
+            _write_html(reports, html)
     if json_output:
         _print_json(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
         systems = _systems(runs, chosen_runs)
         print_runs(systems, groupings, published=printed_published(published, beside, runs))
         _print_changes(systems)
+
+
+class _Runs(NamedTuple):
+    """Runs by their names in tables; of a study, also its `title`, file of `prices` and `records`
+    of its systems."""
+
+    runs: list[tuple[str, Path]]
+    title: str | None = None
+    prices: Path | None = None
+    records: "tuple[SystemRecord, ...]" = ()
+
+
+def _reports(
+    runs: "Sequence[tuple[str, ScoredRun]]",
+    named: _Runs,
+    published: str | None,
+    beside: "Published | None",
+) -> "list[StudyReport]":
+    """One report, or one for each task of the runs, with what was published of its benchmark."""
+    from branchwise.eval.reporting.run_folders import report_of_runs, reports_of_tasks
+
+    if len({run.scores.scorer.task for _, run in runs}) == 1:
+        return [replace(report_of_runs(runs, named.title, named.records), published=beside)]
+    found = reports_of_tasks(runs, named.records)
+    return found if published is None else [replace(one, published=beside) for one in found]
 
 
 def _check_names(groupings: Sequence[str]) -> None:
@@ -155,16 +179,6 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
         if name not in known:
             what = f"the task {', '.join(tasks)} is not broken down by {name}"
             raise InputError(what, remedy=f"it is by {', '.join(dict.fromkeys(known))}")
-
-
-class _Runs(NamedTuple):
-    """Runs by their names in tables; of a study, also its `title`, file of `prices` and `records`
-    of its systems."""
-
-    runs: list[tuple[str, Path]]
-    title: str | None = None
-    prices: Path | None = None
-    records: "tuple[SystemRecord, ...]" = ()
 
 
 def _named(paths: list[Path]) -> _Runs:
@@ -215,14 +229,19 @@ def _print_changes(systems: "Sequence[SystemReport]") -> None:
             console().print(part)
 
 
-def _write_html(report: "StudyReport", path: Path) -> None:
+def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
+    from branchwise.corpora.atomic import write_named
     from branchwise.ui.console import error_console
-    from branchwise.ui.html.page import render_html, write_html
+    from branchwise.ui.html.page import render_html, render_reports
 
+    if len(reports) == 1:
+        page = render_html(reports[0])
+    else:
+        page = render_reports(reports, ", ".join(one.title for one in reports))
     if path == PRINTED:
-        typer.echo(render_html(report), nl=False)
+        typer.echo(page, nl=False)
         return
-    write_html(report, path)
+    write_named(path, page.encode())
     error_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
 
 

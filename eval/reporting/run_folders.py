@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,20 @@ def report_of_runs(
                 questions.setdefault(question.id, question)
     names = ", ".join(name for name, _ in runs)
     return study_report(title or names, systems, list(questions.values()), ", ".join(sources))
+
+
+def reports_of_tasks(
+    runs: Sequence[tuple[str, ScoredRun]], records: Sequence[SystemRecord] = ()
+) -> list[StudyReport]:
+    """A report for each task of the runs, called by the benchmark that its questions name, or by
+    the task. Raises InputError as `report_of_runs` does."""
+    found: list[StudyReport] = []
+    for task in dict.fromkeys(run.scores.scorer.task for _, run in runs):
+        own = [(name, run) for name, run in runs if run.scores.scorer.task == task]
+        report = report_of_runs(own, records=records)
+        named = report.benchmark if report.benchmark not in (None, task) else ""
+        found.append(replace(report, title=f"{named}: {task}" if named else task))
+    return found
 
 
 def systems_of_runs(

@@ -7,6 +7,7 @@ wants them. Scored are the short answer and the groups of conditions, as wholes 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from branchwise.agents.mdcr_format import ConditionalOutput
@@ -24,8 +25,8 @@ from branchwise.eval.conditional_errors import (
 from branchwise.eval.errors.classes import ErrorClasses
 from branchwise.eval.group_scores import (
     NO_GROUPS,
-    IdGroups,
     GroupSums,
+    IdGroups,
     as_one,
     exact_sums,
     f1,
@@ -38,18 +39,18 @@ from branchwise.eval.group_scores import (
 )
 from branchwise.eval.grouping import BinPlace, Bins, Grouping, ScoredItem, binned, labels
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.tasks.column import Column, Metrics, Total
+from branchwise.eval.tasks.column import Column, Metrics, Role, Total
 from branchwise.eval.tasks.task import Beside, Task
 from branchwise.graphs.flows import Brief
 from branchwise.graphs.flows.mdcr import MDCR
 from branchwise.graphs.protocol import QuestionHints, tells
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
-_ANSWERS, _AS_ONE = "conditional answers", "equivalent conditions as one"
+_ANSWERS, _MORE = "conditional answers", "groups of conditions"
+_MODULO, _AS_ONE = "modulo_", "groups, equivalent conditions as one"
 _EM_NOTE = "EM: the short answer is right, and the groups are exactly the gold ones"
 _EXACT_NOTE = "exact: a group is right as a whole or not at all"
 _RELAXED_NOTE = "relaxed: a group is right in part, by the best one-to-one mapping"
-_AS_ONE_NOTE = "the same, not told apart which of several equivalent conditions a group names"
 _MEAN_NOTE = "P, R, F1: of each question, then their means"
 _SUMMED_NOTE = "P, R, F1: of all questions together, by sums over their groups"
 _PAIRS_NOTE = (
@@ -60,6 +61,7 @@ _SUMS: Mapping[str, Callable[[IdGroups, IdGroups], GroupSums]] = {
     "exact": exact_sums,
     "relaxed": relaxed_sums,
 }
+_SHARES = ("precision", "recall")
 
 
 @dataclass(frozen=True)
@@ -78,31 +80,22 @@ SUMMED = GroupWay("summed", "sets of ids, summed", _SUMMED_NOTE, is_summed=True)
 BY_PAIRS = GroupWay("group-f1", "sets of ids, F1 by group", _PAIRS_NOTE, by_pairs=True)
 
 
-def _total(kind: str, of: Callable[..., float], *parts: str) -> Total:
-    return Total(tuple(f"{kind}_{part}" for part in parts), of)
+_SUMS_OF: Mapping[str, tuple[Callable[..., float], tuple[str, ...]]] = {
+    "precision": (precision, ("right", "said", "gold")),
+    "recall": (recall, ("found", "said", "gold")),
+    "f1": (f1, GroupSums._fields),
+}
+"""What each score is made of."""
 
 
-def _columns(prefix: str, table: str, note: str, way: GroupWay) -> Iterator[Column]:
-    """Precision, recall and F1 of both kinds."""
-    for kind, kind_note in (("exact", _EXACT_NOTE), ("relaxed", _RELAXED_NOTE)):
-        key, is_main = f"{prefix}{kind}", not prefix
-        totals: list[Total | None] = [None, None, None]
-        if way.is_summed:
-            totals = [
-                _total(key, precision, "right", "said", "gold"),
-                _total(key, recall, "found", "said", "gold"),
-                _total(key, f1, *GroupSums._fields),
-            ]
-        p, r, both = totals
-        yield Column(f"{key}_precision", f"{kind}\nP", table, note=note or kind_note, total=p)
-        yield Column(f"{key}_recall", f"{kind}\nR", table, total=r)
-        yield Column(
-            f"{key}_f1",
-            f"{kind}\nF1",
-            table,
-            role="headline" if is_main else None,
-            total=both,
-        )
+def _column(kind: str, score: str, table: str, note: str, way: GroupWay) -> Column:
+    of, parts = _SUMS_OF[score]
+    total = Total(tuple(f"{kind}_{part}" for part in parts), of) if way.is_summed else None
+    name = kind.removeprefix(_MODULO)
+    heading = f"{name}\n{'F1' if score == 'f1' else score[0].upper()}"
+    is_main = score == "f1" and name == kind
+    role: Role | None = "headline" if is_main else None
+    return Column(f"{kind}_{score}", heading, table, note=note, role=role, total=total)
 
 
 def _asked(item: ScoredItem) -> ConditionsQuestion:
@@ -137,16 +130,25 @@ class MDCRTask(Task):
     flow = MDCR
     gold: Gold = "conditions"
     error_classes: ErrorClasses[Any] | None = CONDITIONAL_ERRORS
+    # None of its questions is ambiguous.
+    subset_words = MappingProxyType({"all": "all", "ambiguous": "ambiguous", "unambiguous": "all"})
     groupings: tuple[Grouping, ...] = (TYPES, DOCUMENTS, DOMAIN, RELATIONS)
+    crossed: tuple[str, str] | None = (TYPES.name, DOCUMENTS.name)
 
     def __init__(self, way: GroupWay = BY_QUESTION) -> None:
         self.way = way
         self.matcher = way.matcher
         self.columns = (
             Column("short_accuracy", "short\nanswer", _ANSWERS, note=way.note, role="headline"),
-            *_columns("", _ANSWERS, "", way),
+            _column("exact", "f1", _ANSWERS, _EXACT_NOTE, way),
+            _column("relaxed", "f1", _ANSWERS, _RELAXED_NOTE, way),
             Column("answer_em", "EM", _ANSWERS, note=_EM_NOTE, role="exact"),
-            *_columns("one_", _AS_ONE, _AS_ONE_NOTE, way),
+            *(_column(kind, score, _MORE, "", way) for kind in _SUMS for score in _SHARES),
+            *(
+                _column(f"{_MODULO}{kind}", score, _AS_ONE, "", way)
+                for kind in _SUMS
+                for score in _SUMS_OF
+            ),
         )
 
     def score(self, item: AnsweredItem) -> Metrics:
@@ -161,7 +163,7 @@ class MDCRTask(Task):
             "answer_em": right * float(said == gold),
             **self._of_groups("", said, gold, is_read=answer is not None),
             **self._of_groups(
-                "one_",
+                _MODULO,
                 as_one(said, stands_for),
                 as_one(gold, stands_for),
                 is_read=answer is not None,
@@ -213,12 +215,11 @@ class MDCRTask(Task):
         if answer is None:
             return [Beside(wanted, None), *(Beside(_shown(group), None) for group in _sorted(gold))]
         short, said = answer
-        right = float(short == wanted[1][0])
         pairs = mapped_groups(said, gold)
         missed = gold - {pair.gold for pair in pairs}
         others = said - {pair.said for pair in pairs}
         return [
-            Beside(wanted, ("answer", (short,)), [("right", right)]),
+            Beside(wanted, ("answer", (short,))),
             *(Beside(_shown(p.gold), _shown(p.said), [("F1", p.f1)]) for p in pairs),
             *(Beside(_shown(group), None) for group in _sorted(missed)),
             *(Beside(None, _shown(group)) for group in _sorted(others)),

@@ -47,7 +47,8 @@ class Task(Protocol):
     `subset_words`: what reports call the subsets all, ambiguous and unambiguous.
     `tells_deviation`: standard deviations over questions stand beside its headline metrics.
     `error_classes`: errors that answer and gold tell by themselves. `groupings`: what its
-    scores are broken down by, besides what answers that are entities are.
+    scores are broken down by, besides what answers that are entities are; `crossed`: two of them
+    that make a table, down and across.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Task(Protocol):
     tells_deviation: bool = False
     error_classes: ErrorClasses[Any] | None = None
     groupings: tuple[Grouping, ...] = ()
+    crossed: tuple[str, str] | None = None
     subset_words: Mapping[str, str] = _SUBSET_WORDS
 
     def score(self, item: AnsweredItem) -> Metrics:

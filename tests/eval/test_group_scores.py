@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from branchwise.eval.group_scores import (
     NO_GROUPS,
-    IdGroups,
     GroupSums,
+    IdGroups,
     as_one,
     exact_sums,
     f1,

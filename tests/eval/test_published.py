@@ -22,6 +22,7 @@ from branchwise.eval.reporting.published.reading import read_published
 from branchwise.eval.reporting.tables.published import published_tables
 from branchwise.eval.reporting.tables.table import column_groups
 from branchwise.eval.tasks import get_task
+from branchwise.graphs.system import System
 from support.ui.report_cases import make_report
 
 FOLDER = Path(__file__).parents[2] / "eval" / "reporting" / "published"

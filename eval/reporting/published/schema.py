@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from branchwise.graphs.protocol import QuestionProtocol
+from branchwise.graphs.protocol import QuestionHints, QuestionProtocol
 
 _Number = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 _Note = Annotated[str, Field(max_length=300)]
@@ -35,12 +35,14 @@ class PublishedMetric(_Part):
 class PublishedSetting(_Part):
     """What was run: the `place` in the paper. `ours`: what reports call it, if not by its name.
 
-    With a `protocol` it is what puts the questions in that way, and differs in nothing else.
+    With a `protocol` it is what puts the questions in that way, and differs in nothing else; with
+    `hints` likewise, where rows are told apart by strategy, too.
     """
 
     place: str
     ours: str | None = None
     protocol: QuestionProtocol | None = None
+    hints: QuestionHints | None = None
 
 
 class PublishedTable(_Part):
