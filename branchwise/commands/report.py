@@ -284,9 +284,14 @@ def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
 
 
 def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
+    """Say on standard error where runs of one task hold different questions."""
     from branchwise.ui.console import error_console
 
-    if len({frozenset(item.id for item in scores.items) for scores in runs}) > 1:
+    asked: dict[str, set[frozenset[str]]] = {}
+    for scores in runs:
+        ids = frozenset(item.id for item in scores.items)
+        asked.setdefault(scores.scorer.task, set()).add(ids)
+    if any(len(different) > 1 for different in asked.values()):
         error_console().print(
             "The runs do not hold the same questions: their means are not comparable.",
             soft_wrap=True,

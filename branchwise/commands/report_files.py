@@ -100,8 +100,10 @@ class Exports:
             yield self.latex, latex(_told_apart(made))
 
     def _folders(self, made: "Sequence[_Made]") -> Iterator[tuple[Path, Mapping[str, bytes]]]:
-        for report, tables in made:
-            own = report.task.name if len(made) > 1 else ""
+        from branchwise.eval.studies.names import slugs
+
+        names = slugs([one.title for one, _ in made]) if len(made) > 1 else [""]
+        for (report, tables), own in zip(made, names, strict=True):
             if self.csv:
                 from branchwise.ui.exports.csv_files import csv_files
 
@@ -113,12 +115,15 @@ class Exports:
 
 
 def _told_apart(made: "Sequence[_Made]") -> "list[Table]":
-    """The tables of all reports; of several their names and titles begin with the task's."""
+    """The tables of all reports; of several their names and titles begin with the report's."""
+    from branchwise.eval.studies.names import slugs
+
     if len(made) == 1:
         return list(made[0][1])
+    names = slugs([one.title for one, _ in made])
     return [
-        replace(table, name=f"{one.task.name}-{table.name}", title=f"{one.title}: {table.title}")
-        for one, tables in made
+        replace(table, name=f"{name}-{table.name}", title=f"{one.title}: {table.title}")
+        for (one, tables), name in zip(made, names, strict=True)
         for table in tables
     ]
 

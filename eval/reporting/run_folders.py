@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
+from branchwise.eval.reporting.published import benchmark_of
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport, study_report
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.store import open_run
@@ -44,15 +44,16 @@ def report_of_runs(
 def reports_of_tasks(
     runs: Sequence[tuple[str, ScoredRun]], records: Sequence[SystemRecord] = ()
 ) -> list[StudyReport]:
-    """A report for each task of the runs, called by the benchmark that its questions name, or by
-    the task. Raises InputError as `report_of_runs` does."""
-    found: list[StudyReport] = []
-    for task in dict.fromkeys(run.scores.scorer.task for _, run in runs):
-        own = [(name, run) for name, run in runs if run.scores.scorer.task == task]
-        report = report_of_runs(own, records=records)
-        named = report.benchmark if report.benchmark not in (None, task) else ""
-        found.append(replace(report, title=f"{named}: {task}" if named else task))
-    return found
+    """A report for each task and benchmark of the runs, called by them.
+
+    Raises InputError as `report_of_runs` does.
+    """
+    groups: dict[str, list[tuple[str, ScoredRun]]] = {}
+    for name, run in runs:
+        task, benchmark = run.scores.scorer.task, benchmark_of(questions_of([(name, run)]))
+        title = task if benchmark in (None, task) else f"{benchmark}: {task}"
+        groups.setdefault(title, []).append((name, run))
+    return [report_of_runs(own, title, records) for title, own in groups.items()]
 
 
 def systems_of_runs(

@@ -111,7 +111,11 @@ def _relations(item: ScoredItem) -> Sequence[BinPlace]:
     return [(0, "they decide") if _asked(item).relations_decide else (1, "they do not")]
 
 
-TYPE_WORDS: Mapping[QuestionKind, str] = {"q1": "at least one", "q2": "all", "q3": "maximum"}
+TYPE_WORDS: Mapping[QuestionKind, str] = {
+    "q1": "at least one (Q1)",
+    "q2": "all (Q2)",
+    "q3": "maximum (Q3)",
+}
 TYPES = Grouping("type", "type of question", _type)
 DOCUMENTS = Grouping(
     "documents",
@@ -150,6 +154,9 @@ class MDCRTask(Task):
                 for score in _SUMS_OF
             ),
         )
+
+    def questions_words(self, subset: str) -> str:
+        return "questions"
 
     def score(self, item: AnsweredItem) -> Metrics:
         """Accuracy of the short answer, and scores of groups: 0 where no answer could be read."""

@@ -17,6 +17,7 @@ from branchwise.eval.reporting.published import are_generated
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables import report_tables
 from branchwise.eval.reporting.tables.results import scored_by
+from branchwise.eval.studies.names import slugs
 from branchwise.ui.html.figures import figures
 from branchwise.ui.html.question_data import questions_json
 from branchwise.ui.html.summary import base_words, findings, still_wrong, warnings
@@ -60,17 +61,18 @@ def render_html(report: StudyReport) -> str:
 def render_reports(reports: Sequence[StudyReport], title: str) -> str:
     """A page of several reports, each with its sections and with what it has nothing for; without
     their questions."""
+    ids = slugs([one.title for one in reports])
     return _rendered(
         "reports.html.j2",
         _SCRIPTS[:1],
         title=short(title, 200),
-        reports=[_article(report) for report in reports],
+        reports=[_article(report, id) for report, id in zip(reports, ids, strict=True)],
         version=reports[0].version,
     )
 
 
-def _article(report: StudyReport) -> dict[str, Any]:
-    own, id = sections(report), report.task.name
+def _article(report: StudyReport, id: str) -> dict[str, Any]:
+    own = sections(report)
     body = _environment().get_template("sections.html.j2").render(prefix=f"{id}-", **own)
     return {
         "id": id,

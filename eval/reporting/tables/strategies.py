@@ -22,6 +22,7 @@ from branchwise.eval.tasks import Column, totals_of
 _MEANS = "Means over questions; their intervals are with the results."
 _ALL: BinPlace = (UNKNOWN_PLACE[0] + 1, "all")
 """Behind every bin."""
+_ALL_QUESTIONS = "all questions"
 
 _Cells = Mapping[tuple[BinPlace, BinPlace], Mapping[str, float | None]]
 """Means by metric, of each bin of one property in each bin of another."""
@@ -73,7 +74,11 @@ def crossed_tables(report: StudyReport) -> Iterator[Table]:
         *_columns([f"{across.words}: {label}" for _, label in groups], metrics),
     )
     rows: list[tuple[CellValue, ...]] = [
-        (name, line[1], *(cells.get((line, at), {}).get(m.key) for at in groups for m in metrics))
+        (
+            name,
+            _ALL_QUESTIONS if line == _ALL else line[1],
+            *(cells.get((line, at), {}).get(m.key) for at in groups for m in metrics),
+        )
         for name, cells in found.items()
         for line in lines
     ]
