@@ -25,6 +25,7 @@ from branchwise.corpora.conditions.documents import (
     Scenario,
     ScenarioPart,
     StatedCondition,
+    document_of,
 )
 from branchwise.corpora.conditions.expressions import (
     NAME,
@@ -155,11 +156,6 @@ class ConditionsSet:
         return found
 
 
-def document_of(id: str) -> str:
-    """The document of a condition or sentence, by its id."""
-    return id.rpartition("-")[0]
-
-
 def read_conditions(path: Path) -> ConditionsSet:
     """Raises InputError, with file and place, for a file that is not of the form, and for what
     contradicts itself in it, except for values and relations that do so through others (the
@@ -178,6 +174,43 @@ def read_conditions(path: Path) -> ConditionsSet:
     except ValidationError as error:
         raise InputError(first_problem(error), where=where, remedy=_DESCRIBED) from None
     return _Reading(where, record).result()
+
+
+def conditions_record(found: ConditionsSet) -> dict[str, Any]:
+    """What `read_conditions` reads as the same set."""
+    return {
+        "mdcr": FORM,
+        "about": dict(found.about),
+        "documents": [_document_record(document) for document in found.documents.values()],
+        "relations": [_relation_record(relation) for relation in found.relations],
+        "scenarios": [_scenario_record(scenario) for scenario in found.scenarios],
+    }
+
+
+def _document_record(document: ConditionsDocument) -> dict[str, Any]:
+    return {
+        "id": document.id,
+        "title": document.title,
+        "domain": document.domain,
+        "sentences": dict(document.sentences),
+        "conditions": {one.name: one.sentence for one in document.conditions},
+        "expression": str(document.expression),
+    }
+
+
+def _relation_record(relation: ConditionRelation) -> dict[str, Any]:
+    if relation.kind == "inclusive":
+        return {"kind": relation.kind, "narrower": relation.first, "wider": relation.second}
+    return {"kind": relation.kind, "between": [relation.first, relation.second]}
+
+
+def _scenario_record(scenario: Scenario) -> dict[str, Any]:
+    return {
+        "id": scenario.id,
+        "documents": list(scenario.documents),
+        "parts": [{"text": part.text, "values": dict(part.values)} for part in scenario.parts],
+        "kinds": list(scenario.kinds),
+    }
 
 
 class _Reading:
@@ -241,6 +274,7 @@ class _Reading:
                 self._refuse(at, f"is named like a sentence, but {sentence} states it")
 
     def _relations(self) -> Iterator[ConditionRelation]:
+        conflicting: dict[frozenset[str], tuple[bool, int]] = {}
         for number, record in enumerate(self._record.relations, start=1):
             place = f"relation {number}"
             self._known(place, record.ends, self._conditions, "condition")
@@ -251,6 +285,12 @@ class _Reading:
                     f"{first} and {second} are of one document",
                     "say it in the document's expression",
                 )
+            conflicts = record.kind == "conflicting"
+            pair = frozenset(record.ends)
+            before, earlier = conflicting.setdefault(pair, (conflicts, number))
+            if before != conflicts:
+                what = f"contradicts relation {earlier}: {first} and {second} cannot both conflict"
+                self._refuse(place, f"{what} and be related otherwise", "leave one out")
             yield ConditionRelation(record.kind, first, second)
 
     def _scenarios(self) -> Iterator[Scenario]:

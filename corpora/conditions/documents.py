@@ -23,6 +23,11 @@ SENTENCE = r"c\d{1,4}"
 """What documents and (within their document) sentences are called, as regular expressions."""
 
 
+def document_of(id: str) -> str:
+    """The document of a condition or sentence, by its id."""
+    return id.rpartition("-")[0]
+
+
 @dataclass(frozen=True)
 class StatedCondition:
     """A condition by its `name` in a document's expression; `sentence` states it."""

@@ -22,7 +22,11 @@ TASK = "mdcr"
 
 def load(path: Path) -> list[PlacedQuestion]:
     """Questions in file order. Raises InputError, with file and place, for what is not one."""
-    found = read_conditions(path)
+    return questions_of(read_conditions(path))
+
+
+def questions_of(found: ConditionsSet) -> list[PlacedQuestion]:
+    """The set's questions, scenario by scenario. Raises InputError for one without an answer."""
     return [placed for scenario in found.scenarios for placed in _questions(found, scenario)]
 
 
