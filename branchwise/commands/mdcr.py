@@ -10,7 +10,7 @@ from branchwise.commands.options import AsJson, Key, check_place, read_keys
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from branchwise.corpora.conditions.conditions_file import ConditionsSet
+    from branchwise.corpora.conditions.conditions_set import ConditionsSet
     from branchwise.corpora.conditions.documents import ConditionsProblem, Scenario
     from branchwise.corpora.conditions.generation.generate import DraftSet
     from branchwise.corpora.conditions.solver import Solution
@@ -64,6 +64,15 @@ def solve(
             typer.echo(printable(line))
 
 
+def _check_known(found: "ConditionsSet", scenario: "Scenario") -> None:
+    """Raise InputError for a scenario of which the answers are given, and nothing can be solved."""
+    from branchwise.corpora.errors import InputError
+
+    if lacks := found.lacks(scenario):
+        what = f"its {' and '.join(lacks)} are not known"
+        raise InputError(what, where=found.place(scenario), remedy="add them to the file")
+
+
 def _solved(
     found: "ConditionsSet", ids: list[str]
 ) -> "Iterator[tuple[Scenario, ConditionsProblem, Solution]]":
@@ -76,6 +85,7 @@ def _solved(
             what = f"there is no scenario {id!r}"
             raise InputError(what, where=found.path, remedy=did_you_mean(id, known))
     for scenario in (known[id] for id in ids or known):
+        _check_known(found, scenario)
         for kind in scenario.kinds:
             problem = found.problem(scenario, kind)
             place = f"{found.place(scenario)}, {kind}"
@@ -151,7 +161,10 @@ def control(
     from branchwise.corpora.conditions.generation.control import single_documents
 
     check_place(out)
-    found = single_documents(read_conditions(file), seed)
+    read = read_conditions(file)
+    for scenario in read.scenarios:
+        _check_known(read, scenario)
+    found = single_documents(read, seed)
     _write(out, found)
     _print_statistics(found)
 
@@ -160,7 +173,7 @@ def _write(out: Path, found: "ConditionsSet") -> None:
     import orjson
 
     from branchwise.corpora.atomic import write_named
-    from branchwise.corpora.conditions.conditions_file import conditions_record
+    from branchwise.corpora.conditions.file_form import conditions_record
 
     write_named(out, orjson.dumps(conditions_record(found), option=orjson.OPT_INDENT_2) + b"\n")
     typer.echo(f"{out}: {len(found.documents):,} documents, {len(found.scenarios):,} scenarios")

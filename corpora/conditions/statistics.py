@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from branchwise.corpora.conditions.conditions_file import ConditionsSet
+from branchwise.corpora.conditions.conditions_set import ConditionsSet
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.questions import Question
 
@@ -44,8 +44,8 @@ def describe_conditions(found: ConditionsSet, questions: Sequence[Question]) -> 
         len(found.documents),
         dict(sorted(Counter(map(len, groups)).items())),
         len(found.scenarios),
-        sum(all(scenario.values.values()) for scenario in found.scenarios),
+        sum(one.has_values and all(one.values.values()) for one in found.scenarios),
         len(read),
-        sum(question.relations_decide for question in read),
+        sum(question.relations_decide is True for question in read),
         sum(bool(question.gold.groups) for question in read),
     )

@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 from types import MappingProxyType
 
-from branchwise.corpora.conditions.conditions_file import ConditionsSet
+from branchwise.corpora.conditions.conditions_set import ConditionsSet
 from branchwise.corpora.conditions.documents import Scenario, ScenarioPart
 
 

@@ -9,7 +9,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from branchwise.corpora.conditions.conditions_file import ConditionsSet
+from branchwise.corpora.conditions.conditions_set import ConditionsSet
 from branchwise.corpora.conditions.documents import ConditionRelation
 from branchwise.corpora.conditions.generation.domain import DOMAINS, document_domain, related
 from branchwise.corpora.conditions.generation.drafts import DraftDocument, draft_document

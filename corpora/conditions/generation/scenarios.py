@@ -19,7 +19,7 @@ _RELEVANT, _IRRELEVANT = (1, 5), (1, 10)
 """Conditions of each of the group's documents, and of other documents, that are mentioned."""
 
 
-class Mention(NamedTuple):
+class ClaimMention(NamedTuple):
     """A sentence that tells one claim, and the conditions that claim it."""
 
     text: str
@@ -35,7 +35,7 @@ class DraftScenario:
     id: str
     documents: tuple[str, ...]
     opening: str
-    mentions: tuple[Mention, ...]
+    mentions: tuple[ClaimMention, ...]
     all_true: bool
 
     def reworded(self, texts: Sequence[str]) -> "DraftScenario":
@@ -113,7 +113,7 @@ class ScenarioDraw:
 
     def _mentions(
         self, chosen: Mapping[str, Claim], values: Mapping[str, bool]
-    ) -> Iterator[Mention]:
+    ) -> Iterator[ClaimMention]:
         """A sentence each; equal claims are told once, unless their values differ."""
         told_by: dict[tuple[str, frozenset[str], bool], list[str]] = {}
         for id, claim in chosen.items():
@@ -121,4 +121,4 @@ class ScenarioDraw:
         for (_, _, value), ids in told_by.items():
             claim = chosen[ids[0]]
             text = told(self._rng.choice(claim.phrases), value=value)
-            yield Mention(text, claim, value, tuple(ids))
+            yield ClaimMention(text, claim, value, tuple(ids))
