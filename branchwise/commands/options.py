@@ -1,5 +1,6 @@
 """The options that many commands share."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,3 +42,13 @@ def read_tools(given: list[str]) -> tuple[str, ...]:
             remedy="leave it out, or give it alone",
         )
     return ()
+
+
+def check_place(out: Path) -> None:
+    """Raise InputError at once for what would otherwise fail after long work."""
+    from branchwise.corpora.errors import InputError
+
+    if out.is_dir():
+        raise InputError("is a folder", where=str(out), remedy="name a file with --out")
+    if not out.parent.is_dir():
+        raise InputError("there is no such folder", where=str(out.parent), remedy="make it first")

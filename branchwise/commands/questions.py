@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import QUESTION_FORMATS, Key, read_keys
+from branchwise.commands.options import QUESTION_FORMATS, Key, check_place, read_keys
 from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def generate(
     from branchwise.corpora.atomic import write_bytes
     from branchwise.corpora.synthesis.settings import GenerationTally, Settings
 
-    _check_place(out)
+    check_place(out)
     chosen, keys = _listed(domains), read_keys(key)
     with ExitStack() as opened:
         source = _opened(kg, schema=schema, names=names, corpus=corpus, domains=chosen, keys=keys)
@@ -190,20 +190,10 @@ def convert(
     from branchwise.corpora.atomic import write_bytes
     from branchwise.corpora.loaders import load_questions
 
-    _check_place(out)
+    check_place(out)
     found = load_questions(source, require_gold=False).questions
     write_bytes(out, b"".join(_lines(found)))
     typer.echo(f"{out}: {len(found):,} questions")
-
-
-def _check_place(out: Path) -> None:
-    """Raise InputError at once for what would otherwise fail after long work."""
-    from branchwise.corpora.errors import InputError
-
-    if out.is_dir():
-        raise InputError("is a folder", where=str(out), remedy="name a file with --out")
-    if not out.parent.is_dir():
-        raise InputError("there is no such folder", where=str(out.parent), remedy="make it first")
 
 
 def _listed(domains: str | None) -> list[str]:

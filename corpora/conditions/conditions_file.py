@@ -1,30 +1,25 @@
-"""The file that holds documents, relations and scenarios: our own JSON form.
-
-docs/benchmarks/mdcr.md describes it field by field.
-"""
+"""Reading a file of documents, relations and scenarios, or refusing it."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NoReturn, Self
+from typing import NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
+from branchwise.corpora.conditions.conditions_set import ConditionsSet
 from branchwise.corpora.conditions.documents import (
     DOCUMENT_ID,
-    QUESTION_KINDS,
     SENTENCE,
     ConditionRelation,
+    ConditionsAnswer,
     ConditionsDocument,
-    ConditionsProblem,
     QuestionKind,
-    RelationKind,
     Scenario,
     ScenarioPart,
     StatedCondition,
+    document_of,
 )
 from branchwise.corpora.conditions.expressions import (
     NAME,
@@ -33,131 +28,17 @@ from branchwise.corpora.conditions.expressions import (
     names,
     parse_expression,
 )
+from branchwise.corpora.conditions.file_form import (
+    DocumentRecord,
+    FileRecord,
+    PartRecord,
+    ScenarioRecord,
+)
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.files import first_problem, read_json_object
 from branchwise.corpora.text import one_line
 
-FORM = 1
-"""The version of the form, which `"mdcr"` says."""
-MAX_DOCUMENTS = 5
-"""Of a scenario, as MDCR has them."""
-MAX_CONDITIONS = 500
-"""Of a document."""
 _DESCRIBED = "see docs/benchmarks/mdcr.md for the form"
-_MAX_TEXT = 20_000
-
-
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class _DocumentRecord(_Record):
-    id: str
-    title: str = Field(max_length=_MAX_TEXT)
-    domain: str = Field(min_length=1, max_length=100)
-    sentences: dict[str, str] = Field(max_length=2_000)
-    conditions: dict[str, str] = Field(min_length=1, max_length=MAX_CONDITIONS)
-    expression: str
-
-
-class _RelationRecord(_Record):
-    kind: RelationKind
-    between: list[str] | None = Field(None, min_length=2, max_length=2)
-    narrower: str | None = None
-    wider: str | None = None
-
-    @model_validator(mode="after")
-    def _names_two(self) -> Self:
-        ordered = self.narrower is not None and self.wider is not None
-        if (self.kind == "inclusive") != ordered or ordered == (self.between is not None):
-            wanted = '"narrower" and "wider"' if self.kind == "inclusive" else '"between"'
-            raise ValueError(f"{self.kind} needs {wanted}")
-        return self
-
-    @property
-    def ends(self) -> tuple[str, str]:
-        """The narrower before the wider."""
-        if self.between:
-            return self.between[0], self.between[1]
-        return self.narrower or "", self.wider or ""
-
-
-class _PartRecord(_Record):
-    text: str = Field(max_length=_MAX_TEXT)
-    values: dict[str, bool] = {}
-
-
-class _ScenarioRecord(_Record):
-    id: str = Field(min_length=1, max_length=200)
-    documents: list[str] = Field(min_length=1, max_length=MAX_DOCUMENTS)
-    text: str | None = Field(None, max_length=_MAX_TEXT)
-    values: dict[str, bool] | None = None
-    parts: list[_PartRecord] | None = None
-    kinds: list[QuestionKind] = Field(list(QUESTION_KINDS), min_length=1)
-
-    @model_validator(mode="after")
-    def _is_said_once(self) -> Self:
-        whole = self.text is not None or self.values is not None
-        if whole == (self.parts is not None):
-            raise ValueError('needs either "text" and "values", or "parts"')
-        return self
-
-
-class _FileRecord(_Record):
-    mdcr: Literal[1]
-    about: dict[str, Any] = {}
-    documents: list[_DocumentRecord]
-    relations: list[_RelationRecord] = []
-    scenarios: list[_ScenarioRecord]
-
-
-@dataclass(frozen=True)
-class ConditionsSet:
-    """What a file holds. `path` is its own, for messages."""
-
-    path: str
-    documents: Mapping[str, ConditionsDocument]
-    relations: tuple[ConditionRelation, ...]
-    scenarios: tuple[Scenario, ...]
-    about: Mapping[str, Any]
-
-    def place(self, scenario: Scenario) -> str:
-        return f"{self.path}:scenario {scenario.id}"
-
-    def problem(self, scenario: Scenario, kind: QuestionKind) -> ConditionsProblem:
-        """A scenario's question, with what concerns its documents alone."""
-        documents = tuple(self.documents[id] for id in scenario.documents)
-        own = {condition.id for one in documents for condition in one.conditions}
-        relations = {
-            relation
-            for id in scenario.documents
-            for relation in self._relations_of[id]
-            if relation.first in own and relation.second in own
-        }
-        return ConditionsProblem(
-            kind,
-            documents,
-            tuple(sorted(relations, key=self._order.__getitem__)),
-            {id: value for id, value in scenario.values.items() if id in own},
-        )
-
-    @cached_property
-    def _order(self) -> Mapping[ConditionRelation, int]:
-        return {relation: place for place, relation in enumerate(self.relations)}
-
-    @cached_property
-    def _relations_of(self) -> Mapping[str, list[ConditionRelation]]:
-        """Relations by document, so that not every question reads all of them."""
-        found: dict[str, list[ConditionRelation]] = {id: [] for id in self.documents}
-        for relation in self.relations:
-            for end in (relation.first, relation.second):
-                found[document_of(end)].append(relation)
-        return found
-
-
-def document_of(id: str) -> str:
-    """The document of a condition or sentence, by its id."""
-    return id.rpartition("-")[0]
 
 
 def read_conditions(path: Path) -> ConditionsSet:
@@ -174,7 +55,7 @@ def read_conditions(path: Path) -> ConditionsSet:
             "form will be read when a published file is at hand",
         )
     try:
-        record = _FileRecord.model_validate(data)
+        record = FileRecord.model_validate(data)
     except ValidationError as error:
         raise InputError(first_problem(error), where=where, remedy=_DESCRIBED) from None
     return _Reading(where, record).result()
@@ -183,7 +64,7 @@ def read_conditions(path: Path) -> ConditionsSet:
 class _Reading:
     """A record made into what it stands for, or refused."""
 
-    def __init__(self, where: str, record: _FileRecord) -> None:
+    def __init__(self, where: str, record: FileRecord) -> None:
         self._where = where
         self._record = record
         self._documents: dict[str, ConditionsDocument] = {}
@@ -195,9 +76,12 @@ class _Reading:
         relations = tuple(dict.fromkeys(self._relations()))
         scenarios = tuple(self._scenarios())
         about = MappingProxyType(self._record.about)
-        return ConditionsSet(self._where, self._documents, relations, scenarios, about)
+        has_relations = self._record.relations is not None
+        return ConditionsSet(
+            self._where, self._documents, relations, scenarios, about, has_relations
+        )
 
-    def _add(self, record: _DocumentRecord) -> None:
+    def _add(self, record: DocumentRecord) -> None:
         place = f"document {record.id}"
         if not re.fullmatch(DOCUMENT_ID, record.id):
             self._refuse(f"document {record.id!r}", "the id is not letters, digits, _ and -")
@@ -222,7 +106,7 @@ class _Reading:
         )
         self._conditions.update(condition.id for condition in conditions)
 
-    def _check_sentences(self, place: str, record: _DocumentRecord) -> None:
+    def _check_sentences(self, place: str, record: DocumentRecord) -> None:
         for name in record.sentences:
             if not re.fullmatch(SENTENCE, name):
                 self._refuse(f"{place}, sentences", f"{name!r} is not c0, c1, ...")
@@ -230,7 +114,7 @@ class _Reading:
         if numbers != sorted(set(numbers)):
             self._refuse(f"{place}, sentences", "the numbers do not rise")
 
-    def _check_conditions(self, place: str, record: _DocumentRecord) -> None:
+    def _check_conditions(self, place: str, record: DocumentRecord) -> None:
         for name, sentence in record.conditions.items():
             at = f"{place}, condition {name}"
             if not re.fullmatch(NAME, name) or name.upper() in OPERATORS:
@@ -241,7 +125,8 @@ class _Reading:
                 self._refuse(at, f"is named like a sentence, but {sentence} states it")
 
     def _relations(self) -> Iterator[ConditionRelation]:
-        for number, record in enumerate(self._record.relations, start=1):
+        conflicting: dict[frozenset[str], tuple[bool, int]] = {}
+        for number, record in enumerate(self._record.relations or [], start=1):
             place = f"relation {number}"
             self._known(place, record.ends, self._conditions, "condition")
             first, second = record.ends
@@ -251,6 +136,12 @@ class _Reading:
                     f"{first} and {second} are of one document",
                     "say it in the document's expression",
                 )
+            conflicts = record.kind == "conflicting"
+            pair = frozenset(record.ends)
+            before, earlier = conflicting.setdefault(pair, (conflicts, number))
+            if before != conflicts:
+                what = f"contradicts relation {earlier}: {first} and {second} cannot both conflict"
+                self._refuse(place, f"{what} and be related otherwise", "leave one out")
             yield ConditionRelation(record.kind, first, second)
 
     def _scenarios(self) -> Iterator[Scenario]:
@@ -264,14 +155,47 @@ class _Reading:
             for what, listed in (("documents", record.documents), ("kinds", record.kinds)):
                 if len(set(listed)) < len(listed):
                     self._refuse(f"{place}, {what}", "one is named twice")
-            parts = tuple(self._parts(place, record))
-            yield Scenario(record.id, tuple(record.documents), parts, tuple(record.kinds))
+            has_values = record.parts is not None or record.values is not None
+            yield Scenario(
+                record.id,
+                tuple(record.documents),
+                tuple(self._parts(place, record)),
+                tuple(record.kinds),
+                MappingProxyType(dict(self._gold(place, record, has_values=has_values))),
+                has_values,
+            )
 
-    def _parts(self, place: str, record: _ScenarioRecord) -> Iterator[ScenarioPart]:
+    def _gold(
+        self, place: str, record: ScenarioRecord, *, has_values: bool
+    ) -> Iterator[tuple[QuestionKind, ConditionsAnswer]]:
+        """Stated answers, which there must be exactly where none can be worked out."""
+        if has_values and self._record.relations is not None:
+            if record.gold:
+                remedy = "leave it out"
+                self._refuse(f"{place}, gold", "it is worked out from the values", remedy)
+            return
+        sentences = {
+            self._documents[id].sentence_id(name)
+            for id in record.documents
+            for name in self._documents[id].sentences
+        }
+        for kind in record.kinds:
+            if kind not in record.gold:
+                missing = '"relations"' if has_values else '"values"'
+                self._refuse(place, f"has neither {missing} nor gold of {kind}", "give one of them")
+            gold, at = record.gold[kind], f"{place}, gold of {kind}"
+            if isinstance(gold.short, int) != (kind == "q3"):
+                self._refuse(at, f"{gold.short!r} does not answer {kind}")
+            self._known(at, (id for group in gold.groups for id in group), sentences, "sentence")
+            if gold.groups and (gold.short in ("no", 0) or not all(gold.groups)):
+                self._refuse(at, "a group is empty, or has no answer that it is for")
+            yield kind, ConditionsAnswer(gold.short, tuple(map(tuple, gold.groups)))
+
+    def _parts(self, place: str, record: ScenarioRecord) -> Iterator[ScenarioPart]:
         given: dict[str, bool] = {}
         parts = record.parts
         if parts is None:
-            parts = [_PartRecord(text=record.text or "", values=record.values or {})]
+            parts = [PartRecord(text=record.text or "", values=record.values or {})]
         for part in parts:
             self._known(f"{place}, values", part.values, self._conditions, "condition")
             for id, value in part.values.items():

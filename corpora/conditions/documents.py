@@ -5,7 +5,7 @@ sentences; a sentence may state several conditions.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
@@ -18,9 +18,17 @@ QUESTION_KINDS: tuple[QuestionKind, ...] = ("q1", "q2", "q3")
 
 RelationKind = Literal["conflicting", "equivalent", "inclusive"]
 
+UnknownPart = Literal["values", "relations"]
+"""What a file may not say of a question."""
+
 DOCUMENT_ID = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
 SENTENCE = r"c\d{1,4}"
 """What documents and (within their document) sentences are called, as regular expressions."""
+
+
+def document_of(id: str) -> str:
+    """The document of a condition or sentence, by its id."""
+    return id.rpartition("-")[0]
 
 
 @dataclass(frozen=True)
@@ -146,13 +154,17 @@ class ScenarioPart:
 class Scenario:
     """Someone's situation, and the documents that its questions are about.
 
-    Parts may also give values of conditions of other documents: they change nothing.
+    Parts may also give values of conditions of other documents: they change nothing. `gold` are
+    answers that are known otherwise, where the values (unless `has_values`) or the relations that
+    they would follow from are not.
     """
 
     id: str
     documents: tuple[str, ...]
     parts: tuple[ScenarioPart, ...]
     kinds: tuple[QuestionKind, ...] = QUESTION_KINDS
+    gold: Mapping[QuestionKind, ConditionsAnswer] = field(default_factory=dict)
+    has_values: bool = True
 
     @property
     def text(self) -> str:

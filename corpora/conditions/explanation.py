@@ -1,13 +1,14 @@
 """Why an answer is what it is: the expressions, values and relations behind each of its groups."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from branchwise.corpora.conditions.documents import (
     ConditionRelation,
     ConditionsDocument,
     ConditionsProblem,
+    document_of,
 )
 from branchwise.corpora.conditions.expressions import names
 from branchwise.corpora.conditions.solver import Derivation, Solution, are_feasible, standing
@@ -30,24 +31,23 @@ class Cause:
 
 @dataclass(frozen=True)
 class Requirement:
-    """A document of which the answer speaks.
-
-    `expression`: as the document says it. `given`: why those of its conditions that the scenario
-    decides are true or false. `needed`: which others make it true, in this group.
-    """
+    """What a document asks for, as it says it, and why those of its conditions that the scenario
+    decides are true or false."""
 
     document: str
     expression: str
-    given: tuple[Cause, ...]
-    needed: tuple[str, ...]
+    decided: tuple[Cause, ...]
 
 
 @dataclass(frozen=True)
 class GroupOrigin:
-    """One way in which a group comes about. `left_out`: why conditions that are needed are not in
-    the group, each because another one is that stands for it."""
+    """One way in which a group comes about.
 
-    requirements: tuple[Requirement, ...]
+    `needed`: by document, the conditions that make its expression true beside the scenario's.
+    `left_out`: why some of them are not in the group: each because another one stands for it.
+    """
+
+    needed: Mapping[str, tuple[str, ...]]
     left_out: tuple[Cause, ...]
 
 
@@ -70,12 +70,31 @@ class Obstacle:
     relations: tuple[ConditionRelation, ...]
 
 
+def requirements(problem: ConditionsProblem) -> tuple[Requirement, ...]:
+    """What each document asks for, and what the scenario says to it."""
+    values = standing(problem).values
+    causes = _Causes(problem.relations, problem.values)
+    return tuple(
+        Requirement(
+            document.id,
+            str(document.expression),
+            tuple(
+                causes.of(id, value)
+                for id in (f"{document.id}-{name}" for name in _names(document))
+                if (value := values[id]) is not None
+            ),
+        )
+        for document in problem.documents
+    )
+
+
 def explained(problem: ConditionsProblem, solution: Solution) -> tuple[GroupExplanation, ...]:
     """The groups of the answer in their order."""
-    reader = _Reader(problem)
     return tuple(
         GroupExplanation(
-            group, tuple(map(reader.origin, derivations[:MAX_ORIGINS])), len(derivations)
+            group,
+            tuple(_origin(problem, one) for one in derivations[:MAX_ORIGINS]),
+            len(derivations),
         )
         for group, derivations in solution.derivations.items()
     )
@@ -90,31 +109,20 @@ def obstacles(problem: ConditionsProblem, solution: Solution) -> tuple[Obstacle,
     return tuple(_obstacle(problem, (one,)) for one in problem.documents)
 
 
-class _Reader:
-    def __init__(self, problem: ConditionsProblem) -> None:
-        self._problem = problem
-        self._documents = {document.id: document for document in problem.documents}
-        self._values = standing(problem).values
-        self._given = _Causes(problem.relations, problem.values)
+def _origin(problem: ConditionsProblem, derivation: Derivation) -> GroupOrigin:
+    kept = _Causes(problem.relations, dict.fromkeys(derivation.kept, True))
+    return GroupOrigin(
+        {
+            document: tuple(id for id in derivation.conditions if document_of(id) == document)
+            for document in derivation.documents
+        },
+        tuple(kept.of(id, True) for id in derivation.conditions if id not in derivation.kept),
+    )
 
-    def origin(self, derivation: Derivation) -> GroupOrigin:
-        needed = derivation.conditions
-        kept = _Causes(self._problem.relations, dict.fromkeys(derivation.kept, True))
-        return GroupOrigin(
-            tuple(self._requirement(id, needed) for id in derivation.documents),
-            tuple(kept.of(id, True) for id in needed if id not in derivation.kept),
-        )
 
-    def _requirement(self, id: str, needed: Iterable[str]) -> Requirement:
-        document = self._documents[id]
-        own = [f"{id}-{name}" for name in dict.fromkeys(names(document.expression))]
-        values = {one: self._values[one] for one in own}
-        return Requirement(
-            id,
-            str(document.expression),
-            tuple(self._given.of(one, value) for one, value in values.items() if value is not None),
-            tuple(one for one in needed if one in values),
-        )
+def _names(document: ConditionsDocument) -> dict[str, None]:
+    """The conditions of its expression, each once, in its order."""
+    return dict.fromkeys(names(document.expression))
 
 
 _Literal = tuple[str, bool]

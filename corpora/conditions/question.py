@@ -17,7 +17,9 @@ from branchwise.corpora.conditions.documents import (
     ConditionsProblem,
     QuestionKind,
     RelationKind,
+    Scenario,
     StatedCondition,
+    UnknownPart,
 )
 from branchwise.corpora.conditions.expressions import ExpressionError, parse_expression
 from branchwise.corpora.errors import InputError
@@ -39,8 +41,10 @@ _ASKED: Mapping[QuestionKind, str] = {
 class ConditionsQuestion:
     """What a question of this kind says.
 
-    `scenario_text` and `asked` are its words. `relations_decide`: whether the gold answer would be
-    another one if the documents' conditions were unrelated.
+    `scenario_text` and `asked` are its words. `lacks`: what its file does not say of it, which is
+    then empty in `problem`, so that the answer does not follow from it. `relations_decide`: whether
+    the gold answer would be another one if the documents' conditions were unrelated; None where
+    that is not known.
     """
 
     id: str
@@ -49,7 +53,8 @@ class ConditionsQuestion:
     asked: str
     problem: ConditionsProblem
     gold: ConditionsAnswer
-    relations_decide: bool
+    relations_decide: bool | None
+    lacks: tuple[UnknownPart, ...] = ()
 
     @property
     def domain(self) -> str:
@@ -84,7 +89,8 @@ class _Meta(BaseModel):
     relations: list[tuple[RelationKind, str, str]]
     values: dict[str, bool]
     gold: "_GoldMeta"
-    relations_decide: bool
+    relations_decide: bool | None
+    lacks: tuple[UnknownPart, ...] = ()
 
 
 class _DocumentMeta(BaseModel):
@@ -106,24 +112,26 @@ def asked(problem: ConditionsProblem) -> str:
 
 
 def as_question(
-    scenario: str,
-    scenario_text: str,
+    scenario: Scenario,
     problem: ConditionsProblem,
     gold: ConditionsAnswer,
     *,
-    relations_decide: bool,
+    relations_decide: bool | None,
+    lacks: Sequence[UnknownPart] = (),
+    generated: bool = False,
 ) -> Question:
-    """The question whose `ConditionsQuestion` says the same. `scenario` is the scenario's id."""
+    """The question whose `ConditionsQuestion` says the same."""
     line = asked(problem)
     return Question(
-        id=f"{scenario}-{problem.kind}",
-        question=f"{scenario_text} {line}".strip(),
+        id=f"{scenario.id}-{problem.kind}",
+        question=f"{scenario.text} {line}".strip(),
         passages=tuple(map(document_passage, problem.documents)),
         meta={
             "benchmark": BENCHMARK,
+            **({"generated": True} if generated else {}),
             "kind": problem.kind,
-            "scenario": scenario,
-            "scenario_text": scenario_text,
+            "scenario": scenario.id,
+            "scenario_text": scenario.text,
             "asked": line,
             "documents": [
                 {
@@ -137,6 +145,7 @@ def as_question(
             "values": dict(problem.values),
             "gold": {"short": gold.short, "groups": [list(group) for group in gold.groups]},
             "relations_decide": relations_decide,
+            **({"lacks": list(lacks)} if lacks else {}),
         },
     )
 
@@ -160,6 +169,7 @@ def _read(question: Question, meta: _Meta) -> ConditionsQuestion:
         problem,
         gold,
         meta.relations_decide,
+        meta.lacks,
     )
 
 

@@ -7,7 +7,8 @@ file is at hand. A scenario becomes a question of each kind; the solver works ou
 from collections.abc import Iterator
 from pathlib import Path
 
-from branchwise.corpora.conditions.conditions_file import ConditionsSet, read_conditions
+from branchwise.corpora.conditions.conditions_file import read_conditions
+from branchwise.corpora.conditions.conditions_set import ConditionsSet
 from branchwise.corpora.conditions.documents import ConditionsProblem, Scenario
 from branchwise.corpora.conditions.minimal_groups import TooManyGroupsError
 from branchwise.corpora.conditions.question import as_question
@@ -22,7 +23,11 @@ TASK = "mdcr"
 
 def load(path: Path) -> list[PlacedQuestion]:
     """Questions in file order. Raises InputError, with file and place, for what is not one."""
-    found = read_conditions(path)
+    return questions_of(read_conditions(path))
+
+
+def questions_of(found: ConditionsSet) -> list[PlacedQuestion]:
+    """The set's questions, scenario by scenario. Raises InputError for one without an answer."""
     return [placed for scenario in found.scenarios for placed in _questions(found, scenario)]
 
 
@@ -38,9 +43,21 @@ def solved(problem: ConditionsProblem, where: str) -> Solution:
 
 def _questions(found: ConditionsSet, scenario: Scenario) -> Iterator[PlacedQuestion]:
     place = found.place(scenario)
+    generated = found.about.get("generated") is True
+    lacks = found.lacks(scenario)
     for kind in scenario.kinds:
         problem = found.problem(scenario, kind)
-        answer = solved(problem, f"{place}, {kind}").answer
-        decide = relations_decide(problem, answer)
-        question = as_question(scenario.id, scenario.text, problem, answer, relations_decide=decide)
+        if lacks:
+            answer, decide = scenario.gold[kind], None
+        else:
+            answer = solved(problem, f"{place}, {kind}").answer
+            decide = relations_decide(problem, answer)
+        question = as_question(
+            scenario,
+            problem,
+            answer,
+            relations_decide=decide,
+            lacks=lacks,
+            generated=generated,
+        )
         yield PlacedQuestion(place, question)
