@@ -1,10 +1,11 @@
 """What is wrong with a conditional answer, from the answer and its gold (MDCR, error analysis).
 
-An item may have several errors. Those of the short answer say why it may be too small or too large;
-those of the groups are looked at where groups count, which is not with "no" and 0.
+An item may have several errors. Those of the short answer say why it may be too small or too
+large; those of the groups are looked at where groups count, which is not with "no" and 0. What
+needs values or relations that a file does not give is unknown.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -33,11 +34,16 @@ class ConditionalCase:
     @property
     def difference(self) -> int:
         """By how much the short answer is larger than gold's: yes is more than no. 0 where one is
-        a word and the other a number."""
+        a word and the other a number: that is wrong, but neither too large nor too small."""
         gold = str(self.question.gold.short)
         if (self.short in _SIZES) != (gold in _SIZES):
             return 0
         return _size(self.short) - _size(gold)
+
+    @property
+    def values(self) -> Collection[bool]:
+        """Those that the scenario gives."""
+        return self.question.problem.values.values()
 
     @property
     def wrong_groups(self) -> IdGroups:
@@ -80,14 +86,16 @@ class ConditionalCase:
 
 def is_over_reaction(case: ConditionalCase) -> bool | None:
     """The short answer is too small, and the scenario says of some condition that it is false."""
-    values = case.question.problem.values.values()
-    return case.difference < 0 and not all(values)
+    if case.difference >= 0:
+        return False
+    return None if "values" in case.question.lacks else not all(case.values)
 
 
 def is_wrong_association(case: ConditionalCase) -> bool | None:
     """The short answer is too small, though all conditions that the scenario mentions are true."""
-    values = case.question.problem.values.values()
-    return case.difference < 0 and all(values)
+    if case.difference >= 0:
+        return False
+    return None if "values" in case.question.lacks else all(case.values)
 
 
 def is_missed_conflict(case: ConditionalCase) -> bool | None:
@@ -95,6 +103,8 @@ def is_missed_conflict(case: ConditionalCase) -> bool | None:
     conditions conflicted."""
     if case.difference <= 0:
         return False
+    if case.question.lacks:
+        return None
     problem = case.question.problem
     others = tuple(one for one in problem.relations if one.kind != "conflicting")
     without = solve(replace(problem, relations=others)).answer
@@ -113,19 +123,29 @@ def is_incomplete(case: ConditionalCase) -> bool:
     )
 
 
-def is_redundant(case: ConditionalCase) -> bool:
+def is_redundant(case: ConditionalCase) -> bool | None:
     """A predicted group names a satisfied condition: one that the scenario makes true, or that
     another condition of its group implies, while no gold group has its sentence."""
-    return any(
-        id not in case.wanted and _is_satisfied(id, group, case)
-        for group in case.wrong_groups
-        for id in group
+    if not case.wrong_groups:
+        return False
+    return (
+        None
+        if case.question.lacks
+        else any(
+            id not in case.wanted and _is_satisfied(id, group, case)
+            for group in case.wrong_groups
+            for id in group
+        )
     )
 
 
-def is_out_of_reach(case: ConditionalCase) -> bool:
+def is_out_of_reach(case: ConditionalCase) -> bool | None:
     """A predicted group names a condition of a document that is in none of the combinations which
     the gold answer speaks of."""
+    if not case.wrong_groups:
+        return False
+    if case.question.lacks:
+        return None
     reached = {id for documents in case.solution.sets for id in documents}
     documents = {one[0].document for id in case.named if (one := case.stated.get(id))}
     return bool(documents - reached)

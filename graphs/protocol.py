@@ -11,8 +11,8 @@ the gold answers are told."""
 DEFAULT_PROTOCOL: QuestionProtocol = "conditions"
 """What each task has: its own way to put its questions."""
 QuestionHints = Literal["none", "documents", "values", "relations", "all"]
-"""Of conditional answers, what of the gold is told: nothing / of each document only the sentences
-that state conditions / the value of each condition that the scenario mentions / how conditions of
+"""Of conditional answers, what of the gold is told: nothing / the sentences that state conditions,
+once more by themselves / the value of each condition that the scenario mentions / how conditions of
 different documents are related / all three."""
 DEFAULT_HINTS: QuestionHints = "none"
 

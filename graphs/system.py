@@ -162,7 +162,7 @@ class System(BaseModel):
         QuestionHints,
         _model(
             "Conditional answers: what is told of the gold. Documents: their sentences that state "
-            "conditions, alone; values of mentioned conditions; relations; or all three.",
+            "conditions; values of mentioned conditions; relations; or all three.",
             later=True,
             of_flow=True,
         ),

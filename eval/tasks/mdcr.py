@@ -12,9 +12,10 @@ from typing import Any
 
 from branchwise.agents.mdcr_format import ConditionalOutput
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.conditions.documents import QUESTION_KINDS, QuestionKind
+from branchwise.corpora.conditions.documents import QUESTION_KINDS, ConditionsDocument, QuestionKind
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.conditions.solver import equivalent_sentences
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Gold, Question
 from branchwise.corpora.text import one_line
 from branchwise.eval.conditional_errors import (
@@ -107,8 +108,9 @@ def _type(item: ScoredItem) -> Sequence[BinPlace]:
     return [(QUESTION_KINDS.index(kind), TYPE_WORDS[kind])]
 
 
-def _relations(item: ScoredItem) -> Sequence[BinPlace]:
-    return [(0, "they decide") if _asked(item).relations_decide else (1, "they do not")]
+def _relations(item: ScoredItem) -> Sequence[BinPlace] | None:
+    decide = _asked(item).relations_decide
+    return None if decide is None else [(0, "they decide") if decide else (1, "they do not")]
 
 
 TYPE_WORDS: Mapping[QuestionKind, str] = {
@@ -159,22 +161,23 @@ class MDCRTask(Task):
         return "questions"
 
     def score(self, item: AnsweredItem) -> Metrics:
-        """Accuracy of the short answer, and scores of groups: 0 where no answer could be read."""
+        """Accuracy of the short answer, and scores of groups: 0 where no answer could be read.
+
+        Which conditions are equivalent is unknown where a file gives no relations.
+        """
         asked = ConditionsQuestion.of(item.question)
         gold, answer = _gold(asked), _answer(item.prediction)
         short, said = answer or ("", NO_GROUPS)
         stands_for = equivalent_sentences(asked.problem)
+        as_ones = as_one(said, stands_for), as_one(gold, stands_for)
+        is_read = answer is not None
+        modulo = self._of_groups(_MODULO, *as_ones, is_read=is_read)
         right = float(short == str(asked.gold.short))
         return {
             "short_accuracy": right,
             "answer_em": right * float(said == gold),
-            **self._of_groups("", said, gold, is_read=answer is not None),
-            **self._of_groups(
-                _MODULO,
-                as_one(said, stands_for),
-                as_one(gold, stands_for),
-                is_read=answer is not None,
-            ),
+            **self._of_groups("", said, gold, is_read=is_read),
+            **(dict.fromkeys(modulo) if "relations" in asked.lacks else modulo),
         }
 
     def _of_groups(self, prefix: str, said: IdGroups, gold: IdGroups, *, is_read: bool) -> Metrics:
@@ -210,6 +213,13 @@ class MDCRTask(Task):
         prompt = self.flow.prompts["search" if has_tools else "given"]
         message = "\n\n".join(_blocks(asked, system.hints))
         return Brief(prompt, message, one_line(question.question))
+
+    def check(self, question: Question, system: System, *, has_tools: bool) -> None:
+        asked = ConditionsQuestion.of(question)
+        for part in asked.lacks:
+            if tells(system.hints, part):
+                what = f"hints of {part}: the file does not give them"
+                raise InputError(what, remedy="ask with other hints, or none")
 
     def read_output(self, data: Any) -> Any:
         return self.flow.format.read(data).task_output
@@ -255,9 +265,11 @@ def _blocks(asked: ConditionsQuestion, hints: QuestionHints) -> Iterator[str]:
     """The parts of a message, apart by empty lines."""
     problem = asked.problem
     for document in problem.documents:
-        shown = document.stating if tells(hints, "documents") else document.sentences
-        lines = [f"{document.sentence_id(name)}: {text}" for name, text in shown.items()]
-        yield "\n".join([f"Document {document.id}: {document.title}", *lines])
+        heading = f"Document {document.id}: {document.title}"
+        yield "\n".join([heading, *_lines(document, document.sentences)])
+    if tells(hints, "documents"):
+        stating = [line for one in problem.documents for line in _lines(one, one.stating)]
+        yield "\n".join(["Sentences that state conditions:", *stating])
     if tells(hints, "values"):
         values = [f"{_named(asked, id)}: {str(v).lower()}" for id, v in problem.values.items()]
         yield "\n".join(["Conditions that the situation mentions:", *(values or ["none"])])
@@ -271,7 +283,12 @@ def _blocks(asked: ConditionsQuestion, hints: QuestionHints) -> Iterator[str]:
     yield f"Question: {asked.asked}"
 
 
+def _lines(document: ConditionsDocument, shown: Mapping[str, str]) -> list[str]:
+    return [f"{document.sentence_id(name)}: {text}" for name, text in shown.items()]
+
+
 def _named(asked: ConditionsQuestion, id: str) -> str:
-    """A condition, and the sentence that states it where that has another id."""
+    """A condition by the sentence that states it, and its number there where that has several."""
     sentence = asked.problem.conditions[id].sentence_id
-    return id if id == sentence else f"{id} (in {sentence})"
+    own = [one.id for one in asked.problem.conditions.values() if one.sentence_id == sentence]
+    return sentence if len(own) == 1 else f"{sentence} (condition {own.index(id) + 1})"

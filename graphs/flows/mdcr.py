@@ -3,14 +3,23 @@
 The documents are in the user's message, with or without tools.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from branchwise.agents.formats import FORMATS
 from branchwise.graphs.flows.flow import Flow, PromptSection
-from branchwise.graphs.protocol import tells
+from branchwise.graphs.protocol import QuestionHints, tells
 
 if TYPE_CHECKING:
     from branchwise.graphs.system import System
+
+
+_HINTS: Mapping[QuestionHints, str] = {
+    "documents": "stating",
+    "values": "values",
+    "relations": "relations",
+}
+"""The part of the example that tells each."""
 
 
 class MDCRFlow(Flow):
@@ -26,10 +35,8 @@ class MDCRFlow(Flow):
         manner = PromptSection("mdcr_steps" if in_steps else "mdcr_at_once")
         if not system.shots:
             return (manner,)
-        hints = system.hints
-        documents = "stating" if tells(hints, "documents") else "documents"
-        given = [f"mdcr_example_{documents}"]
-        given += [f"mdcr_example_{hint}" for hint in ("values", "relations") if tells(hints, hint)]
+        hints = [hint for hint in _HINTS if tells(system.hints, hint)]
+        given = ["mdcr_example_documents", *(f"mdcr_example_{_HINTS[hint]}" for hint in hints)]
         answer = [*(["mdcr_example_reasoning"] if in_steps else []), "mdcr_example_answer"]
         values = {"given": tuple(given), "answer": tuple(answer)}
         return manner, PromptSection("mdcr_example", values)
