@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.keys import Keys
 from branchwise.corpora.plugins.specs import absolute_spec
+from branchwise.eval.bounds import GRADING_VARIANTS
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.checks import check_file, check_model
@@ -127,8 +128,10 @@ def _check_scoring(study: Study) -> None:
     if study.judge is not None:
         check_model("judge", study.judge, ("judge",))
     elif not study.judge_entities:
-        for key in ("judge_pairs", "variant"):
-            if getattr(study, key):
+        needs = {"judge_pairs": bool(study.judge_pairs)}
+        needs["variant"] = study.variant in GRADING_VARIANTS
+        for key, needs_judge in needs.items():
+            if needs_judge:
                 what = f"{key} has no effect: nothing is graded"
                 raise StudyError(what, (key,), "name a judge")
     kind, colon, spec = study.matcher.strip().partition(":")

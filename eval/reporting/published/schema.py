@@ -62,11 +62,30 @@ class PublishedTable(_Part):
     rows: Annotated[Mapping[str, Mapping[str, BySubset]], Field(min_length=1)]
 
 
+class BenchmarkFacts(_Part):
+    """What someone must know who wants to run a benchmark.
+
+    `asks`: what of a system. `tasks`: as what its questions are scored here. `get`: how to come by
+    questions, `cost`: of a run over them, `page`: of the documentation.
+    """
+
+    title: str
+    asks: _Note
+    tasks: Annotated[tuple[str, ...], Field(min_length=1)]
+    sizes: _Note
+    source: _Note
+    licence: _Note
+    get: _Note
+    cost: _Note
+    page: str
+
+
 class Published(_Part):
     """What a paper published on its benchmark, and what must be said wherever it is shown."""
 
     benchmark: str
     paper: str
+    about: BenchmarkFacts
     notes: tuple[_Note, ...]
     metrics: Mapping[str, PublishedMetric]
     tables: Annotated[tuple[PublishedTable, ...], Field(min_length=1)]
