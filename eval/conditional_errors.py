@@ -14,7 +14,7 @@ from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.conditions.solver import Solution, Standing, solve, standing
 from branchwise.corpora.conditions.spreading import RelationGraph
 from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType
-from branchwise.eval.group_scores import IdGroup, IdGroups
+from branchwise.eval.group_scores import WITHOUT_GROUPS, IdGroup, IdGroups
 
 _SIZES = {"no": 0, "yes": 1}
 
@@ -39,6 +39,11 @@ class ConditionalCase:
         if (self.short in _SIZES) != (gold in _SIZES):
             return 0
         return _size(self.short) - _size(gold)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether groups count with the short answer."""
+        return self.short not in WITHOUT_GROUPS
 
     @property
     def values(self) -> Collection[bool]:
@@ -199,10 +204,15 @@ class ConditionalItem:
 
 
 _Type = ErrorType[ConditionalItem]
+_Holds = Callable[[ConditionalCase], bool | None]
 
 
-def _of(key: str, title: str, words: str, holds: Callable[[ConditionalCase], bool | None]) -> _Type:
+def _of(key: str, title: str, words: str, holds: _Holds) -> _Type:
     return ErrorType(key, title, words, lambda item: item.case is not None and holds(item.case))
+
+
+def _of_groups(key: str, title: str, words: str, holds: _Holds) -> _Type:
+    return _of(key, title, words, lambda case: case.has_groups and holds(case))
 
 
 CONDITIONAL_ERRORS = ErrorClasses(
@@ -235,17 +245,19 @@ CONDITIONAL_ERRORS = ErrorClasses(
             "groups",
             "conditional answer",
             (
-                _of("incomplete", "incomplete", "a condition or group is missing", is_incomplete),
-                _of("redundant", "redundant", "names a satisfied condition", is_redundant),
-                _of(
+                _of_groups(
+                    "incomplete", "incomplete", "a condition or group is missing", is_incomplete
+                ),
+                _of_groups("redundant", "redundant", "names a satisfied condition", is_redundant),
+                _of_groups(
                     "out_of_reach",
                     "out of reach",
                     "names a condition of a document that is out of reach",
                     is_out_of_reach,
                 ),
-                _of("merged", "merged", "several groups in one", is_merged),
-                _of("split", "split", "one group in several", is_split),
-                _of(
+                _of_groups("merged", "merged", "several groups in one", is_merged),
+                _of_groups("split", "split", "one group in several", is_split),
+                _of_groups(
                     "irrelevant",
                     "irrelevant",
                     "names a sentence that states no condition",

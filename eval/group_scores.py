@@ -22,7 +22,7 @@ IdGroup = frozenset[str]
 IdGroups = frozenset[IdGroup]
 
 NO_GROUPS: IdGroups = frozenset()
-_WITHOUT_GROUPS = ("no", "0")
+WITHOUT_GROUPS = ("no", "0")
 """Short answers that hold under no condition, whatever groups are given with them."""
 
 
@@ -60,7 +60,7 @@ class GroupPair(NamedTuple):
 
 def groups_of(answer: str, groups: Iterable[Iterable[str]]) -> IdGroups:
     """The groups of an answer as sets: none with "no" and 0, and none that is empty."""
-    if answer in _WITHOUT_GROUPS:
+    if answer in WITHOUT_GROUPS:
         return NO_GROUPS
     return frozenset(group for ids in groups if (group := frozenset(ids)))
 

@@ -71,7 +71,7 @@ def conditional_item(
     if answer is None:
         return AnsweredItem(question, Prediction(), how="failed", error=error)
     output = {"answer": answer, "groups": [list(group) for group in groups]}
-    return AnsweredItem(question, Prediction(task_output=output))
+    return AnsweredItem(question, Prediction(task_output=output), error=error)
 
 
 def _document(id: str, expression: str, more: int) -> dict[str, Any]:
