@@ -72,10 +72,24 @@ class ConditionsQuestion:
             problem = first_problem(error)
         except (ExpressionError, KeyError, ValueError) as error:
             problem = str(error)
-        raise InputError(
-            f"question {question.id!r} is not about documents with conditions ({problem})",
-            remedy="load it from mdcr:PATH",
-        )
+        raise _other_kind(question, problem)
+
+
+def gold_answer(question: Question) -> ConditionsAnswer:
+    """The gold answer alone, also of a question that was read without its passages.
+
+    Raises InputError for a question of another kind.
+    """
+    try:
+        gold = _GoldMeta.model_validate(question.meta.get("gold"))
+    except ValidationError as error:
+        raise _other_kind(question, first_problem(error)) from None
+    return ConditionsAnswer(gold.short, tuple(map(tuple, gold.groups)))
+
+
+def _other_kind(question: Question, problem: str) -> InputError:
+    what = f"question {question.id!r} is not about documents with conditions ({problem})"
+    return InputError(what, remedy="load it from mdcr:PATH")
 
 
 class _Meta(BaseModel):

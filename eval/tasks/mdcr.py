@@ -12,8 +12,13 @@ from typing import Any
 
 from branchwise.agents.mdcr_format import ConditionalOutput
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.conditions.documents import QUESTION_KINDS, ConditionsDocument, QuestionKind
-from branchwise.corpora.conditions.question import ConditionsQuestion
+from branchwise.corpora.conditions.documents import (
+    QUESTION_KINDS,
+    ConditionsAnswer,
+    ConditionsDocument,
+    QuestionKind,
+)
+from branchwise.corpora.conditions.question import ConditionsQuestion, gold_answer
 from branchwise.corpora.conditions.solver import equivalent_sentences
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Gold, Question
@@ -96,7 +101,8 @@ def _column(kind: str, score: str, table: str, note: str, way: GroupWay) -> Colu
     heading = f"{name}\n{'F1' if score == 'f1' else score[0].upper()}"
     is_main = score == "f1" and name == kind
     role: Role | None = "headline" if is_main else None
-    return Column(f"{kind}_{score}", heading, table, note=note, role=role, total=total)
+    short = name if is_main else ""
+    return Column(f"{kind}_{score}", heading, table, note=note, role=role, short=short, total=total)
 
 
 def _asked(item: ScoredItem) -> ConditionsQuestion:
@@ -145,7 +151,14 @@ class MDCRTask(Task):
         self.way = way
         self.matcher = way.matcher
         self.columns = (
-            Column("short_accuracy", "short\nanswer", _ANSWERS, note=way.note, role="headline"),
+            Column(
+                "short_accuracy",
+                "short\nanswer",
+                _ANSWERS,
+                note=way.note,
+                role="headline",
+                short="answer",
+            ),
             _column("exact", "f1", _ANSWERS, _EXACT_NOTE, way),
             _column("relaxed", "f1", _ANSWERS, _RELAXED_NOTE, way),
             Column("answer_em", "EM", _ANSWERS, note=_EM_NOTE, role="exact"),
@@ -163,21 +176,21 @@ class MDCRTask(Task):
     def score(self, item: AnsweredItem) -> Metrics:
         """Accuracy of the short answer, and scores of groups: 0 where no answer could be read.
 
-        Which conditions are equivalent is unknown where a file gives no relations.
+        Which conditions are equivalent is unknown where a file gives no relations, or the question
+        was read without its documents.
         """
-        asked = ConditionsQuestion.of(item.question)
-        gold, answer = _gold(asked), _answer(item.prediction)
+        wanted, answer = gold_answer(item.question), _answer(item.prediction)
         short, said = answer or ("", NO_GROUPS)
-        stands_for = equivalent_sentences(asked.problem)
-        as_ones = as_one(said, stands_for), as_one(gold, stands_for)
-        is_read = answer is not None
+        gold, is_read = _groups(wanted), answer is not None
+        stands_for = _equivalent(item.question)
+        as_ones = as_one(said, stands_for or {}), as_one(gold, stands_for or {})
         modulo = self._of_groups(_MODULO, *as_ones, is_read=is_read)
-        right = float(short == str(asked.gold.short))
+        right = float(short == str(wanted.short))
         return {
             "short_accuracy": right,
             "answer_em": right * float(said == gold),
             **self._of_groups("", said, gold, is_read=is_read),
-            **(dict.fromkeys(modulo) if "relations" in asked.lacks else modulo),
+            **(dict.fromkeys(modulo) if stands_for is None else modulo),
         }
 
     def _of_groups(self, prefix: str, said: IdGroups, gold: IdGroups, *, is_read: bool) -> Metrics:
@@ -202,7 +215,11 @@ class MDCRTask(Task):
     def examined(self, item: AnsweredItem) -> ConditionalItem:
         asked = ConditionsQuestion.of(item.question)
         answer = _answer(item.prediction)
-        case = ConditionalCase(asked, *answer, _gold(asked)) if answer and not item.error else None
+        case = (
+            ConditionalCase(asked, *answer, _groups(asked.gold))
+            if answer and not item.error
+            else None
+        )
         return ConditionalItem(case, item.error)
 
     def brief(
@@ -226,14 +243,13 @@ class MDCRTask(Task):
 
     def beside(self, question: Question, prediction: Prediction) -> Sequence[Beside] | None:
         """The short answers, the mapped groups, the gold ones that were missed, the others."""
-        asked = ConditionsQuestion.of(question)
-        gold, answer = _gold(asked), _answer(prediction)
-        wanted = ("answer", (str(asked.gold.short),))
+        gold, answer = gold_answer(question), _answer(prediction)
+        wanted, groups = ("answer", (str(gold.short),)), _groups(gold)
         if answer is None:
-            return [Beside(wanted, None), *(Beside(_shown(group), None) for group in _sorted(gold))]
+            return [Beside(wanted, None), *(Beside(_shown(one), None) for one in _sorted(groups))]
         short, said = answer
-        pairs = mapped_groups(said, gold)
-        missed = gold - {pair.gold for pair in pairs}
+        pairs = mapped_groups(said, groups)
+        missed = groups - {pair.gold for pair in pairs}
         others = said - {pair.said for pair in pairs}
         return [
             Beside(wanted, ("answer", (short,))),
@@ -243,8 +259,16 @@ class MDCRTask(Task):
         ]
 
 
-def _gold(asked: ConditionsQuestion) -> IdGroups:
-    return groups_of(str(asked.gold.short), asked.gold.groups)
+def _groups(answer: ConditionsAnswer) -> IdGroups:
+    return groups_of(str(answer.short), answer.groups)
+
+
+def _equivalent(question: Question) -> Mapping[str, str] | None:
+    """For each sentence what stands for it and its equivalents; None where that is not known."""
+    asked = ConditionsQuestion.of(question) if question.passages else None
+    if asked is None or "relations" in asked.lacks:
+        return None
+    return equivalent_sentences(asked.problem)
 
 
 def _answer(prediction: Prediction) -> tuple[str, IdGroups] | None:

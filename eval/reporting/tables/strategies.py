@@ -92,12 +92,14 @@ def _metrics(report: StudyReport) -> list[Column]:
 
 
 def _notes(metrics: Sequence[Column]) -> tuple[str, ...]:
-    return (_MEANS, *(one.note for one in metrics if one.note))
+    called = "; ".join(f"{one.short}: {one.name}" for one in metrics if one.short)
+    return (_MEANS, called, *(one.note for one in metrics if one.note))
 
 
 def _columns(groups: Sequence[str], metrics: Sequence[Column]) -> Iterator[TableColumn]:
     for (slug, group), one in product(zip(slugs(groups), groups, strict=True), metrics):
-        yield TableColumn(f"{slug}_{one.key}", one.title, one.unit, one.digits, group=group)
+        title = one.short or one.title
+        yield TableColumn(f"{slug}_{one.key}", title, one.unit, one.digits, group=group)
 
 
 def _means(
