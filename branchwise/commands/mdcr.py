@@ -126,11 +126,13 @@ def generate(
 
     Example: branchwise mdcr generate --seed 1 --out mdcr.json
     """
+    from dataclasses import asdict
+
     from branchwise.corpora.conditions.generation.generate import MdcrSettings, draft_set
 
     check_place(out)
     settings = MdcrSettings(documents, groups, scenarios, seed)
-    about = {"generated": True, "seed": seed, "wording": writer or "grammar"}
+    about = {"generated": True, **asdict(settings), "wording": writer or "grammar"}
     keys = read_keys(key)
     drafts = draft_set(settings)
     if writer is not None:
