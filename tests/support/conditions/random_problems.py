@@ -82,8 +82,9 @@ def _expression(rng: Random, own: Sequence[int], depth: int) -> Any:
     return (rng.choice(["and", "or"]), *parts)
 
 
-def problems(seed: int, count: int) -> Iterator[tuple[Plain, ConditionsProblem]]:
+def problems(seed: int) -> Iterator[tuple[Plain, ConditionsProblem]]:
+    """Random problems without end."""
     rng = Random(seed)
-    for _ in range(count):
+    while True:
         plain, owner = random_plain(rng)
         yield plain, as_problem(plain, owner)
