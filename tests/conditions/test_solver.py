@@ -21,7 +21,7 @@ from branchwise.corpora.conditions.solver import (
 )
 from branchwise.corpora.conditions.spreading import ContradictionError, RelationGraph
 from support.conditions.plain_answers import ContradictsError, Table, can_hold
-from support.conditions.random_problems import problems
+from support.conditions.random_problems import problems, random_expression, written
 
 
 def problem_of(kind, documents, relations=(), values=None):
@@ -266,6 +266,24 @@ def with_true(problem: ConditionsProblem, ids) -> ConditionsProblem:
     return replace(problem, values={**problem.values, **dict.fromkeys(ids, True)})
 
 
+@pytest.mark.slow
+def test_groups_of_a_document_are_the_prime_implicants_that_sympy_finds():
+    import sympy
+
+    rng = Random(3)
+    for _ in range(60):
+        text = written(random_expression(rng, range(7), 3))
+        python = text.replace("AND", "&").replace("OR", "|")
+        symbols = {f"x{i}": sympy.Symbol(f"x{i}") for i in range(7)}
+        simplified = sympy.to_dnf(eval(python, {}, symbols), simplify=True, force=True)
+        terms = simplified.args if isinstance(simplified, sympy.Or) else [simplified]
+        expected = {frozenset(str(atom) for atom in term.atoms()) for term in terms}
+        problem = problem_of("q1", {"A": text})
+        stated = {one.sentence_id: one.name for one in problem.conditions.values()}
+        found = solve(problem).answer.groups
+        assert {frozenset(stated[id] for id in group) for group in found} == expected
+
+
 def wide(count, of):
     """An expression with `of` to the power of `count` minimal groups."""
     return " AND ".join(
@@ -273,6 +291,7 @@ def wide(count, of):
     )
 
 
+@pytest.mark.slow
 def test_more_than_the_bound_of_groups_is_an_error():
     assert len(answer("q1", {"A": wide(4, 10)})[1]) == MAX_GROUPS
     with pytest.raises(TooManyGroupsError, match="has more than 10,000 minimal groups"):
@@ -281,6 +300,7 @@ def test_more_than_the_bound_of_groups_is_an_error():
         answer("q2", {"A": wide(20, 3), "B": wide(20, 3)})
 
 
+@pytest.mark.slow
 def test_what_conflicts_leave_of_endless_groups_is_found():
     ways = [f"x{number}_{part}" for number in range(20) for part in (1, 2)]
     conflicts = [f"A-{way} conflicts B-b" for way in ways]
@@ -292,6 +312,7 @@ def test_what_conflicts_leave_of_endless_groups_is_found():
     assert len(groups) == 1
 
 
+@pytest.mark.slow
 def test_relations_that_keep_the_answer_from_being_endless_decide_it():
     ways = [f"x{number}_{part}" for number in range(20) for part in (1, 2)]
     problem = problem_of(
