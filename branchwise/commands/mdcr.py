@@ -132,7 +132,8 @@ def generate(
 
     check_place(out)
     settings = MdcrSettings(documents, groups, scenarios, seed)
-    about = {"generated": True, **asdict(settings), "wording": writer or "grammar"}
+    wording = (writer or "grammar").partition("@")[0]  # not where the model is
+    about = {"generated": True, **asdict(settings), "wording": wording}
     keys = read_keys(key)
     drafts = draft_set(settings)
     if writer is not None:
