@@ -36,7 +36,7 @@ Slip = Literal[
 """Why a sentence was not taken."""
 MAX_CHARACTERS = 400
 _MAX_REPLY = 50_000
-_LINE = re.compile(r"^\s*(\d{1,3})[.):]\s+(.+)$", re.MULTILINE)
+_LINE = re.compile(r"(\d{1,3})[.):]\s+(.+)")
 _BREAK = re.compile(r"[.!?:;]\s+\S")
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm](?:e|y|ine|yself))\b")
 _SIDES: dict[Direction, re.Pattern[str]] = {
