@@ -126,11 +126,14 @@ def generate(
 
     Example: branchwise mdcr generate --seed 1 --out mdcr.json
     """
+    from dataclasses import asdict
+
     from branchwise.corpora.conditions.generation.generate import MdcrSettings, draft_set
 
     check_place(out)
     settings = MdcrSettings(documents, groups, scenarios, seed)
-    about = {"generated": True, "seed": seed, "wording": writer or "grammar"}
+    wording = (writer or "grammar").partition("@")[0]  # not where the model is
+    about = {"generated": True, **asdict(settings), "wording": wording}
     keys = read_keys(key)
     drafts = draft_set(settings)
     if writer is not None:

@@ -1,10 +1,10 @@
 """Reading a file of documents, relations and scenarios, or refusing it."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
@@ -38,15 +38,19 @@ from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.files import first_problem, read_json_object
 from branchwise.corpora.text import one_line
 
+_MOST_LISTED = 10
 _DESCRIBED = "see docs/benchmarks/mdcr.md for the form"
 
 
 def read_conditions(path: Path) -> ConditionsSet:
-    """Raises InputError, with file and place, for a file that is not of the form, and for what
-    contradicts itself in it, except for values and relations that do so through others (the
+    """What a file holds. Raises InputError as `parse_conditions` does, and for what is not JSON."""
+    return parse_conditions(read_json_object(path), str(path))
+
+
+def parse_conditions(data: Mapping[str, Any], where: str) -> ConditionsSet:
+    """Raises InputError, with `where` and the place in it, for what is not of the form, and for
+    what contradicts itself in it, except for values and relations that do so through others (the
     solver finds these)."""
-    data = read_json_object(path)
-    where = str(path)
     if "mdcr" not in data:
         raise InputError(
             "is not of the form that is read",
@@ -206,7 +210,8 @@ class _Reading:
     def _known(self, place: str, used: Iterable[str], known: Collection[str], what: str) -> None:
         for name in used:
             if name not in known:
-                remedy = did_you_mean(name, known, else_="see the file's documents")
+                many = "see the file's documents" if len(known) > _MOST_LISTED else ""
+                remedy = did_you_mean(name, known, else_=many)
                 self._refuse(place, f"there is no {what} {name!r}", remedy)
 
     def _refuse(self, place: str, what: str, remedy: str = _DESCRIBED) -> NoReturn:

@@ -10,7 +10,7 @@ expression false (it is monotone), which the solver relies on.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -82,17 +82,6 @@ def names(expression: Expression) -> Iterator[str]:
     else:
         for part in expression.parts:
             yield from names(part)
-
-
-def holds(expression: Expression, true: Collection[str]) -> bool:
-    """Whether it is true if exactly these conditions are."""
-    match expression:
-        case Atom(name):
-            return name in true
-        case AllOf(parts):
-            return all(holds(part, true) for part in parts)
-        case AnyOf(parts):
-            return any(holds(part, true) for part in parts)
 
 
 def parse_expression(text: str) -> Expression:

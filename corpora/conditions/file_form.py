@@ -3,7 +3,6 @@
 docs/benchmarks/mdcr.md describes it field by field.
 """
 
-from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -139,7 +138,10 @@ def _relation_record(relation: ConditionRelation) -> dict[str, Any]:
 
 def _scenario_record(scenario: Scenario) -> dict[str, Any]:
     parts = [{"text": part.text, "values": dict(part.values)} for part in scenario.parts]
-    gold = {kind: asdict(answer) for kind, answer in scenario.gold.items()}
+    gold = {
+        kind: {"short": answer.short, "groups": [list(group) for group in answer.groups]}
+        for kind, answer in scenario.gold.items()
+    }
     return {
         "id": scenario.id,
         "documents": list(scenario.documents),

@@ -7,6 +7,7 @@ Documents share no conditions: minimal groups of several are unions of one of ea
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -30,12 +31,14 @@ class Formula(NamedTuple):
     """An expression in which what the scenario decides is worked out.
 
     Without parts it is one condition, or decided: `bits` is then 0, and `is_any` the value the
-    other way round (any of nothing is false, all of nothing true). `bits`: its conditions.
+    other way round (any of nothing is false, all of nothing true). `bits`: its conditions;
+    `repeats`: whether one of them may stand in it twice.
     """
 
     is_any: bool
     parts: "tuple[Formula, ...]" = ()
     bits: int = 0
+    repeats: bool = False
 
     def holds(self, true: int) -> bool:
         """Whether it is true if these open conditions are, and no others."""
@@ -44,6 +47,29 @@ class Formula(NamedTuple):
         if self.is_any:
             return any(part.holds(true) for part in self.parts)
         return all(part.holds(true) for part in self.parts)
+
+    def reason(self, true: int) -> int | None:
+        """Some of these open conditions that make it true by themselves; None if all do not.
+
+        It is a minimal group unless conditions repeat.
+        """
+        if not self.parts:
+            return self.bits & true if bool(self.bits & true) or self.is_true else None
+        found = 0
+        for part in self.parts:
+            reason = part.reason(true)
+            if self.is_any and reason is not None:
+                return reason
+            if not self.is_any:
+                if reason is None:
+                    return None
+                found |= reason
+        return None if self.is_any else found
+
+    @property
+    def is_true(self) -> bool:
+        """Whether it is decided, and true."""
+        return not self.parts and not self.bits and not self.is_any
 
 
 TRUE, FALSE = Formula(is_any=False), Formula(is_any=True)
@@ -58,17 +84,18 @@ def simplified(expression: Expression, bit: Mapping[str, int], true: int, false:
         return FALSE if own & false else Formula(is_any=False, bits=own)
     is_any = isinstance(expression, AnyOf)
     neutral, decisive = (FALSE, TRUE) if is_any else (TRUE, FALSE)
-    parts, bits = [], 0
+    parts, bits, repeats = [], 0, False
     for part in expression.parts:
         found = simplified(part, bit, true, false)
         if found == decisive:
             return decisive
         if found != neutral:
             parts.append(found)
+            repeats = repeats or found.repeats or bool(found.bits & bits)
             bits |= found.bits
     if len(parts) < 2:
         return parts[0] if parts else neutral
-    return Formula(is_any, tuple(parts), bits)
+    return Formula(is_any, tuple(parts), bits, repeats)
 
 
 class GroupSearch:
@@ -98,11 +125,9 @@ class GroupSearch:
 
     def groups(self, documents: Sequence[int], most: int = MAX_GROUPS) -> list[int]:
         """All minimal groups by which the documents can be had together, at most `most`."""
-        found = []
-        for group in self._joined(documents):
-            found.append(group)
-            if len(found) > most:
-                raise TooManyGroupsError(f"has more than {MAX_GROUPS:,} minimal groups")
+        found = list(islice(self._joined(documents), most + 1))
+        if len(found) > most:
+            raise TooManyGroupsError(f"has more than {MAX_GROUPS:,} minimal groups")
         return found
 
     def close(self) -> None:
@@ -120,20 +145,16 @@ class GroupSearch:
         self.close()
 
     def _joined(self, documents: Sequence[int]) -> Iterator[int]:
-        try:
-            each = [self._of_one(one) for one in documents]
-        except TooManyGroupsError:  # alone; together there may be few
+        each = list(map(self._of_one, documents))
+        if len(documents) > 1 and max(map(len, each)) > MAX_GROUPS:
+            # One of them alone has too many; together they may have few.
             return self._enumerated(documents)
         return self._unions(documents, each, 0, 0)
 
     def _of_one(self, document: int) -> list[int]:
+        """The groups of a document alone, no more than one too many."""
         if document not in self._own:
-            self._own[document] = found = []
-            for group in self._enumerated([document]):
-                found.append(group)
-                if len(found) > MAX_GROUPS:
-                    del self._own[document]
-                    raise TooManyGroupsError
+            self._own[document] = list(islice(self._enumerated([document]), MAX_GROUPS + 1))
         return self._own[document]
 
     def _unions(
@@ -158,18 +179,16 @@ class GroupSearch:
 
     def _enumerated(self, documents: Sequence[int]) -> Iterator[int]:
         """Minimal groups one after the other, each forbidden once it is found."""
-        formula = Formula(is_any=False, parts=tuple(self._formulas[one] for one in documents))
-        used = 0
-        for part in formula.parts:
-            used |= part.bits
+        formulas = [self._formulas[one] for one in documents]
+        used = [place for formula in formulas for place in places(formula.bits)]
         guard = self._variable()  # forbids only while this enumeration goes on
         wanted = [guard, *(self._wanted[one] for one in documents)]
         while self._solve(wanted):
             model = self._solver.get_model()
-            group = sum(1 << place for place in places(used) if model[place] > 0)
-            for place in places(group):
-                if formula.holds(group & ~(1 << place)):
-                    group &= ~(1 << place)
+            true = sum(1 << place for place in used if model[place] > 0)
+            group = 0
+            for formula in formulas:
+                group |= _minimal(formula, true)
             yield group
             self._solver.add_clause([-guard, *(-place - 1 for place in places(group))])
 
@@ -196,3 +215,14 @@ class GroupSearch:
         if found is None:
             raise TooManyGroupsError("is too hard: its documents' expressions are too tangled")
         return bool(found)
+
+
+def _minimal(formula: Formula, true: int) -> int:
+    """A minimal group within conditions that make a formula true."""
+    group = formula.reason(true)
+    assert group is not None, "the solver's model is one of the formula"
+    if formula.repeats:
+        for place in places(group):
+            if formula.holds(group & ~(1 << place)):
+                group &= ~(1 << place)
+    return group

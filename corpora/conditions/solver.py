@@ -26,7 +26,8 @@ needed, and the answer has no groups. "no" and 0 have none either.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -60,15 +61,17 @@ class Derivation(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """An answer with where it comes from.
-
-    `sets`: ids of the documents of each set that the answer speaks of. `derivations`: those of each
-    group of the answer; of the empty group where nothing more is needed.
-    """
+    """An answer with where it comes from. `sets`: ids of the documents of each set that it speaks
+    of."""
 
     answer: ConditionsAnswer
     sets: tuple[tuple[str, ...], ...]
-    derivations: Mapping[tuple[str, ...], tuple[Derivation, ...]]
+    _found: "_Found" = field(repr=False, compare=False)
+
+    @cached_property
+    def derivations(self) -> Mapping[tuple[str, ...], tuple[Derivation, ...]]:
+        """Those of each group of the answer; of the empty group where nothing more is needed."""
+        return MappingProxyType(self._found.derivations())
 
 
 @dataclass(frozen=True)
@@ -91,12 +94,9 @@ def solve(problem: ConditionsProblem) -> Solution:
         found = _Found(situation)
         for documents in sets:
             found.add(documents, search.groups(documents, MAX_GROUPS - found.count))
-    groups = found.result()
-    return Solution(
-        ConditionsAnswer(_short(problem, sets), tuple(group for group in groups if group)),
-        tuple(tuple(problem.documents[one].id for one in documents) for documents in sets),
-        MappingProxyType(groups),
-    )
+    groups = tuple(group for group in found.groups() if group)
+    named = tuple(tuple(problem.documents[one].id for one in documents) for documents in sets)
+    return Solution(ConditionsAnswer(_short(problem, sets), groups), named, found)
 
 
 def standing(problem: ConditionsProblem) -> Standing:
@@ -195,20 +195,29 @@ class _Found:
             self._derived.setdefault(sentences, []).append((documents, group, kept))
             self.count += 1
 
-    def result(self) -> dict[tuple[str, ...], tuple[Derivation, ...]]:
+    def groups(self) -> list[tuple[str, ...]]:
         """The groups that contain no other one, in document order."""
-        least = sorted(tuple(places(group)) for group in _least(list(self._derived)))
+        return [self._named(group) for group in self._least]
+
+    def derivations(self) -> dict[tuple[str, ...], tuple[Derivation, ...]]:
         return {
-            tuple(self._sentences[place] for place in group): tuple(
+            self._named(group): tuple(
                 Derivation(
                     tuple(self._documents[one].id for one in documents),
                     self._graph.named(conditions),
                     self._graph.named(kept),
                 )
-                for documents, conditions, kept in self._derived[sum(1 << p for p in group)]
+                for documents, conditions, kept in self._derived[group]
             )
-            for group in least
+            for group in self._least
         }
+
+    @cached_property
+    def _least(self) -> list[int]:
+        return sorted(_least(list(self._derived)), key=places)
+
+    def _named(self, group: int) -> tuple[str, ...]:
+        return tuple(self._sentences[place] for place in places(group))
 
 
 def _feasible_sets(problem: ConditionsProblem, search: GroupSearch) -> list[tuple[int, ...]]:

@@ -130,12 +130,14 @@ class RelationGraph:
         )
 
 
-def places(bits: int) -> Iterator[int]:
+def places(bits: int) -> list[int]:
     """The places of a set's bits, rising."""
+    found = []
     while bits:
         lowest = bits & -bits
-        yield lowest.bit_length() - 1
+        found.append(lowest.bit_length() - 1)
         bits ^= lowest
+    return found
 
 
 def _closure(own: list[int], steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:

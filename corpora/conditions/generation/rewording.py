@@ -36,9 +36,9 @@ Slip = Literal[
 """Why a sentence was not taken."""
 MAX_CHARACTERS = 400
 _MAX_REPLY = 50_000
-_LINE = re.compile(r"^\s*(\d{1,3})[.):]\s+(.+)$", re.MULTILINE)
+_LINE = re.compile(r"(\d{1,3})[.):]\s+(.+)")
 _BREAK = re.compile(r"[.!?:;]\s+\S")
-_FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|myself)\b")
+_FIRST_PERSON = re.compile(r"\b(?:I|[Mm](?:e|y|ine|yself))\b")
 _SIDES: dict[Direction, re.Pattern[str]] = {
     "at_least": re.compile(
         r"\bat least\b|\b(?:or|and) (?:more|higher|over|above|better|up|older|beyond)\b|"

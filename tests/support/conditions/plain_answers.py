@@ -29,6 +29,26 @@ class ContradictsError(Exception):
         self.by_relations = by_relations
 
 
+def can_hold(count: int, parts: Sequence[tuple[int, bool] | tuple[str, int, int]]) -> bool:
+    """Whether values and relations of so many conditions can all hold."""
+    rows = np.arange(2**count)
+    true = [(rows >> i & 1).astype(bool) for i in range(count)]
+    good = np.ones(len(rows), bool)
+    for part in parts:
+        if len(part) == 2:
+            good &= true[part[0]] == part[1]
+        else:
+            good &= _related(part[0], true[part[1]], true[part[2]])
+    return bool(good.any())
+
+
+def _related(kind: str, one: Any, other: Any) -> Any:
+    """The rows in which a relation holds."""
+    if kind == "conflicting":
+        return ~(one & other)
+    return one == other if kind == "equivalent" else ~one | other
+
+
 class Table:
     """The truth table of a problem."""
 
@@ -39,13 +59,7 @@ class Table:
         self.true = [(rows >> i & 1).astype(bool) for i in range(self.count)]
         related = np.ones(len(rows), bool)
         for kind, first, second in plain.relations:
-            one, other = self.true[first], self.true[second]
-            if kind == "conflicting":
-                related &= ~(one & other)
-            elif kind == "equivalent":
-                related &= one == other
-            else:
-                related &= ~one | other
+            related &= _related(kind, self.true[first], self.true[second])
         if not all((related & column).any() for column in self.true):
             raise ContradictsError(by_relations=True)
         self.implies = [
@@ -123,3 +137,21 @@ class Table:
         found = {self.kept(group) for one in sets for group in self.groups(one)}
         least = {one for one in found if not any(other < one for other in found)}
         return short, least - {frozenset()}
+
+    def reach(self, document: int) -> str:
+        """What becomes of a document alone."""
+        groups = self.groups([document])
+        return (
+            "out of reach" if not groups else "open" if frozenset() not in groups else "satisfied"
+        )
+
+    def classes(self) -> set[frozenset[int]]:
+        """Sentences that state conditions which imply each other, joined as far as they go."""
+        classes = {frozenset({one}) for one in self.plain.sentences}
+        for one in range(self.count):
+            for other in range(self.count):
+                if self.implies[one][other] and self.implies[other][one]:
+                    ends = {self.plain.sentences[one], self.plain.sentences[other]}
+                    touched = {some for some in classes if some & ends}
+                    classes = (classes - touched) | {frozenset().union(*touched)}
+        return classes

@@ -35,7 +35,7 @@ def random_plain(
             kind = rng.choice(["conflicting", "equivalent", "inclusive"])
             relations.append((kind, rng.choice(own[first]), rng.choice(own[second])))
     values = {i: rng.random() < 0.6 for i in range(len(owner)) if rng.random() < 0.25}
-    expressions = [_expression(rng, one, 3) for one in own]
+    expressions = [random_expression(rng, one, 3) for one in own]
     kind = rng.choice(["q1", "q2", "q3"])
     return Plain(kind, expressions, sentences, relations, values), owner
 
@@ -75,15 +75,16 @@ def written(expression: Any) -> str:
     return f" {operator.upper()} ".join(f"({written(part)})" for part in parts)
 
 
-def _expression(rng: Random, own: Sequence[int], depth: int) -> Any:
+def random_expression(rng: Random, own: Sequence[int], depth: int) -> Any:
     if depth == 0 or rng.random() < 0.25:
         return rng.choice(own)
-    parts = [_expression(rng, own, depth - 1) for _ in range(rng.randint(2, 3))]
+    parts = [random_expression(rng, own, depth - 1) for _ in range(rng.randint(2, 3))]
     return (rng.choice(["and", "or"]), *parts)
 
 
-def problems(seed: int, count: int) -> Iterator[tuple[Plain, ConditionsProblem]]:
+def problems(seed: int) -> Iterator[tuple[Plain, ConditionsProblem]]:
+    """Random problems without end."""
     rng = Random(seed)
-    for _ in range(count):
+    while True:
         plain, owner = random_plain(rng)
         yield plain, as_problem(plain, owner)

@@ -295,8 +295,32 @@ def _scoring(ground: Ground, here: Path) -> Iterator[Check]:
         yield check
 
 
+@contextmanager
+def _writing(ground: Ground, here: Path) -> Iterator[Check]:
+    """A model words documents and scenarios; what it says is the same for all of them."""
+    from branchwise.corpora.conditions.conditions_file import parse_conditions
+    from branchwise.corpora.conditions.file_form import conditions_record
+    from branchwise.corpora.conditions.generation.generate import MdcrSettings, draft_set
+    from branchwise.corpora.conditions.generation.rewording import reword
+
+    drafts = draft_set(MdcrSettings(documents=6, groups=1, scenarios=3))
+
+    def check(data: bytes) -> Verdict:
+        text = data.decode("utf-8", "replace")
+        found = reword(drafts, lambda prompts: [text] * len(prompts))[0].finished()
+        parse_conditions(json.loads(json.dumps(conditions_record(found))), "f")
+        return "accepted"
+
+    yield check
+
+
+_SENTENCES = [
+    b"1. I sing in a choir.\n2. My average is at least 3.6.\n3) I do not live in Teal County.\n",
+    b"Here you are:\n\n1. You must be under 25 years old or sing in a choir.\n2: No.\n",
+]
 _RUN = ("questions", "corpus")
 TARGETS = (
+    Target("sentences-of-writers", forms.text, lambda _: _SENTENCES, _writing),
     Target("replies", forms.json_value, lambda _: _BODIES, in_run(as_body), needs=_RUN),
     Target("errors-of-models", forms.json_value, lambda _: _ERRORS, in_run(_as_error), _RUN, False),
     Target(
