@@ -61,7 +61,6 @@ def test_which_of_two_equivalent_conditions_is_named_matters_only_modulo(worked:
     assert (found["modulo_exact_f1"], found["modulo_relaxed_f1"]) == (1, 1)
 
 
-@pytest.mark.parametrize("said", [[], [["A-c1"], ["B-c1"]]])
 def test_a_question_without_its_documents_is_scored_but_for_equivalents(worked: Question) -> None:
     item = conditional_item(worked, "2", [["C-c5"]])
     whole = TASK.score(item)
@@ -75,6 +74,7 @@ def test_a_question_without_its_documents_is_scored_but_for_equivalents(worked: 
     assert TASK.beside(bare.question, bare.prediction) == TASK.beside(worked, item.prediction)
 
 
+@pytest.mark.parametrize("said", [[], [["A-c1"], ["B-c1"]]])
 def test_no_against_no_is_right_whatever_groups_are_given(tmp_path: Path, said: list[Any]) -> None:
     asked = conditional_question(
         tmp_path / "q.json", "q2", EITHER, values={"A-c1": False, "A-c2": False}

@@ -30,8 +30,7 @@ COMMAND = re.compile(r"^#   (branchwise .*)$", re.MULTILINE)
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     """A copy of the examples with the world that modules.yaml makes, a small one; for
-    deepambigqa.yaml and condambigqa.yaml stand-ins of what it wants beside it, and the questions of
-    mdcr.yaml."""
+    deepambigqa.yaml and condambigqa.yaml stand-ins of what it wants beside it."""
     root = tmp_path_factory.mktemp("root")
     folder = root / "examples" / "studies"
     shutil.copytree(STUDIES, folder, ignore=shutil.ignore_patterns("W", "WIKI"))
@@ -45,11 +44,7 @@ def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     shutil.copyfile(folder / "W" / "corpus.jsonl", folder / "WIKI" / "corpus.jsonl")
     shutil.copyfile(folder / "W" / "questions.jsonl", folder / "deepambigqa.jsonl")
     (folder / "condambigqa.json").write_text(json.dumps([PUBLISHED]))
-    (made,) = (
-        line for line in COMMAND.findall((folder / "mdcr.yaml").read_text()) if "mdcr " in line
-    )
-    command = (sys.executable, "-m", "branchwise", *shlex.split(made)[1:])
-    subprocess.run(command, cwd=root, check=True, capture_output=True)
+    shutil.copytree(STUDIES.parent / "benchmarks", folder.parent / "benchmarks")
     return root
 
 

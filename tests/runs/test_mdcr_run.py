@@ -14,7 +14,7 @@ from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.experiment import Selection
 from branchwise.eval.export import export_lines
 from branchwise.eval.scoring_predictions import score_predictions
-from support.chat_server import say
+from support.chat_server import call, say
 from support.conditions.cases import WORKED, WORKED_RELATIONS, conditions_file
 
 HINTS = ("none", "documents", "values", "relations", "all")
@@ -236,3 +236,34 @@ def test_variants_are_kept_with_a_run_and_refused_elsewhere(
     arguments = ("run", "--questions", films, "--out", tmp_path / "S", "--variant", variant)
     code, _, error = type_in(*arguments)
     assert (code, f"the task branches has no variant '{variant}'" in error) == (2, True)
+
+
+def test_an_agent_may_solve_conditions_with_a_tool(
+    chat_server: Any, scripted: Any, worked: str, tmp_path: Path
+) -> None:
+    plugin = Path(__file__).parents[2] / "examples" / "plugins" / "solve_conditions.py"
+    stated = {
+        "question": "maximum number",
+        "documents": WORKED,
+        "relations": [
+            {"kind": kind, "first": first, "second": second}
+            for kind, first, second in WORKED_RELATIONS
+        ],
+        "values": {},
+    }
+
+    def answer(body: Any) -> Any:
+        last = body["messages"][-1]
+        if last["role"] != "tool":
+            return call("solve_conditions", **stated)
+        assert "C-c5" in last["content"]
+        return say('<ans>2</ans> <cond>[["C-c5", "C-c6"]]</cond>')
+
+    chat_server.play(answer)
+    system = scripted(tools=(f"{plugin}:solve_conditions",))
+    made = run(worked, system, out=tmp_path / "R", selection=Selection(ids={"s-q3"}))
+    (row,) = score(made).items
+    assert row.metrics["answer_em"] == 1
+    told = chat_server.requests[0]["messages"]
+    assert told[0]["content"].startswith("You have tools that may help")
+    assert "Document C: Offer C" in told[1]["content"]
