@@ -18,7 +18,7 @@ Found = tuple[str, "ItemErrors"]
 """A question's text, and what went wrong with it."""
 
 
-class Printed(NamedTuple):
+class PrintedErrors(NamedTuple):
     """An item with errors: lines for a reader, and a record for programs."""
 
     lines: list[str]
@@ -151,7 +151,7 @@ def _check_examined(path: Path, scored: "ScoredRun", ids: list[str] | None) -> N
         )
 
 
-def _told(scored: "ScoredRun", ids: list[str] | None, label: str | None) -> Iterator[Printed]:
+def _told(scored: "ScoredRun", ids: list[str] | None, label: str | None) -> Iterator[PrintedErrors]:
     """Items whose errors answer and gold tell, in order; with `ids`, all items with these ids."""
     from branchwise.ui.told_errors import told_json, told_lines
 
@@ -160,7 +160,7 @@ def _told(scored: "ScoredRun", ids: list[str] | None, label: str | None) -> Iter
     for item, found in zip(scored.items, scored.errors, strict=True):
         is_wanted = found.id in ids if ids else bool(found.found)
         if is_wanted and (label is None or label in found.found):
-            yield Printed(told_lines(task, item, classes, found), told_json(item, found))
+            yield PrintedErrors(told_lines(task, item, classes, found), told_json(item, found))
 
 
 def _items(scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
@@ -174,13 +174,13 @@ def _items(scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
             yield traced.item.question.question, found
 
 
-def _lost(question: str, errors: "ItemErrors") -> Printed:
+def _lost(question: str, errors: "ItemErrors") -> PrintedErrors:
     from branchwise.ui.lost_answers import lost_lines
 
-    return Printed(lost_lines(question, errors), {"question": question, **errors.to_json()})
+    return PrintedErrors(lost_lines(question, errors), {"question": question, **errors.to_json()})
 
 
-def _print(path: Path, found: list[Printed], *, as_json: bool) -> None:
+def _print(path: Path, found: list[PrintedErrors], *, as_json: bool) -> None:
     from branchwise.ui.console import console, error_console, harmless_json
 
     if as_json:
