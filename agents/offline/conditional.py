@@ -155,7 +155,7 @@ def _short(asked: _Asked, possible: Mapping[str, object], together: Mapping[str,
         return str(len(together))
     if "at least one" in asked.question:
         return "yes" if possible else "no"
-    return "yes" if len(together) == len(asked.documents) else "no"
+    return "yes" if together and len(together) == len(asked.documents) else "no"
 
 
 def _groups(

@@ -5,19 +5,14 @@ wants them. Scored are the short answer and the groups of conditions, as wholes 
 (`eval/group_scores.py`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from branchwise.agents.mdcr_format import ConditionalOutput
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.conditions.documents import (
-    QUESTION_KINDS,
-    ConditionsAnswer,
-    ConditionsDocument,
-    QuestionKind,
-)
+from branchwise.corpora.conditions.documents import ConditionsAnswer
 from branchwise.corpora.conditions.question import ConditionsQuestion, gold_answer
 from branchwise.corpora.conditions.solver import equivalent_sentences
 from branchwise.corpora.errors import InputError
@@ -43,13 +38,14 @@ from branchwise.eval.group_scores import (
     recall,
     relaxed_sums,
 )
-from branchwise.eval.grouping import BinPlace, Bins, Grouping, ScoredItem, binned, labels
+from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role, Total
+from branchwise.eval.tasks.mdcr_question import CROSSED, GROUPINGS, message
 from branchwise.eval.tasks.task import Beside, Task
 from branchwise.graphs.flows import Brief
 from branchwise.graphs.flows.mdcr import MDCR
-from branchwise.graphs.protocol import QuestionHints, tells
+from branchwise.graphs.protocol import tells
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
 _ANSWERS, _MORE = "conditional answers", "groups of conditions"
@@ -105,35 +101,6 @@ def _column(kind: str, score: str, table: str, note: str, way: GroupWay) -> Colu
     return Column(f"{kind}_{score}", heading, table, note=note, role=role, short=short, total=total)
 
 
-def _asked(item: ScoredItem) -> ConditionsQuestion:
-    return ConditionsQuestion.of(item.item.question)
-
-
-def _type(item: ScoredItem) -> Sequence[BinPlace]:
-    kind = _asked(item).problem.kind
-    return [(QUESTION_KINDS.index(kind), TYPE_WORDS[kind])]
-
-
-def _relations(item: ScoredItem) -> Sequence[BinPlace] | None:
-    decide = _asked(item).relations_decide
-    return None if decide is None else [(0, "they decide") if decide else (1, "they do not")]
-
-
-TYPE_WORDS: Mapping[QuestionKind, str] = {
-    "q1": "at least one (Q1)",
-    "q2": "all (Q2)",
-    "q3": "maximum (Q3)",
-}
-TYPES = Grouping("type", "type of question", _type)
-DOCUMENTS = Grouping(
-    "documents",
-    "documents",
-    binned(Bins((1, 2, 3, 4, 5)), lambda item: len(_asked(item).problem.documents)),
-)
-DOMAIN = Grouping("domain", "domain", lambda item: labels([_asked(item).domain]))
-RELATIONS = Grouping("relations", "whether relations decide", _relations)
-
-
 class MDCRTask(Task):
     """Short answers with groups of conditions, scored as sets of sentences' ids."""
 
@@ -144,8 +111,8 @@ class MDCRTask(Task):
     error_classes: ErrorClasses[Any] | None = CONDITIONAL_ERRORS
     # None of its questions is ambiguous.
     subset_words = MappingProxyType({"all": "all", "ambiguous": "ambiguous", "unambiguous": "all"})
-    groupings: tuple[Grouping, ...] = (TYPES, DOCUMENTS, DOMAIN, RELATIONS)
-    crossed: tuple[str, str] | None = (TYPES.name, DOCUMENTS.name)
+    groupings: tuple[Grouping, ...] = GROUPINGS
+    crossed: tuple[str, str] | None = CROSSED
 
     def __init__(self, way: GroupWay = BY_QUESTION) -> None:
         self.way = way
@@ -213,14 +180,11 @@ class MDCRTask(Task):
         return found
 
     def examined(self, item: AnsweredItem) -> ConditionalItem:
-        asked = ConditionsQuestion.of(item.question)
         answer = _answer(item.prediction)
-        case = (
-            ConditionalCase(asked, *answer, _groups(asked.gold))
-            if answer and not item.error
-            else None
-        )
-        return ConditionalItem(case, item.error)
+        if item.error or answer is None:
+            return ConditionalItem(None, item.error)
+        asked = ConditionsQuestion.of(item.question)
+        return ConditionalItem(ConditionalCase(asked, *answer, _groups(asked.gold)))
 
     def brief(
         self, question: Question, *, has_tools: bool, system: System = DEFAULT_SYSTEM
@@ -228,8 +192,8 @@ class MDCRTask(Task):
         """Documents, hints, scenario and question, whether or not there are tools besides."""
         asked = ConditionsQuestion.of(question)
         prompt = self.flow.prompts["search" if has_tools else "given"]
-        message = "\n\n".join(_blocks(asked, system.hints))
-        return Brief(prompt, message, one_line(question.question))
+        told = message(asked, system.hints)
+        return Brief(prompt, told, one_line(question.question))
 
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
         asked = ConditionsQuestion.of(question)
@@ -283,36 +247,3 @@ def _sorted(groups: IdGroups) -> list[frozenset[str]]:
 
 def _shown(group: frozenset[str]) -> tuple[str, tuple[str, ...]]:
     return "group", tuple(sorted(group))
-
-
-def _blocks(asked: ConditionsQuestion, hints: QuestionHints) -> Iterator[str]:
-    """The parts of a message, apart by empty lines."""
-    problem = asked.problem
-    for document in problem.documents:
-        heading = f"Document {document.id}: {document.title}"
-        yield "\n".join([heading, *_lines(document, document.sentences)])
-    if tells(hints, "documents"):
-        stating = [line for one in problem.documents for line in _lines(one, one.stating)]
-        yield "\n".join(["Sentences that state conditions:", *stating])
-    if tells(hints, "values"):
-        values = [f"{_named(asked, id)}: {str(v).lower()}" for id, v in problem.values.items()]
-        yield "\n".join(["Conditions that the situation mentions:", *(values or ["none"])])
-    if tells(hints, "relations"):
-        relations = [
-            str(replace(one, first=_named(asked, one.first), second=_named(asked, one.second)))
-            for one in problem.relations
-        ]
-        yield "\n".join(["Relations between conditions:", *(relations or ["none"])])
-    yield f"Situation: {asked.scenario_text}"
-    yield f"Question: {asked.asked}"
-
-
-def _lines(document: ConditionsDocument, shown: Mapping[str, str]) -> list[str]:
-    return [f"{document.sentence_id(name)}: {text}" for name, text in shown.items()]
-
-
-def _named(asked: ConditionsQuestion, id: str) -> str:
-    """A condition by the sentence that states it, and its number there where that has several."""
-    sentence = asked.problem.conditions[id].sentence_id
-    own = [one.id for one in asked.problem.conditions.values() if one.sentence_id == sentence]
-    return sentence if len(own) == 1 else f"{sentence} (condition {own.index(id) + 1})"

@@ -112,6 +112,46 @@ def worked(tmp_path: Path) -> str:
     return f"mdcr:{conditions_file(tmp_path / 'q.json', WORKED, WORKED_RELATIONS)}"
 
 
+def test_settings_are_in_the_digest_where_they_are_not_as_before(
+    worked: str, tmp_path: Path
+) -> None:
+    found = {}
+    for n, settings in enumerate(SETTINGS):
+        made = run(worked, System(**settings), out=tmp_path / str(n))
+        reader = made.open()
+        found[reader.meta["system_digest"]] = reader.meta["identity"]
+        reader.close()
+    assert len(found) == 15
+    first, *_, last = found.values()
+    assert not {"shots", "reasoning", "hints"} & first.keys()
+    assert (last["shots"], last["reasoning"], last["hints"]) == (1, "steps", "all")
+
+
+def test_hints_that_a_file_lacks_end_the_command_in_one_line(
+    worked: str, tmp_path: Path, type_in: Any
+) -> None:
+    path = Path(worked.removeprefix("mdcr:"))
+    record = json.loads(path.read_text())
+    (scenario,) = record["scenarios"]
+    del scenario["values"]
+    scenario |= {"kinds": ["q3"], "gold": {"q3": {"short": 2, "groups": [["C-c5", "C-c6"]]}}}
+    path.write_text(json.dumps(record))
+    arguments = ("run", "--questions", worked, "--out", tmp_path / "R", "--hints", "values")
+    code, _, error = type_in(*arguments)
+    where = f"{worked}: question 's-q3': hints of values: the file does not give them"
+    assert (code, where in error, error.count("\n")) == (2, True, 1)
+    assert not (tmp_path / "R").exists()
+    study = tmp_path / "s.yaml"
+    study.write_text(f"name: s\nquestions: {worked}\nfactors: {{hints: [none, values]}}\n")
+    code, _, error = type_in("ablate", study, "--dry-run")
+    assert (code, "hints of values" in error) == (2, True)
+    plain = Path(__file__).parents[2] / "examples" / "films" / "questions.jsonl"
+    study.write_text(f"name: s\nquestions: {plain}\nfactors: {{shots: [0, 1]}}\n")
+    code, _, error = type_in("ablate", study, "--dry-run")
+    assert code == 2
+    assert f"{study}:3: shots: has no effect in the task branches (system 'shots=1')" in error
+
+
 BAD = {
     "unbalanced": '<ans>2</ans> <cond>[["C-c5", "C-c6"</cond>',
     "unknown ids": '<ans>2</ans> <cond>[["C-c5", "C-c6"], ["Z-c99"]]</cond>',

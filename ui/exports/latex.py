@@ -43,7 +43,7 @@ _SPECIAL = {
     "▼": r"$\bigtriangledown$",
 }
 _MAX_HEADING = 9  # letters
-_MANY_COLUMNS = 14
+_MANY_COLUMNS = 16
 _IN_NUMBERS = {"-": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", UNKNOWN: "--"}
 
 
