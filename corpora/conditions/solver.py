@@ -26,6 +26,7 @@ needed, and the answer has no groups. "no" and 0 have none either.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -89,7 +90,7 @@ def solve(problem: ConditionsProblem) -> Solution:
     """Raises ContradictionError (relations, or values with them, that cannot all hold) and
     TooManyGroupsError."""
     situation = _Situation(problem)
-    with situation.search() as search:
+    with closing(situation.search()) as search:
         sets = _feasible_sets(problem, search)
         found = _Found(situation)
         # Beside a set that needs nothing, the groups of others would be left out.
@@ -109,7 +110,7 @@ def standing(problem: ConditionsProblem) -> Standing:
         for id in graph.ids
     }
     reach: dict[str, DocumentReach] = {}
-    with situation.search() as search:
+    with closing(situation.search()) as search:
         for place, document in enumerate(problem.documents):
             if situation.satisfies([place]):
                 reach[document.id] = "satisfied"
@@ -121,7 +122,7 @@ def standing(problem: ConditionsProblem) -> Standing:
 def are_feasible(problem: ConditionsProblem, documents: Sequence[ConditionsDocument]) -> bool:
     """Whether these documents of the problem can be had together. Raises as `solve` does."""
     situation = _Situation(problem)
-    with situation.search() as search:
+    with closing(situation.search()) as search:
         return search.is_feasible([problem.documents.index(one) for one in documents])
 
 
