@@ -71,7 +71,8 @@ class TracedItem:
 
     def row(self, metrics: Metrics) -> ItemScore:
         """Numbers of this item, to be averaged."""
-        return ItemScore(*self.key, self.item.question.ambiguous, metrics)
+        item = self.item
+        return ItemScore(*self.key, item.question.ambiguous, metrics, gold_set=item.gold_set)
 
 
 def in_order(items: Iterable[TracedItem]) -> list[TracedItem]:

@@ -7,11 +7,12 @@ from branchwise.graphs.flows.branches import BRANCHES
 from branchwise.graphs.flows.clarification import CLARIFICATION
 from branchwise.graphs.flows.conditions import CONDITIONS
 from branchwise.graphs.flows.flow import Brief, Flow, FlowSetting, GraphParts
+from branchwise.graphs.flows.keyed import KEYED
 
 __all__ = ["DEFAULT", "FLOWS", "Brief", "Flow", "FlowSetting", "GraphParts"]
 
 FLOWS: Mapping[str, Flow] = {
-    flow.name: flow for flow in (BRANCHES, CONDITIONS, AMBIGUITY, CLARIFICATION)
+    flow.name: flow for flow in (BRANCHES, CONDITIONS, AMBIGUITY, CLARIFICATION, KEYED)
 }
 DEFAULT = BRANCHES
 """The flow of a question that comes without a question set."""

@@ -11,7 +11,7 @@ QUESTION = Question(id="q", question=" Who directed\nKing Kong? ")
 
 
 def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match="unknown task 'branch'; known tasks: branches, condambig"):
+    with pytest.raises(InputError, match="unknown task 'branch'; known tasks: branches, ambigqa"):
         get_task("branch")
 
 
