@@ -13,6 +13,7 @@ import resource
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from random import Random
 from types import MappingProxyType
 from typing import NamedTuple
@@ -175,7 +176,7 @@ def by_solver(problem: ConditionsProblem) -> int:
     for document in problem.documents:
         bit = {one.name: graph.bit[one.id] for one in document.conditions}
         formulas.append(simplified(document.expression, bit, spread.true, spread.false))
-    with GroupSearch(formulas, graph.excluded) as search:
+    with closing(GroupSearch(formulas, graph.excluded)) as search:
         return len(search.groups(range(len(formulas))))
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from branchwise.corpora.passages import Passage
 
@@ -41,18 +41,24 @@ class Branch(_Frozen):
     citations: tuple[str, ...] = ()
 
 
+GoldSet = tuple[Branch, ...]
+"""All branches of a question as one annotator gave them."""
+
+
 class Question(_Frozen):
     """A question with its gold branches (none when it only comes from `ask`).
 
-    `passages` is a fixed retrieval result where the benchmark has one; `plan` the steps of a
-    synthesised question; `meta` anything else that a data set says about it. `ambiguous` is set
-    where it is known.
+    `alternatives` are further gold sets, each as good as `branches`: an answer is scored against
+    the one that suits it best. `passages` is a fixed retrieval result where the benchmark has one;
+    `plan` the steps of a synthesised question; `meta` anything else that a data set says about it.
+    `ambiguous` is set where it is known.
     """
 
     id: str
     question: str
     ambiguous: bool = False
-    branches: tuple[Branch, ...] = ()
+    branches: GoldSet = ()
+    alternatives: tuple[GoldSet, ...] = ()
     passages: tuple[Passage, ...] = ()
     plan: tuple[Any, ...] = ()
     meta: Mapping[str, Any] = {}
@@ -63,11 +69,30 @@ class Question(_Frozen):
             return "ambiguous" in self.model_fields_set
         if gold == "conditions":
             return "gold" in self.meta
-        return bool(self.branches) and all(branch.answers for branch in self.branches)
+        return all(gold and all(branch.answers for branch in gold) for gold in self.gold_sets)
+
+    @property
+    def gold_sets(self) -> tuple[GoldSet, ...]:
+        """The branches, then the alternatives."""
+        return (self.branches, *self.alternatives)
+
+    def by_gold_set(self, number: int) -> Self:
+        """The question with one of its `gold_sets` as its branches, the others as alternatives."""
+        sets = self.gold_sets
+        others = (*sets[:number], *sets[number + 1 :])
+        return self.model_copy(update={"branches": sets[number], "alternatives": others})
+
+    @model_serializer(mode="wrap")
+    def _without_no_alternatives(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without `alternatives` where there are none, so that digests stay what they were."""
+        record: dict[str, Any] = write(self)
+        if not record.get("alternatives"):
+            record.pop("alternatives", None)
+        return record
 
     @property
     def support(self) -> frozenset[str]:
-        """Ids of all passages that gold answers are stated in."""
+        """Ids of all passages that answers of its branches are stated in."""
         return frozenset(id for branch in self.branches for a in branch.answers for id in a.support)
 
 

@@ -27,7 +27,7 @@ def _record(row: ItemRow) -> dict[str, Any]:
     outcome = dict(row.outcome or {})
     prediction = outcome.pop("prediction", {})
     output = prediction.get("task_output")
-    gold = row.question.model_dump(mode="json", include={"ambiguous", "branches"})
+    gold = row.question.model_dump(mode="json", include={"ambiguous", "branches", "alternatives"})
     return {
         "id": row.question.id,
         "question": row.question.question,

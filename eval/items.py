@@ -1,6 +1,6 @@
 """One item of a run as scorers read it: a question, what was predicted, what was seen."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from branchwise.agents.prediction import Prediction
@@ -9,6 +9,9 @@ from branchwise.eval.alignment import Alignment
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.property_grades import Grades
 from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
+
+GoldKey = tuple[str, int]
+"""A question's id and one of its gold sets by number: what numbers of gold pairs belong to."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,9 @@ class AnsweredItem:
     its number in the run's store. `matched` is there where a model was asked to align the branches
     (None: names decide), `accepted` holds what a judge settled: the question's answers then have
     the accepted texts among their aliases. `graded` is there where a judge graded free text;
-    `protocol` is how such a question was put.
+    `protocol` is how such a question was put. `gold_set`: which of the question's gold sets, from 0
+    in its own order, its branches are by now (`eval.gold_sets`); None where it has but one, or
+    nothing was decided yet.
     """
 
     question: Question
@@ -68,3 +73,14 @@ class AnsweredItem:
     accepted: tuple[Accepted, ...] = ()
     graded: Graded | None = None
     protocol: QuestionProtocol = DEFAULT_PROTOCOL
+    gold_set: int | None = None
+
+    @property
+    def gold_key(self) -> GoldKey:
+        """Of the gold set that the item is scored against."""
+        return self.question.id, self.gold_set or 0
+
+    @property
+    def as_scored(self) -> "AnsweredItem":
+        """The item with an empty prediction where it failed, whatever its record holds."""
+        return self if self.error is None else replace(self, prediction=Prediction())

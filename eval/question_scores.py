@@ -19,7 +19,8 @@ class ItemScore:
 
     `matcher` says what aligned its branches where a model was to (`llm`, or `lexical` where that
     brought nothing, which `problem` explains); `accepted` is what a judge settled. `failures`: by
-    plug-in metric, why it has no value.
+    plug-in metric, why it has no value. `gold_set`: which of its question's gold sets it was scored
+    against, from 0, where there are several.
     """
 
     id: str
@@ -30,6 +31,7 @@ class ItemScore:
     problem: str | None = None
     accepted: tuple[Accepted, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
+    gold_set: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Without what does not apply."""
@@ -45,6 +47,8 @@ class ItemScore:
             record["accepted"] = [vars(pair) for pair in self.accepted]
         if self.failures:
             record["failures"] = dict(self.failures)
+        if self.gold_set is not None:
+            record["gold_set"] = self.gold_set
         return record
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate
+from branchwise.eval.gold_sets import best_gold_sets
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.predictions_file import MISSING
 from branchwise.eval.question_scores import ItemScore, aggregates_by_subset, of_subset
@@ -175,11 +176,13 @@ def score_items(
 ) -> Scores:
     """Score items of one question set; their order changes nothing.
 
-    A failed item is scored with an empty prediction, even if it holds one. `scorer` describes the
+    A failed item is scored with an empty prediction, even if it holds one, and one whose question
+    has alternatives by its best gold set (`eval.gold_sets`). `scorer` describes the
     scoring where models took part in it; without one it is the task's own. `metrics`: further
     ones, of plug-ins; where one brings nothing the item is unscored, and says why.
     """
-    ordered = sorted(items, key=lambda item: (item.question.id, item.epoch))
+    decided = best_gold_sets(task, items)
+    ordered = sorted(decided, key=lambda item: (item.question.id, item.epoch))
     shown = any(item.evidence.passages for item in ordered)
     unscored = () if shown else tuple(c.key for c in task.columns if c.needs_evidence)
     further = _measures(metrics)
@@ -203,8 +206,7 @@ def _measures(metrics: Sequence["LoadedMetric"]) -> Sequence["Measure"]:
 def _score(
     task: Task, item: AnsweredItem, unscored: Sequence[str], further: Sequence["Measure"]
 ) -> ItemScore:
-    if item.error is not None:
-        item = replace(item, prediction=Prediction())
+    item = item.as_scored
     metrics = {**task.score(item), **dict.fromkeys(unscored)}
     measured = {measure.metric.name: measure.of(item) for measure in further}
     metrics |= {name: one.value for name, one in measured.items()}
@@ -218,6 +220,7 @@ def _score(
         matched.problem if matched else None,
         item.accepted,
         {name: one.failure for name, one in measured.items() if one.failure is not None},
+        item.gold_set,
     )
 
 

@@ -29,6 +29,7 @@ from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
 from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
 from branchwise.eval.experiment import Run
+from branchwise.eval.gold_sets import each_gold_set
 from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.grading import Announce
@@ -227,7 +228,8 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         roles = checked_roles(roles)
         headers = checked_headers(reader.system.get("headers") or {})
     asking = _Asking(choice, prompts, keys, roles, headers)
-    settled = _settled(reader, items, asking, settings)
+    scored_task = get_task(task.name, choice.variant_of(task.name))
+    settled = _settled(reader, each_gold_set(items), asking, settings).decided(scored_task)
     pending = reader.progress()["pending"]
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:

@@ -16,6 +16,7 @@ from branchwise.eval.cycle_collector import without_cycle_search
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.totals import ErrorTotals, totals
+from branchwise.eval.gold_sets import each_gold_set
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import Settled, Settling
@@ -87,7 +88,8 @@ def score_predictions(
         settings.check.require_grades(choice, task.name)
     choice = choice.resolved(None)
     prompts, metrics = Prompts.load(), load_metrics((*settings.metrics, *choice.metrics))
-    settled = _settled(items, predictions, task, choice, prompts, settings)
+    settled = _settled(each_gold_set(items), predictions, task, choice, prompts, settings)
+    settled = settled.decided(get_task(task.name, choice.variant_of(task.name)))
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
         scorer = scorer_of(task, by, prompts, settled, settings.roles)

@@ -26,6 +26,7 @@ OF_TASKS = (
     "corpora/loaders/native.py",
     "corpora/loaders/condambigqa.py",
     "corpora/loaders/mdcr.py",
+    "corpora/loaders/fanoutqa.py",
 )
 NAMES = {*TASKS, *FLOWS}
 KEYS = {column.key for task in TASKS.values() for column in task.columns}

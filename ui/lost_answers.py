@@ -26,12 +26,20 @@ MAX_QUESTION = 1_000
 
 def lost_lines(question: str, errors: ItemErrors) -> list[str]:
     """The question, then a line for each thing that went wrong; plain text, one line each."""
-    epoch = f" (epoch {errors.epoch})" if errors.epoch else ""
+    of = [f"epoch {errors.epoch}"] if errors.epoch else []
+    if errors.gold_set is not None:
+        of.append(f"scored against {gold_set_words(errors.gold_set)}")
+    told = f" ({', '.join(of)})" if of else ""
     lines = [
-        f"{errors.id}{epoch}  {short(question, MAX_QUESTION)}",
+        f"{errors.id}{told}  {short(question, MAX_QUESTION)}",
         *(f"  {line}" for line in _lines(errors)),
     ]
     return [printable(line) for line in lines]
+
+
+def gold_set_words(number: int) -> str:
+    """One of a question's several gold sets, by its number from 0."""
+    return f"alternative {number}" if number else "the first gold set"
 
 
 def has_any(errors: ItemErrors) -> bool:

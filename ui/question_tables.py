@@ -97,6 +97,9 @@ def _rows(columns: list[Means]) -> Iterator[tuple[str, list[str]]]:
     yield "branches", [_number(column.branches) for column in columns]
     most = [column.most_branches for column in columns]
     yield "most branches", ["-" if number is None else f"{number:,}" for number in most]
+    several = [column.with_alternatives for column in columns]
+    if any(several):
+        yield "with alternatives", [f"{number:,}" if number else "-" for number in several]
 
 
 def _number(value: float | None) -> str:
@@ -121,7 +124,8 @@ def _bars(counts: Histogram) -> Iterator[str]:
 
 
 def question_lines(question: Question) -> Iterator[str]:
-    """A question, its plan's steps in words, and each branch with the sizes of the steps' sets."""
+    """A question, its plan's steps in words, each branch with the sizes of the steps' sets, and its
+    alternatives."""
     yield f"{question.id}  {question.question}"
     yield from (f"  {step}" for step in question.meta.get("plan", ()))
     for branch in question.branches:
@@ -129,3 +133,8 @@ def question_lines(question: Question) -> Iterator[str]:
         found = f" (sets of {', '.join(map(str, sizes))})" if sizes else ""
         yield f"{branch.name}{found}"
         yield f"  {'; '.join(answer.text for answer in branch.answers)}"
+    for number, branches in enumerate(question.alternatives, start=1):
+        yield f"alternative {number}:"
+        for branch in branches:
+            yield f"  {branch.name}"
+            yield f"    {'; '.join(answer.text for answer in branch.answers)}"

@@ -142,8 +142,8 @@ def generate(
     _write(out, found)
     left_out = drafts.tries - len(found.scenarios)
     typer.echo(
-        f"{drafts.tries:,} scenarios were drawn; {left_out:,} contradicted themselves, or repeated "
-        "another one"
+        f"{drafts.tries:,} scenarios were drawn; left out as contradictory, repeated or endless: "
+        f"{left_out:,}"
     )
     _print_statistics(found)
     typer.echo(f"next: branchwise mdcr solve {out} --explain")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 NO_TOOLS = "none"
 """As a tool's name: the system has none, whatever there is to search."""
 
-QUESTION_FORMATS = "ambignq:PATH, cambignq:PATH, condambigqa:PATH or mdcr:PATH"
+QUESTION_FORMATS = "ambignq:PATH, cambignq:PATH, condambigqa:PATH, fanoutqa:PATH or mdcr:PATH"
 """Question sets in formats other than the native one, for help texts."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -8,8 +8,7 @@ Documents share no conditions: minimal groups of several are unions of one of ea
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from pysat.solvers import Minisat22
 
@@ -99,7 +98,7 @@ def simplified(expression: Expression, bit: Mapping[str, int], true: int, false:
 
 
 class GroupSearch:
-    """The groups of one problem's documents, by their places. Close it, or use `with`.
+    """The groups of one problem's documents, by their places. To be closed.
 
     `formulas`: one a document; `excluded`: for each condition those that are false where it is
     true. Methods raise TooManyGroupsError.
@@ -132,17 +131,6 @@ class GroupSearch:
 
     def close(self) -> None:
         self._solver.delete()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _joined(self, documents: Sequence[int]) -> Iterator[int]:
         each = list(map(self._of_one, documents))

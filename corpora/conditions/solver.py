@@ -26,6 +26,7 @@ needed, and the answer has no groups. "no" and 0 have none either.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -89,10 +90,11 @@ def solve(problem: ConditionsProblem) -> Solution:
     """Raises ContradictionError (relations, or values with them, that cannot all hold) and
     TooManyGroupsError."""
     situation = _Situation(problem)
-    with situation.search() as search:
+    with closing(situation.search()) as search:
         sets = _feasible_sets(problem, search)
         found = _Found(situation)
-        for documents in sets:
+        # Beside a set that needs nothing, the groups of others would be left out.
+        for documents in [one for one in sets if situation.satisfies(one)] or sets:
             found.add(documents, search.groups(documents, MAX_GROUPS - found.count))
     groups = tuple(group for group in found.groups() if group)
     named = tuple(tuple(problem.documents[one].id for one in documents) for documents in sets)
@@ -108,9 +110,9 @@ def standing(problem: ConditionsProblem) -> Standing:
         for id in graph.ids
     }
     reach: dict[str, DocumentReach] = {}
-    with situation.search() as search:
+    with closing(situation.search()) as search:
         for place, document in enumerate(problem.documents):
-            if situation.formulas[place].holds(0):
+            if situation.satisfies([place]):
                 reach[document.id] = "satisfied"
             else:
                 reach[document.id] = "open" if search.is_feasible([place]) else "out of reach"
@@ -120,7 +122,7 @@ def standing(problem: ConditionsProblem) -> Standing:
 def are_feasible(problem: ConditionsProblem, documents: Sequence[ConditionsDocument]) -> bool:
     """Whether these documents of the problem can be had together. Raises as `solve` does."""
     situation = _Situation(problem)
-    with situation.search() as search:
+    with closing(situation.search()) as search:
         return search.is_feasible([problem.documents.index(one) for one in documents])
 
 
@@ -165,6 +167,10 @@ class _Situation:
 
     def search(self) -> GroupSearch:
         return GroupSearch(self.formulas, self.graph.excluded)
+
+    def satisfies(self, documents: Iterable[int]) -> bool:
+        """Whether the scenario is enough for all of these documents, by their places."""
+        return all(self.formulas[one].holds(0) for one in documents)
 
     def _formula(self, document: ConditionsDocument, spread: Spread) -> Formula:
         bit = {one.name: self.graph.bit[one.id] for one in document.conditions}
@@ -214,7 +220,7 @@ class _Found:
 
     @cached_property
     def _least(self) -> list[int]:
-        return sorted(_least(list(self._derived)), key=places)
+        return sorted(_without_supersets(list(self._derived)), key=places)
 
     def _named(self, group: int) -> tuple[str, ...]:
         return tuple(self._sentences[place] for place in places(group))
@@ -237,7 +243,7 @@ def _short(problem: ConditionsProblem, sets: Sequence[Sequence[int]]) -> str | i
     return "yes" if sets else "no"
 
 
-def _least(groups: Sequence[int]) -> list[int]:
+def _without_supersets(groups: Sequence[int]) -> list[int]:
     """The sets, as bits, that contain no other one of them."""
     having: dict[int, int] = {}  # for each member, the groups that have it
     for number, group in enumerate(groups):

@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 
 from branchwise.corpora.errors import InputError, nearest
-from branchwise.corpora.loaders import ambignq, cambignq, condambigqa, mdcr, native
+from branchwise.corpora.loaders import ambignq, cambignq, condambigqa, fanoutqa, mdcr, native
 from branchwise.corpora.loaders.placed import PlacedQuestion
 from branchwise.corpora.questions import Gold, Question, QuestionSet
 
@@ -17,6 +17,7 @@ FORMATS: dict[str, tuple[str, _Loader]] = {
     "ambignq": (ambignq.TASK, ambignq.load),
     "cambignq": (cambignq.TASK, cambignq.load),
     "condambigqa": (condambigqa.TASK, condambigqa.load),
+    "fanoutqa": (fanoutqa.TASK, fanoutqa.load),
     "mdcr": (mdcr.TASK, mdcr.load),
 }
 """The task and the loader of each format but the native one, by its prefix."""
@@ -101,6 +102,7 @@ def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
         return "gold label", 'add "ambiguous": true or false'
     if gold == "conditions":
         return "documents with conditions", "load it from mdcr:PATH"
-    empty = next((branch.name for branch in question.branches if not branch.answers), None)
+    branches = (branch for gold in question.gold_sets for branch in gold)
+    empty = next((branch.name for branch in branches if not branch.answers), None)
     of = f" in branch {empty!r}" if empty else ""
     return f"gold answers{of}", 'add "branches", or "answers": {"default": ["..."]}'

@@ -1,10 +1,11 @@
 """AmbigNQ: questions of NQ-open, each with one answer or with its readings and their answers.
 
 Format: the JSON array of AmbigQA (nlp.cs.washington.edu/ambigqa), in its light form or in the full
-one, whose other fields are not read. A question is ambiguous where all annotators listed readings,
-as CAmbigNQ counts it. Its branches are then the readings of the first annotator, each named by the
-question that it is; otherwise the only branch holds the single answers of all annotators, any of
-which is right. `meta["annotators"]` says how many there were, where it was not one.
+one, whose other fields are not read. Each annotation is a gold set: the readings that an annotator
+listed, each named by the question that it is, or a single answer under `default`. The first one is
+the question's branches, others are alternatives, the same one once; AmbigQA's evaluation takes the
+best of them, too. A question is ambiguous where all annotators listed readings.
+`meta["annotators"]` says how many there were, where it was not one.
 """
 
 from collections.abc import Iterable
@@ -20,10 +21,10 @@ from branchwise.corpora.loaders.records import (
     read_entries,
     uniquely_named,
 )
-from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
+from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, GoldSet, Question
 from branchwise.corpora.text import one_line
 
-TASK = "branches"
+TASK = "ambigqa"
 """What its questions are asked and scored as, unless another task is chosen."""
 
 
@@ -55,23 +56,26 @@ def _question(entry: _Entry, where: str) -> Question:
         raise InputError(
             "has no annotations", where=where, remedy="compare with the published file"
         )
-    single = [one for one in entry.annotations if one.type == "singleAnswer"]
     count = len(entry.annotations)
+    places = [f"{where}, annotator {n}" if count > 1 else where for n in range(1, count + 1)]
+    first, *others = dict.fromkeys(map(_gold_set, entry.annotations, places))
     return Question(
         id=entry.id,
         question=one_line(entry.question),
-        ambiguous=not single,
-        branches=_only(single, where) if single else _readings(entry.annotations[0].qaPairs, where),
+        ambiguous=all(one.type == "multipleQAs" for one in entry.annotations),
+        branches=first,
+        alternatives=tuple(others),
         meta={"benchmark": "ambignq", **({"annotators": count} if count > 1 else {})},
     )
 
 
-def _only(annotations: Iterable[_Annotation], where: str) -> tuple[Branch, ...]:
-    answer = answer_of((form for one in annotations for form in one.answer), where)
-    return (Branch(name=DEFAULT_BRANCH, answers=(answer,)),)
+def _gold_set(annotation: _Annotation, where: str) -> GoldSet:
+    if annotation.type == "multipleQAs":
+        return _readings(annotation.qaPairs, where)
+    return (Branch(name=DEFAULT_BRANCH, answers=(answer_of(annotation.answer, where),)),)
 
 
-def _readings(pairs: Iterable[_Pair], where: str) -> tuple[Branch, ...]:
+def _readings(pairs: Iterable[_Pair], where: str) -> GoldSet:
     named = []
     for number, pair in enumerate(pairs, start=1):
         place = f"{where}, reading {number}"

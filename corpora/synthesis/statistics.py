@@ -25,7 +25,8 @@ class Means:
     `words` of a question; `answers` in all its branches together, where one of two branches counts
     twice; `branch_answers` in a branch: the mean of a question's branches, then of questions;
     `steps` of its plan; `entities`: different ones in the sets of all steps of all its branches;
-    `branches`, and the `most_branches` of any.
+    `branches`, and the `most_branches` of any. Of questions with alternatives only their branches
+    are measured; `with_alternatives` says how many there are.
     """
 
     questions: int
@@ -36,6 +37,7 @@ class Means:
     entities: float | None
     branches: float | None
     most_branches: int | None
+    with_alternatives: int = 0
 
 
 PUBLISHED: Mapping[bool, Means] = {
@@ -91,6 +93,7 @@ def _means(questions: Sequence[Question]) -> Means:
         _mean(n for q in questions if isinstance(n := q.meta.get("entities"), int)),
         _mean(len(q.branches) for q in answered),
         max((len(q.branches) for q in answered), default=None),
+        sum(bool(q.alternatives) for q in questions),
     )
 
 

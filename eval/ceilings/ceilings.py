@@ -17,6 +17,7 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.ceilings.traced import TracedItem, in_order, with_evidence
+from branchwise.eval.items import GoldKey
 from branchwise.eval.question_scores import ItemScore, aggregates_by_subset
 
 CEILINGS = ("ceiling_reach", "ceiling_retrieved", "ceiling_extracted", "ceiling_shown")
@@ -102,7 +103,7 @@ class CeilingScores:
                 subset: {metric: found.to_json() for metric, found in metrics.items()}
                 for subset, metrics in self.aggregates.items()
             },
-            "items": [{**vars(item), "metrics": dict(item.metrics)} for item in self.items],
+            "items": [_record(item) for item in self.items],
             "unknown": list(self.unknown),
         }
 
@@ -122,7 +123,7 @@ def ceilings(
     found = _found_in_any_epoch(ordered)
     rows = tuple(
         item.row(
-            item_ceilings(item, reach, found[item.item.question.id]).metrics(recall)
+            item_ceilings(item, reach, found[item.item.gold_key]).metrics(recall)
             if item.key in known
             else Ceilings(recall=item.share(item.right)).metrics(recall)
         )
@@ -151,17 +152,24 @@ def item_ceilings(
 
 
 def _reach(item: TracedItem, reach: Reach, found: AbstractSet[GoldPair]) -> float | None:
-    within = {pair: reach.of(item.item.question.id, pair) for pair in item.pairs}
+    within = {pair: reach.of(item.item.gold_key, pair) for pair in item.pairs}
     if None in within.values():
         return None
     return item.share(frozenset(pair for pair, is_in in within.items() if is_in or pair in found))
 
 
-def _found_in_any_epoch(items: Sequence[TracedItem]) -> dict[str, set[GoldPair]]:
-    found: dict[str, set[GoldPair]] = defaultdict(set)
+def _found_in_any_epoch(items: Sequence[TracedItem]) -> dict[GoldKey, set[GoldPair]]:
+    found: dict[GoldKey, set[GoldPair]] = defaultdict(set)
     for item in items:
-        found[item.item.question.id] |= item.retrieved
+        found[item.item.gold_key] |= item.retrieved
     return found
+
+
+def _record(item: ItemScore) -> dict[str, Any]:
+    record = {**vars(item), "metrics": dict(item.metrics)}
+    if item.gold_set is None:
+        del record["gold_set"]
+    return record
 
 
 def _difference(high: float | None, low: float | None) -> float | None:

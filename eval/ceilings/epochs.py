@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.traced import TracedItem, in_order
+from branchwise.eval.items import GoldKey
 from branchwise.eval.question_scores import SUBSETS, ItemScore, aggregates_by_subset, of_subset
 from branchwise.eval.tasks import Column, Total
 
@@ -44,6 +45,8 @@ class EpochSpread:
 
     `union`: over the questions that ended in every epoch, the mean of recall, the recall of
     all epochs' right pairs together, and the gain, one less the other: what asking again finds.
+    Epochs that were scored against different gold sets are together only with their like; the best
+    recall counts.
     """
 
     epochs: int
@@ -133,9 +136,22 @@ def _union_rows(items: Sequence[TracedItem], epochs: Sequence[int]) -> list[Item
         first = asked[0]
         if len(asked) < len(epochs) or not first.pairs:
             continue
-        right: frozenset[GoldPair] = frozenset().union(*(item.right for item in asked))
         mean = fmean(len(item.right) / len(item.pairs) for item in asked)
-        union = len(right) / len(first.pairs)
+        union = max(map(_found_together, _by_gold_set(asked)))
         found = (mean, union, union - mean)
         rows.append(first.row(dict(zip(UNION_METRICS, found, strict=True))))
     return rows
+
+
+def _by_gold_set(asked: Iterable[TracedItem]) -> list[list[TracedItem]]:
+    """The epochs of a question, those together that were scored against the same gold set."""
+    found: dict[GoldKey, list[TracedItem]] = defaultdict(list)
+    for item in asked:
+        found[item.item.gold_key].append(item)
+    return [*found.values()]
+
+
+def _found_together(items: Sequence[TracedItem]) -> float:
+    """Share of the gold pairs that any of these epochs answered."""
+    right: frozenset[GoldPair] = frozenset().union(*(item.right for item in items))
+    return len(right) / len(items[0].pairs)

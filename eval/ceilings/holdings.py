@@ -12,12 +12,13 @@ from branchwise.corpora.folder import CORPUS_FILE, Corpus
 from branchwise.corpora.graph.open import graph_folder, is_address
 from branchwise.corpora.graph.vocabulary import written_id
 from branchwise.corpora.progress import Progress
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import GoldSet, Question
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.text import encodable
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph
+from branchwise.eval.items import GoldKey
 
 
 @dataclass(frozen=True)
@@ -29,18 +30,22 @@ class WantedEntity:
     forms: tuple[str, ...]
 
 
-WantedPairs = dict[str, dict[GoldPair, WantedEntity]]
-"""By question id, what is looked up for each of its gold pairs."""
+WantedPairs = dict[GoldKey, dict[GoldPair, WantedEntity]]
+"""By question and gold set, what is looked up for each of its gold pairs."""
 
 
 def wanted_pairs(questions: Iterable[Question]) -> WantedPairs:
-    """What to look up for every gold pair of the questions."""
-    return {question.id: _of_question(question) for question in questions}
+    """What to look up for every gold pair of the questions, of alternatives too."""
+    return {
+        (question.id, number): _of_gold_set(branches)
+        for question in questions
+        for number, branches in enumerate(question.gold_sets)
+    }
 
 
-def _of_question(question: Question) -> dict[GoldPair, WantedEntity]:
+def _of_gold_set(branches: GoldSet) -> dict[GoldPair, WantedEntity]:
     found = {}
-    for branch, entities in enumerate(gold_branches(question.branches).sets):
+    for branch, entities in enumerate(gold_branches(branches).sets):
         for number, entity in enumerate(entities.entities):
             answers = entity.answers
             found[GoldPair(branch, number)] = WantedEntity(

@@ -8,7 +8,7 @@ search or a query finds it. What was not or cannot be looked up is unknown, not 
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from branchwise.corpora.progress import Progress, silent
@@ -23,6 +23,7 @@ from branchwise.eval.ceilings.holdings import (
     wanted_pairs,
 )
 from branchwise.eval.ceilings.sources import Sources
+from branchwise.eval.items import GoldKey
 
 _VERSION = 1  # changes when the same sources and questions may give another reach
 
@@ -31,6 +32,7 @@ _VERSION = 1  # changes when the same sources and questions may give another rea
 class Reach:
     """For each question (by id) and gold pair: within reach, not, or unknown (None).
 
+    `within` is of the branches, `alternatives` of further gold sets, by their numbers from 1.
     `unknown`: why, one line a reason. `final`: False where a source could not be read now but may
     be later; such a result is not to be kept.
     """
@@ -38,18 +40,23 @@ class Reach:
     within: Mapping[str, Mapping[GoldPair, bool | None]]
     unknown: tuple[str, ...] = ()
     final: bool = True
+    alternatives: Mapping[GoldKey, Mapping[GoldPair, bool | None]] = field(default_factory=dict)
 
-    def of(self, question: str, pair: GoldPair) -> bool | None:
-        """Whether a pair is within reach; None where that is unknown."""
-        return self.within.get(question, {}).get(pair)
+    def of(self, gold: GoldKey, pair: GoldPair) -> bool | None:
+        """Whether a pair of a gold set is within reach; None where that is unknown."""
+        question, number = gold
+        pairs = self.alternatives.get(gold) if number else self.within.get(question)
+        return (pairs or {}).get(pair)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: by question id a list of [branch, entity, true, false or null]."""
+        """JSON-serialisable: by question id a list of [branch, entity, true, false or null].
+
+        Of alternatives, where there are any, [question id, number of the gold set, such a list].
+        """
+        further = [[*gold, _listed(pairs)] for gold, pairs in self.alternatives.items()]
         return {
-            "within": {
-                question: [[*pair, is_in] for pair, is_in in pairs.items()]
-                for question, pairs in self.within.items()
-            },
+            "within": {question: _listed(pairs) for question, pairs in self.within.items()},
+            **({"alternatives": further} if further else {}),
             "unknown": list(self.unknown),
             "final": self.final,
         }
@@ -57,11 +64,20 @@ class Reach:
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> "Reach":
         """What `to_json` gave."""
-        within = {
-            question: {GoldPair(branch, entity): is_in for branch, entity, is_in in pairs}
-            for question, pairs in kept["within"].items()
-        }
-        return cls(within, tuple(kept["unknown"]), kept["final"])
+        within = {question: _pairs(listed) for question, listed in kept["within"].items()}
+        further = {(id, n): _pairs(listed) for id, n, listed in kept.get("alternatives", ())}
+        return cls(within, tuple(kept["unknown"]), kept["final"], further)
+
+
+_Listed = Sequence[Sequence[Any]]
+
+
+def _listed(pairs: Mapping[GoldPair, bool | None]) -> _Listed:
+    return [[*pair, is_in] for pair, is_in in pairs.items()]
+
+
+def _pairs(listed: _Listed) -> dict[GoldPair, bool | None]:
+    return {GoldPair(branch, entity): is_in for branch, entity, is_in in listed}
 
 
 def find_reach(
@@ -88,17 +104,22 @@ def find_reach(
         )
     if sources.graph:
         holdings.append(graph_holding(sources.graph, entities))
-    within = {
-        question: {pair: _within(holdings, entity) for pair, entity in pairs.items()}
-        for question, pairs in wanted.items()
+    found = {
+        gold: {pair: _within(holdings, entity) for pair, entity in pairs.items()}
+        for gold, pairs in wanted.items()
     }
     left = [
         entity
-        for question, pairs in wanted.items()
+        for gold, pairs in wanted.items()
         for pair, entity in pairs.items()
-        if within[question][pair] is None
+        if found[gold][pair] is None
     ]
-    return Reach(within, _reasons(holdings, left), all(holding.final for holding in holdings))
+    return Reach(
+        {id: pairs for (id, number), pairs in found.items() if not number},
+        _reasons(holdings, left),
+        all(holding.final for holding in holdings),
+        {gold: pairs for gold, pairs in found.items() if gold[1]},
+    )
 
 
 def reach_key(
@@ -110,7 +131,8 @@ def reach_key(
     """
     import orjson
 
-    gold = [question.model_dump(include={"id", "branches"}) for question in questions]
+    looked_for = {"id", "branches", "alternatives"}
+    gold = [question.model_dump(include=looked_for) for question in questions]
     body = [_VERSION, sources.identity(), read_passages, gold]
     return hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 

@@ -65,7 +65,8 @@ class TracedItem(ScoredItem):
 
     def row(self, metrics: Metrics) -> ItemScore:
         """Numbers of this item, to be averaged."""
-        return ItemScore(*self.key, self.item.question.ambiguous, metrics)
+        item = self.item
+        return ItemScore(*self.key, item.question.ambiguous, metrics, gold_set=item.gold_set)
 
 
 _Item = TypeVar("_Item", bound=ScoredItem)

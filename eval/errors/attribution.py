@@ -109,6 +109,7 @@ def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemError
         format_error=format_error,
         budget_spent=budget_spent,
         error=item.error,
+        gold_set=item.gold_set,
     )
 
 

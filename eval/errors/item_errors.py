@@ -101,6 +101,8 @@ class ItemErrors:
     Labels say what happened, so wrong_tool_call and budget_spent may stand on an item whose
     answer is right. A failed item (`error`) has only these two: it is unknown what it would have
     answered. Without a trace (`traced` is False) only wrong_branch and format_error are known.
+    All is of the gold set that the item is scored against; `gold_set` says which, from 0, where its
+    question has several.
     """
 
     id: str
@@ -115,10 +117,13 @@ class ItemErrors:
     format_error: Ending | None = None
     budget_spent: Ending | None = None
     error: str | None = None
+    gold_set: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; `from_json` reads it back."""
+        """JSON-serialisable; `from_json` reads it back. Without `gold_set` where there is one."""
         record: dict[str, Any] = plain(self)
+        if self.gold_set is None:
+            del record["gold_set"]
         return record
 
     @classmethod
@@ -137,6 +142,7 @@ class ItemErrors:
             format_error=_ending(record["format_error"]),
             budget_spent=_ending(record["budget_spent"]),
             error=record["error"],
+            gold_set=record.get("gold_set"),
         )
 
 

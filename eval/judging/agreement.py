@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from branchwise.eval.alignment import Alignment
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, GoldKey
 from branchwise.eval.judging.matcher import NamesToMatch, names_to_match
 
 BranchMapping = Mapping[str, str | None]
@@ -91,18 +91,19 @@ def agreement(items: Iterable[AnsweredItem]) -> Agreement:
 
     The pairs of a question are all of its predicted names with all of its gold names, as in the
     model's request: without `default`, which no matcher decides. Items of one question with the
-    same names (epochs) count once. Where the model's reply was unusable, nothing is compared.
+    same names (epochs) count once for each of its gold sets. Where the model's reply was unusable,
+    nothing is compared.
     """
     counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
     differences: list[Disagreement] = []
-    seen: set[tuple[str, tuple[tuple[str, ...], ...]]] = set()
+    seen: set[tuple[GoldKey, tuple[tuple[str, ...], ...]]] = set()
     for item in items:
         names = names_to_match(item)
         if item.matched is None or item.matched.by != "llm" or names is None:
             continue
-        if (item.question.id, names.rows) in seen:
+        if (item.gold_key, names.rows) in seen:
             continue
-        seen.add((item.question.id, names.rows))
+        seen.add((item.gold_key, names.rows))
         lexical, llm = names.lexical, item.matched.alignment
         for row in names.rows:
             for column in names.columns:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from branchwise.agents.caller import ModelCaller
@@ -10,6 +10,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.eval.gold_sets import best_gold_sets
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.agreement import Agreement, agreement
 from branchwise.eval.judging.grades import GradeReport, grade_items
@@ -21,6 +22,7 @@ from branchwise.eval.judging.matcher import MatcherReport, align_with_model
 from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.store.judgements import Judgements
+from branchwise.eval.tasks import Task
 from branchwise.graphs.role_decoding import RoleDecoding, decoding_with
 
 RoleProgress = Callable[[str, int, int], None]
@@ -47,6 +49,14 @@ class Settled:
     agreement: Agreement | None = None
     lexical_judge: JudgeReport | None = None
     check: JudgeCheck | None = None
+
+    def decided(self, task: Task) -> "Settled":
+        """With one item for each that was settled by several gold sets: the one that scores best.
+
+        What the models did stays as it was: an item counts there by each of its gold sets.
+        """
+        lexical = None if self.lexical is None else best_gold_sets(task, self.lexical)
+        return replace(self, items=best_gold_sets(task, self.items), lexical=lexical)
 
     @property
     def in_vain(self) -> Mapping[str, MatcherReport | JudgeReport | GradeReport]:

@@ -32,11 +32,30 @@ class SystemAnswer:
     metrics: Metrics
     errors: ItemErrors | None = None
     error: str | None = None
+    gold_set: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        record = {
+            **vars(self),
+            "answers": dict(self.answers),
+            "aligned": dict(self.aligned),
+            "right": dict(self.right),
+            "metrics": dict(self.metrics),
+            "errors": self.errors.to_json() if self.errors else None,
+        }
+        if self.gold_set is None:
+            del record["gold_set"]
+        return record
 
 
 @dataclass(frozen=True)
 class QuestionReport:
-    """A question with its gold branches and the systems' answers, in the systems' order."""
+    """A question with its gold branches and the systems' answers, in the systems' order.
+
+    `alternatives`: further gold sets; `SystemAnswer.gold_set` says which one an answer was scored
+    against (0: `gold`).
+    """
 
     id: str
     question: str
@@ -44,34 +63,41 @@ class QuestionReport:
     gold: Branches
     meta: Mapping[str, Any] = field(default_factory=dict)
     answers: tuple[SystemAnswer, ...] = ()
+    alternatives: tuple[Branches, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable."""
-        return {
+        record = {
             **vars(self),
-            "gold": {name: list(texts) for name, texts in self.gold.items()},
+            "gold": _plain(self.gold),
             "meta": dict(self.meta),
-            "answers": [
-                {
-                    **vars(one),
-                    "answers": dict(one.answers),
-                    "aligned": dict(one.aligned),
-                    "right": dict(one.right),
-                    "metrics": dict(one.metrics),
-                    "errors": one.errors.to_json() if one.errors else None,
-                }
-                for one in self.answers
-            ],
+            "answers": [one.to_json() for one in self.answers],
         }
+        if self.alternatives:
+            record["alternatives"] = [_plain(gold) for gold in self.alternatives]
+        else:
+            del record["alternatives"]
+        return record
+
+
+def _plain(gold: Branches) -> dict[str, list[str]]:
+    return {name: list(texts) for name, texts in gold.items()}
 
 
 def question_report(question: Question, answers: Sequence[SystemAnswer]) -> QuestionReport:
     """A question beside the answers to it."""
-    gold = {
-        branch.name: tuple(answer.text for answer in branch.answers) for branch in question.branches
-    }
+    gold, *alternatives = (
+        {branch.name: tuple(answer.text for answer in branch.answers) for branch in branches}
+        for branches in question.gold_sets
+    )
     return QuestionReport(
-        question.id, question.question, question.ambiguous, gold, question.meta, tuple(answers)
+        question.id,
+        question.question,
+        question.ambiguous,
+        gold,
+        question.meta,
+        tuple(answers),
+        tuple(alternatives),
     )
 
 
@@ -90,6 +116,7 @@ def analysed_answer(system: str, traced: TracedItem, errors: ItemErrors) -> Syst
         traced.metrics,
         errors,
         item.error,
+        item.gold_set,
     )
 
 

@@ -10,6 +10,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import run_costs
 from branchwise.eval.evidence import Evidence
+from branchwise.eval.gold_sets import by_best_gold_set
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import RunReader
 from branchwise.eval.studies.systems import NamedSystem
@@ -90,4 +91,4 @@ class Tally:
         failed = record["error"] is not None
         prediction = Prediction() if failed else Prediction.model_validate(record["prediction"])
         item = AnsweredItem(question, prediction, evidence=Evidence(tuple(record["evidence"])))
-        return self.task.score(item)
+        return self.task.score(by_best_gold_set(self.task, item))

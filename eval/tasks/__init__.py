@@ -4,12 +4,14 @@ from collections.abc import Callable
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Gold
+from branchwise.eval.tasks.ambigqa import AmbigQATask
 from branchwise.eval.tasks.ambiguity import AmbiguityTask
 from branchwise.eval.tasks.branches import BranchesTask
 from branchwise.eval.tasks.clarification import ClarificationTask
 from branchwise.eval.tasks.column import Column, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.condambigqa import CondAmbigQATask
 from branchwise.eval.tasks.condambigqa_graded import GradedTask, PublishedCodeTask
+from branchwise.eval.tasks.fanoutqa import FanOutQATask
 from branchwise.eval.tasks.mdcr import BY_PAIRS, SUMMED, MDCRTask
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows import FLOWS
@@ -38,6 +40,8 @@ TASKS: dict[str, Task] = {
     task.name: task
     for task in (
         DEFAULT,
+        AmbigQATask(),
+        FanOutQATask(),
         CondAmbigQATask(),
         AmbiguityTask(),
         ClarificationTask(FLOWS["clarification"]),

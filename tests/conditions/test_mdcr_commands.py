@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from branchwise.__main__ import main
 from branchwise.cli import app
 from support.chat_server import fail, say
 
@@ -28,16 +27,12 @@ def typed(*words):
 
 
 @pytest.fixture
-def complain(monkeypatch, capfd):
+def complain(type_in):
     def call(*words):
-        monkeypatch.setattr(sys, "argv", ["branchwise", "mdcr", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        line = capfd.readouterr().err
-        assert ended.value.code == 2
-        assert line.startswith("branchwise: ")
-        assert line.count("\n") == 1
-        return line
+        code, _, said = type_in("mdcr", *words)
+        assert (code, said.count("\n")) == (2, 1)
+        assert said.startswith("branchwise: ")
+        return said
 
     return call
 

@@ -300,6 +300,10 @@ def test_more_than_the_bound_of_groups_is_an_error():
         answer("q2", {"A": wide(20, 3), "B": wide(20, 3)})
 
 
+def test_endless_groups_do_not_matter_beside_a_document_that_needs_nothing():
+    assert answer("q1", {"A": wide(20, 3), "B": "b"}, (), {"B-b": True}) == ("yes", [])
+
+
 @pytest.mark.slow
 def test_what_conflicts_leave_of_endless_groups_is_found():
     ways = [f"x{number}_{part}" for number in range(20) for part in (1, 2)]

@@ -1,6 +1,7 @@
 """AmbigNQ and CAmbigNQ: published forms, counts of a real file, what is refused."""
 
 import json
+from collections import Counter
 from copy import deepcopy
 
 import pytest
@@ -54,10 +55,12 @@ def annotated(load):
     return _load
 
 
+def named(branches):
+    return {branch.name: [answer.forms for answer in branch.answers] for branch in branches}
+
+
 def branches(question):
-    return {
-        branch.name: [answer.forms for answer in branch.answers] for branch in question.branches
-    }
+    return named(question.branches)
 
 
 @pytest.mark.parametrize("more", [{}, FULL], ids=["light", "full"])
@@ -74,11 +77,27 @@ def test_readings_are_branches_and_other_forms_of_an_answer_aliases(annotated, m
 
 def test_a_question_is_ambiguous_where_all_annotators_say_so(annotated):
     assert branches(annotated(SINGLE)) == {"default": [("David Morse", "Morse")]}
-    mixed = annotated(SEVERAL, SINGLE, SINGLE | {"answer": ["D. Morse"]})
-    assert not mixed.ambiguous
-    assert branches(mixed) == {"default": [("David Morse", "Morse", "D. Morse")]}
-    assert mixed.meta["annotators"] == 3
+    assert not annotated(SEVERAL, SINGLE).ambiguous
+    assert not annotated(SINGLE, SEVERAL).ambiguous
     assert annotated(SEVERAL, SEVERAL).ambiguous
+
+
+def test_each_annotator_is_a_gold_set_and_equal_ones_are_one(annotated):
+    other = SINGLE | {"answer": ["D. Morse"]}
+    mixed = annotated(SEVERAL, SINGLE, SEVERAL, other, SINGLE)
+    assert [named(one) for one in mixed.gold_sets] == [
+        branches(annotated(SEVERAL)),
+        {"default": [("David Morse", "Morse")]},
+        {"default": [("D. Morse",)]},
+    ]
+    assert mixed.branches == mixed.gold_sets[0]
+    assert mixed.meta["annotators"] == 5
+    assert annotated(SEVERAL, SEVERAL).alternatives == ()
+
+
+def test_a_refusal_names_the_annotator(annotated):
+    with pytest.raises(InputError, match="entry 1, annotator 2, reading 1: its question is empty"):
+        annotated(SINGLE, SEVERAL | {"qaPairs": [{"question": " ", "answer": ["x"]}]})
 
 
 def test_an_option_is_a_branch_with_its_answers(load):
@@ -135,8 +154,19 @@ def test_the_light_training_file_loads_whole():
     ambiguous = [question for question in loaded.questions if question.ambiguous]
     # 40 more than CAmbigNQ's 4,699 clarification questions and 9,996 questions in all.
     assert len(ambiguous) == 4_739
-    assert sum("annotators" in question.meta for question in loaded.questions) == 149
-    assert all(len(question.branches) > 1 for question in ambiguous)
+    annotators = [question.meta.get("annotators", 1) for question in loaded.questions]
+    assert Counter(annotators) == {1: 9_887, 2: 83, 3: 66}
+    sets = [gold for question in loaded.questions for gold in question.gold_sets]
+    # Of the file's 10,251 annotations, 115 say the same as an earlier one of their question.
+    readings = [branch for gold in sets for branch in gold]
+    forms = [form for branch in readings for answer in branch.answers for form in answer.forms]
+    assert (len(sets), len(readings), len(forms)) == (10_136, 19_426, 27_707)
+    assert Counter(len(question.gold_sets) for question in loaded.questions) == {
+        1: 9_947,
+        2: 78,
+        3: 11,
+    }
+    assert all(len(gold) > 1 for question in ambiguous for gold in question.gold_sets)
 
 
 def test_queries_are_texts_however_deep_what_is_beside_them(load):

@@ -64,6 +64,37 @@ def test_the_shorthand_means_the_same_as_branches(write):
     assert load_questions(str(short)).questions[0].ambiguous
 
 
+ALTERNATIVES = [{"x": ["1"], "y": ["2"]}, [{"name": "z", "answers": [{"text": "3"}]}]]
+
+
+def test_alternatives_are_written_as_answers_or_as_branches(write):
+    path = write("q.jsonl", question(answers=GOLD, alternatives=ALTERNATIVES))
+    [read] = load_questions(str(path)).questions
+    texts = [{b.name: [a.text for a in b.answers] for b in gold} for gold in read.gold_sets]
+    assert texts == [GOLD, {"x": ["1"], "y": ["2"]}, {"z": ["3"]}]
+    assert load_questions(str(write("r.jsonl", read.model_dump(mode="json")))).questions == (read,)
+
+
+def test_a_question_is_ambiguous_where_every_gold_set_has_several_branches(write):
+    several = {"x": ["1"], "y": ["2"]}
+    path = write(
+        "q.jsonl",
+        question("q1", answers=several, alternatives=[GOLD]),
+        question("q2", answers=several, alternatives=[several]),
+        question("q3", answers=GOLD, alternatives=[several]),
+    )
+    assert [one.ambiguous for one in load_questions(str(path)).questions] == [False, True, False]
+
+
+def test_no_alternatives_are_no_field_of_what_is_written(write):
+    plain = load_questions(str(write("a.jsonl", question(answers=GOLD))))
+    empty = load_questions(str(write("b.jsonl", question(answers=GOLD, alternatives=[]))))
+    assert plain.digest == empty.digest
+    assert "alternatives" not in plain.questions[0].model_dump()
+    other = write("c.jsonl", question(answers=GOLD, alternatives=ALTERNATIVES))
+    assert load_questions(str(other)).digest != plain.digest
+
+
 def test_passages_without_an_id_get_their_content_hash(write):
     path = write("q.jsonl", question(answers=GOLD, passages=[{"title": "T", "text": "x"}]))
     expected = hashlib.blake2b(b"T\nx", digest_size=8).hexdigest()
@@ -94,6 +125,11 @@ def test_the_digest_follows_content_and_not_layout(write):
         ([], r"q\.jsonl: holds no questions"),
         (["[1]"], r"q\.jsonl:1: expected a JSON object, found an array"),
         ([question(), question()], r"q\.jsonl:2: question id 'q1' is already used by .*:1"),
+        ([question(answers=GOLD, alternatives={})], "must be a list of gold sets, found an object"),
+        ([question(alternatives=[GOLD])], r':1: has "alternatives" without "branches"'),
+        ([question(answers=GOLD, alternatives=[GOLD, 3])], "alternative 2 must map .* a number"),
+        ([question(answers=GOLD, alternatives=[{"x": [" "]}])], "has an empty gold answer"),
+        ([question(answers=GOLD, alternatives=[{"x": []}])], "no gold answers in branch 'x'"),
         ([{"id": "q1", "answers": GOLD}], r"q\.jsonl:1: question: Field required"),
         ([question(answers={"default": []})], r"q\.jsonl:1: .*no gold answers in branch 'default'"),
         ([{"id": "q1", "question": "?"}], r"q\.jsonl:1: question 'q1' has no gold answers;"),

@@ -373,7 +373,7 @@ def test_a_row_that_comes_twice_is_refused(tmp_path: Path) -> None:
 def test_a_benchmark_without_published_numbers_is_refused() -> None:
     with pytest.raises(InputError, match="'deepambiqa' here; did you mean deepambigqa\\?"):
         published("deepambiqa")
-    with pytest.raises(InputError, match="known are cambignq, condambigqa, deepambigqa"):
+    with pytest.raises(InputError, match="known are ambignq, cambignq, condambigqa, deepambigqa"):
         published("../x")
 
 

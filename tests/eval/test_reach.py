@@ -62,7 +62,7 @@ def by(name: str, *support: str, qid: str | None = None) -> Answer:
 def within(found: Reach, question: Question) -> list[bool | None]:
     """Reach of a question's answers, in their order; gold pairs are numbered by name."""
     names = [answer.text for answer in question.branches[0].answers]
-    return [found.of(question.id, GoldPair(0, sorted(names).index(name))) for name in names]
+    return [found.of((question.id, 0), GoldPair(0, sorted(names).index(name))) for name in names]
 
 
 def reached(sources: Sources, *answers: Answer, **options: bool) -> list[bool | None]:
@@ -164,7 +164,7 @@ def test_what_a_plug_in_could_give_is_unknown(corpus: Path) -> None:
 
 def test_an_endpoint_is_not_asked() -> None:
     found = find_reach([question("q", by("A", qid="Q1"))], asked("http://127.0.0.1:9/sparql"))
-    assert found.of("q", GoldPair(0, 0)) is None
+    assert found.of(("q", 0), GoldPair(0, 0)) is None
     assert "endpoint" in found.unknown[0]
     assert found.final
 
@@ -199,7 +199,7 @@ def test_a_damaged_index_of_names_is_unknown(graph: Path, tmp_path: Path) -> Non
     for content in (b"not a database", names.read_bytes()[:5000]):
         names.write_bytes(content)
         found = find_reach([question("q", by("A", qid="Q1"))], asked(str(damaged)))
-        assert (found.of("q", GoldPair(0, 0)), found.final) == (None, False)
+        assert (found.of(("q", 0), GoldPair(0, 0)), found.final) == (None, False)
         assert "the graph cannot be read" in found.unknown[0]
 
 

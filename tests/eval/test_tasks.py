@@ -32,7 +32,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Task], Answe
 
 
 def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match="unknown task 'branch'; known tasks: branches, condambig"):
+    with pytest.raises(InputError, match="unknown task 'branch'; known tasks: branches, ambigqa"):
         get_task("branch")
 
 

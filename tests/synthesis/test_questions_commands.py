@@ -270,13 +270,32 @@ def written(tmp_path):
     return path
 
 
+def test_info_counts_and_shows_alternatives(type_in, tmp_path):
+    path = tmp_path / "q.jsonl"
+    answers = {"the film": ["A"], "the song": ["B"]}
+    asked = {
+        "id": "q1",
+        "question": "Who?",
+        "answers": answers,
+        "alternatives": [{"x": ["C", "D"]}],
+    }
+    path.write_text(json.dumps(asked))
+    _, printed, _ = type_in("info", str(path))
+    [line] = [line.split() for line in printed.splitlines() if line.startswith("with")]
+    assert line == ["with", "alternatives", "1", "-", "-", "-"]
+    _, printed, _ = type_in("info", str(path), "--id", "q1")
+    assert printed.splitlines()[1:] == [
+        *("the film", "  A", "the song", "  B", "alternative 1:", "  x", "    C; D"),
+    ]
+
+
 def test_info_measures_any_questions_beside_the_published(type_in, written):
     code, printed, _ = type_in("info", written, "--json")
     assert code == 0
     found = json.loads(printed)
     assert found["means"]["ambiguous"] == {
         "questions": 1, "words": 4.0, "answers": 3.0, "branch_answers": 1.5, "steps": 1.0,
-        "entities": 3.0, "branches": 2.0, "most_branches": 2,
+        "entities": 3.0, "branches": 2.0, "most_branches": 2, "with_alternatives": 0,
     }  # fmt: skip
     assert found["means"]["one reading"]["steps"] is None
     assert found["published"]["ambiguous"]["branches"] == 3.3

@@ -79,11 +79,11 @@ def test_the_means_of_a_small_file_are_those_by_hand(info, by_hand):
     found = json.loads(info(by_hand, "--json"))
     assert found["means"]["ambiguous"] == {
         "questions": 2, "words": 5.5, "answers": 4.0, "branch_answers": 1.75, "steps": 3.0,
-        "entities": 15.5, "branches": 2.5, "most_branches": 3,
+        "entities": 15.5, "branches": 2.5, "most_branches": 3, "with_alternatives": 0,
     }  # fmt: skip
     assert found["means"]["one reading"] == {
         "questions": 2, "words": 2.5, "answers": 16.0, "branch_answers": 16.0, "steps": 3.0,
-        "entities": None, "branches": 1.0, "most_branches": 1,
+        "entities": None, "branches": 1.0, "most_branches": 1, "with_alternatives": 0,
     }  # fmt: skip
     assert found["histograms"]["answers"] == {
         size: {"one reading": one, "ambiguous": several}

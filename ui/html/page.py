@@ -187,6 +187,8 @@ def _facts(report: StudyReport) -> list[tuple[str, str]]:
     if kinds[True] and kinds[False]:
         told = ((kinds[kind], report.called(name)) for kind, name in _KINDS)
         questions += f" ({', '.join(f'{count:,} {words}' for count, words in told)})"
+    if several := sum(bool(question.alternatives) for question in report.questions):
+        questions += f", {several:,} with alternative gold answers"
     facts = [
         ("questions", questions),
         ("from", short(report.source, 200)),

@@ -6,12 +6,12 @@ from typing import Any
 
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
-from branchwise.eval.reporting.question_reports import QuestionReport, SystemAnswer
+from branchwise.eval.reporting.question_reports import Branches, QuestionReport, SystemAnswer
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.tasks import Column
 from branchwise.ui.html.tables import MAX_NAME
 from branchwise.ui.html.text import short
-from branchwise.ui.lost_answers import why_missing, why_wrong
+from branchwise.ui.lost_answers import gold_set_words, why_missing, why_wrong
 
 MAX_ANSWERS = 200
 """Texts that a list keeps; the page says how many more there are."""
@@ -27,7 +27,8 @@ def questions_json(report: StudyReport) -> str:
     """A JSON document that can stand in a script element.
 
     Keys are short, since they are there for every answer: `i` id, `q` question, `a` whether it is
-    ambiguous, `g` gold branches as [name, texts], `s` the systems' answers (`_answer`).
+    ambiguous, `g` gold branches as [name, texts], `s` the systems' answers (`_answer`), `o` the
+    number of gold sets if there are several; `g` then has the branches of all.
     """
     numbers = {system.name: index for index, system in enumerate(report.systems)}
     columns = report.task.shown
@@ -54,18 +55,24 @@ def _question(
     columns: Sequence[Column],
     numbers: Mapping[str, int],
 ) -> _Json:
-    return {
+    sets = (one.gold, *one.alternatives)
+    found = {
         "i": short(one.id, 200),
         "q": short(one.question, MAX_QUESTION),
         "a": int(one.ambiguous),
-        "g": [[short(name), _texts(texts)] for name, texts in one.gold.items()],
-        "s": [_answer(answer, list(one.gold), columns, numbers) for answer in one.answers],
+        "g": [
+            [short(f"{gold_set_words(number)}: {name}" if number else name), _texts(texts)]
+            for number, gold in enumerate(sets)
+            for name, texts in gold.items()
+        ],
+        "s": [_answer(answer, sets, columns, numbers) for answer in one.answers],
     }
+    return found | ({"o": len(sets)} if one.alternatives else {})
 
 
 def _answer(
     answer: SystemAnswer,
-    gold: Sequence[str],
+    sets: Sequence[Branches],
     columns: Sequence[Column],
     numbers: Mapping[str, int],
 ) -> _Json:
@@ -74,8 +81,12 @@ def _answer(
     `b`: what is predicted for each gold branch, in their order; `u`: [name, texts] of predicted
     branches that stand for none.
     """
-    known = set(gold)
-    branches = [_branch(answer, [k for k, v in answer.aligned.items() if v == g], g) for g in gold]
+    number = answer.gold_set or 0
+    known = set(sets[number])
+    branches: list[_Json] = []
+    for n, gold in enumerate(sets):
+        keys = {g: [k for k, v in answer.aligned.items() if v == g] for g in gold}
+        branches += [_branch(answer, own, g) if n == number else {} for g, own in keys.items()]
     alone = [name for name, target in answer.aligned.items() if target not in known]
     return {
         "n": numbers[answer.system],
@@ -142,6 +153,8 @@ def _repeated(answer: SystemAnswer, keys: Sequence[str]) -> list[str]:
 def _notes(answer: SystemAnswer) -> list[str]:
     """What happened to the item as a whole."""
     notes = [f"failed: {answer.error}"] if answer.error else []
+    if answer.gold_set is not None:
+        notes.append(f"scored against {gold_set_words(answer.gold_set)}")
     if isinstance(answer.errors, ItemErrors):
         calls = answer.errors.failed_calls
         notes += [f"tool call {one.call}, {one.tool}: {one.error}" for one in calls[:_MAX_NOTES]]

@@ -40,6 +40,8 @@ def _lines(trace: Trace, run_name: str, heads: Sequence[str]) -> Iterator[str]:
     yield f"# {escape(line.question) or escape(line.id)}\n"
     yield f"{' · '.join(_facts(line, run_name, heads))}\n"
     yield "## Answers\n"
+    if trace.gold_set:
+        yield f"{trace.gold_set}\n"
     for branch in trace.branches:
         yield from _branch(branch)
     if not trace.branches:

@@ -55,11 +55,11 @@ def trace_lines(events: Sequence[Event], passages: int = SHOWN_RESULTS) -> Itera
         yield from (f"{'':>{width}}  {line}" for line in rest)
 
 
-def gold_lines(branches: Sequence[Branch]) -> Iterator[str]:
-    """The gold answers by branch, if there are any."""
+def gold_lines(branches: Sequence[Branch], gold_set: str = "") -> Iterator[str]:
+    """The gold answers by branch, if there are any. `gold_set`: which of several they are."""
     gold = {branch.name: [answer.text for answer in branch.answers] for branch in branches}
     if gold:
-        yield "gold"
+        yield gold_set or "gold"
         yield from (harmless(line).replace("\n", " ") for line in branch_lines(gold))
 
 
@@ -100,8 +100,9 @@ def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
 
 def item_lines(run: RunView, row: int, *, passages: int) -> Iterator[str]:
     """Each step under its number, then gold; of a search or query the first `passages` results."""
-    yield from trace_lines(run.trace(row).events, passages)
-    yield from gold_lines(run.question(row).branches)
+    trace = run.trace(row)
+    yield from trace_lines(trace.events, passages)
+    yield from gold_lines(trace.gold, trace.gold_set)
 
 
 def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """One item of a run, read as a trace to walk through."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import DamagedError, RunReader
 from branchwise.eval.tasks import TASKS, is_attributable
 from branchwise.trace.events import Error, Event
+from branchwise.ui.lost_answers import gold_set_words
 from branchwise.ui.traces.answers import beside_lines, gold_names, judged_lines, open_lines
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import BranchLines, Trace
@@ -31,16 +32,21 @@ def trace_of(
     errors: ItemErrors | None = None,
     *,
     judge: bool = True,
+    by_gold_set: Callable[[AnsweredItem], AnsweredItem] = lambda item: item,
 ) -> Trace:
     """The trace of item `line.number` of a run, whatever its status.
 
     `outcome`: how it ended, None where it has not. `errors`: where its answers were lost, as it was
     kept or worked out by the run's scorer; None: worked out here, by names alone, or without
-    `judge` left to `judged`: for long passages it takes seconds. A trace with a damaged record has
-    one step that says so; where its answers were lost is then unknown.
+    `judge` left to `judged`: for long passages it takes seconds. `by_gold_set`: says against which
+    of its question's gold sets the item is scored (`RunScores.by_gold_set`). A trace with a damaged
+    record has one step that says so; where its answers were lost is then unknown.
     """
     events, damage = _events(reader, line.number)
     item = _item(line, question, outcome)
+    if item is not None:
+        item = by_gold_set(item)
+        question = item.question
     names = gold_names(question.branches) if is_attributable(reader.task) else []
     judging = item if names else None
     if judging is None:
@@ -58,6 +64,8 @@ def trace_of(
         outcome=outcome,
         unjudged=judging if errors is None else None,
         is_damaged=bool(damage),
+        gold=question.branches,
+        gold_set=_gold_set_words(item),
     )
 
 
@@ -103,6 +111,12 @@ def _branches(
     if known and (found := known.beside(question, prediction)) is not None:
         return beside_lines(found)
     return open_lines(question.branches, prediction.answers)
+
+
+def _gold_set_words(item: AnsweredItem | None) -> str:
+    if item is None or item.gold_set is None:
+        return ""
+    return f"gold: {gold_set_words(item.gold_set)} of {len(item.question.gold_sets)} gold sets"
 
 
 def _item(

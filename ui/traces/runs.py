@@ -142,12 +142,6 @@ class RunView:
                 means = ()
             return run_line(self.name, self._reader.meta, progress, means)
 
-    def question(self, row: int) -> Question:
-        """An item's question with its passages; of a damaged record what the row has."""
-        line = self.line(row)
-        with self._reading():
-            return self._question(line)
-
     @property
     def meta(self) -> Mapping[str, Any]:
         """What the run was made with: its system, its identity, its task."""
@@ -171,7 +165,15 @@ class RunView:
             if outcome is not None:
                 failed = outcome.get("error") is not None
                 errors = self._scores.kept_errors(line.number, failed=failed)
-            trace = trace_of(self._reader, line, question, outcome, errors, judge=judge)
+            trace = trace_of(
+                self._reader,
+                line,
+                question,
+                outcome,
+                errors,
+                judge=judge,
+                by_gold_set=self._scores.by_gold_set,
+            )
             self.is_damaged = self.is_damaged or trace.is_damaged
             return trace
 
@@ -321,6 +323,7 @@ class RunView:
             item = answered(raw) if raw else None
             if item is None or not is_attributable(self.task):
                 return ()
+            item = self._scores.by_gold_set(item)
             errors = examine(item, reader.events(line.number, contents=False)).errors
         except InputError:
             return ()
@@ -330,6 +333,7 @@ class RunView:
         return next(iter(self._reader.rows.between(item, item)), None)
 
     def _question(self, line: ItemLine) -> Question:
+        """With its passages; of a damaged record what the row has."""
         try:
             return self._reader.question(self._questions[line.number])
         except (InputError, ValueError, TypeError, KeyError, AttributeError):

@@ -1,6 +1,7 @@
 """Metrics and error labels of a run's items: the saved ones, else by names, one item at a time."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import orjson
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.gold_sets import by_best_gold_set
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import Scorer
 from branchwise.eval.store import RunReader
@@ -30,6 +32,7 @@ class RunScores:
         self.columns: tuple[Column, ...] = self._task.shown if self._task else ()
         self._digests = _digests(reader, self._task) if self._task else []
         self._kept: dict[tuple[str, int], Values] = {}
+        self._gold_sets: dict[tuple[str, int], int] = {}
         self.failed = 0
         self.means: Values = ()
         self.items = 0
@@ -46,8 +49,8 @@ class RunScores:
         if version == self.version:
             return False
         self.version = version
-        self._kept, self.failed, self.items, self.digest = {}, 0, 0, None
-        self.means = ()
+        self._kept, self._gold_sets, self.means = {}, {}, ()
+        self.failed, self.items, self.digest = 0, 0, None
         for digest in self._digests:
             try:
                 if saved := self._reader.saved_scores(digest):
@@ -71,7 +74,18 @@ class RunScores:
 
     def by_names(self, item: AnsweredItem) -> Values:
         """The metrics of one item, matched by names alone."""
-        return self._values(self._task.score(item)) if self._task else ()
+        if self._task is None:
+            return ()
+        return self._values(self._task.score(by_best_gold_set(self._task, item)))
+
+    def by_gold_set(self, item: AnsweredItem) -> AnsweredItem:
+        """The item by the gold set that it was scored against; by names where no score is kept."""
+        if not item.question.alternatives or self._task is None:
+            return item
+        known = self._gold_sets.get((item.question.id, item.epoch))
+        if known is None or known >= len(item.question.gold_sets):
+            return by_best_gold_set(self._task, item)
+        return replace(item, question=item.question.by_gold_set(known), gold_set=known)
 
     def kept_errors(self, item: int, *, failed: bool) -> ItemErrors | None:
         """Where the item's answers were lost, as it was saved; None where it was not, or is
@@ -124,6 +138,12 @@ class RunScores:
         self.means = self._values({key: means[key]["mean"] for key in means})
         self.items, self.failed = saved["counts"]["items"], saved["counts"]["failed"]
         self._kept = kept
+        sets = ((row["id"], row["epoch"], row.get("gold_set")) for row in saved["items"])
+        self._gold_sets = {
+            (id, epoch): number
+            for id, epoch, number in sets
+            if isinstance(number, int) and number >= 0
+        }
 
     def _values(self, metrics: Mapping[str, float | None]) -> Values:
         return tuple(metrics[column.key] for column in self.columns)

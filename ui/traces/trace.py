@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from branchwise.corpora.questions import Branch
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import Label
@@ -75,7 +76,8 @@ class Trace:
 
     `names`: for each gold answer its text and aliases, to be marked in passages. `unjudged`: the
     item, where its errors have yet to be worked out of its events (`reading.judged`). `is_damaged`:
-    its events cannot be read.
+    its events cannot be read. `gold`: the branches that the item is scored against, `gold_set` says
+    in words which they are where its question has several gold sets.
     """
 
     line: ItemLine
@@ -87,6 +89,8 @@ class Trace:
     outcome: Mapping[str, Any] | None = field(default=None, repr=False)
     unjudged: AnsweredItem | None = field(default=None, repr=False)
     is_damaged: bool = False
+    gold: Sequence[Branch] = ()
+    gold_set: str = ""
 
     def event(self, seq: int) -> Event | None:
         """The event of a step; None if the trace has no event with this number."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from branchwise.eval.gold_sets import gold_set_note
 from branchwise.eval.question_scores import of_subset, question_deviation
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import (
@@ -37,8 +38,19 @@ def systems_table(report: StudyReport) -> Table:
     )
     rows = tuple(_system_row(system) for system in report.systems)
     note = "An item is a question in one epoch. Failed ones count 0; those not ended, nowhere."
-    notes = (note, *left_out_notes(report))
+    notes = (note, *alternatives_notes(report), *left_out_notes(report))
     return Table("systems", "Systems", columns, rows, notes, section="summary")
+
+
+def alternatives_notes(report: StudyReport) -> list[str]:
+    """How many questions have alternative gold answers, and how one of them is chosen."""
+    ids = {
+        item.id: item.gold_set is not None
+        for system in report.systems
+        for item in system.scores.items
+    }
+    several = sum(ids.values())
+    return [gold_set_note(report.task, several, len(ids))] if several else []
 
 
 def left_out_notes(report: StudyReport) -> list[str]:

@@ -19,12 +19,14 @@ CLASSES = {
 def table_of(file: Path, *, ambiguous: bool) -> dict[str, float | None]:
     """The means of the ambiguous questions of a native file, or of the others."""
     words, answers, shares, steps, entities, branches = [], [], [], [], [], []
+    several = 0
     for question in questions_of(file, ambiguous):
         sizes = [len(branch["answers"]) for branch in question["branches"]]
         words.append(len(question["question"].split()))
         answers.append(sum(sizes))
         shares.append(sum(sizes) / len(sizes))
         branches.append(len(sizes))
+        several += "alternatives" in question
         if question.get("plan"):
             steps.append(len(question["plan"]))
         if "entities" in question.get("meta", {}):
@@ -38,6 +40,7 @@ def table_of(file: Path, *, ambiguous: bool) -> dict[str, float | None]:
         "entities": mean(entities),
         "branches": mean(branches),
         "most_branches": max(branches, default=None),
+        "with_alternatives": several,
     }
 
 

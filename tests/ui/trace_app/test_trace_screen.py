@@ -11,12 +11,17 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from branchwise.agents.journal import CallKey
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import Question
+from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import RunStore
 from branchwise.eval.store.journal import ItemJournal
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.screens.trace import TraceScreen
 from branchwise.ui.trace_app.terminal import pager_command
 from branchwise.ui.traces.runs import RunView
+from support.eval.judging_cases import make_run
+from support.eval.scoring_cases import branches
 from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app.film_runs import outcome
 from support.ui.trace_app.lost_run import (
@@ -509,3 +514,25 @@ async def test_the_answers_outlive_a_window_that_becomes_narrow_or_wide(lost: Ru
         await pilot.press("a")
         assert passage in screen_text(app)
         assert woods not in screen_text(app)
+
+
+@pytest.fixture
+def several(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
+    """One question with two gold sets; the second one suits the answer."""
+    films = {"Heat (1986 film)": ["Reynolds"], "Heat (1995 film)": ["Pacino"]}
+    first, second = branches(films), branches({"default": ["Mann"]})
+    asked = Question(id="heat", question="Heat?", branches=first, alternatives=(second,))
+    make_run(tmp_path / "R", [AnsweredItem(asked, Prediction(answers={"default": ["Mann"]}))])
+    return open_run(tmp_path / "R")
+
+
+async def test_answers_stand_beside_the_gold_set_that_they_were_scored_against(
+    several: RunView,
+) -> None:
+    app = at(several)
+    async with app.run_test(size=LARGE) as pilot:
+        await pilot.pause()
+        shown = screen_text(app)
+        assert "gold: alternative 1 of 2 gold sets" in shown
+        assert "✓ Mann" in shown
+        assert "Reynolds" not in shown

@@ -35,7 +35,8 @@
     const opened = make("details", { class: "question" }, make("summary", {},
       make("span", { class: "asked" }, said(question.q)),
       make("span", { class: "about" }, said(question.i),
-        ` · ${data.kinds[question.a]}` + (question.a ? `, ${question.g.length} branches` : "")),
+        ` · ${data.kinds[question.a]}` + (question.a ? `, ${question.g.length} branches` : "")
+          + (question.o ? `, ${question.o} gold sets` : "")),
       scores(question)));
     opened.addEventListener("toggle", () => {
       if (!opened.open || opened.lastChild.nodeName !== "SUMMARY") return;

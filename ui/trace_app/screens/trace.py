@@ -284,7 +284,8 @@ class TraceScreen(Screen[None]):
 
     def _show_answers(self, *, keep: bool) -> None:
         branches = self.trace.branches if self.trace else ()
-        self._answers.show(branches, keep=keep, note=self._waiting)
+        note = self._waiting or (self.trace.gold_set if self.trace else "")
+        self._answers.show(branches, keep=keep, note=note)
 
     @property
     def _waiting(self) -> str:

@@ -123,6 +123,16 @@ _AMBIGNQ = [
         "annotations": [{"type": "singleAnswer", "answer": ["John Frankenheimer"]}],
     },
 ]
+_FANOUTQA = [
+    {
+        "id": "q1",
+        "question": "How old is each of them?",
+        "answer": {"Ann": 41, "Bo": [3.0, True], "Cy": {"at first": "1"}},
+        "categories": ["People"],
+        "decomposition": [{"evidence": {"title": "Ann"}, "decomposition": []}],
+    },
+    {"id": "q2", "question": "How many?", "answer": 2},
+]
 _CAMBIGNQ = [
     {
         "id": "a",
@@ -301,6 +311,12 @@ TARGETS = (
         forms.json_value,
         lambda _: [json.dumps(_AMBIGNQ).encode()],
         in_file("dev.json", ("questions", "info", "ambignq:dev.json")),
+    ),
+    Target(
+        "fanoutqa",
+        forms.json_value,
+        lambda _: [json.dumps(_FANOUTQA).encode()],
+        in_file("dev.json", ("questions", "info", "fanoutqa:dev.json")),
     ),
     Target(
         "cambignq",

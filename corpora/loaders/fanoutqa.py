@@ -1,0 +1,117 @@
+"""FanOutQA: questions that ask something of each of several things, with nested answers.
+
+Format: the JSON array `fanout-final-dev.json` (github.com/zhudotexe/fanoutqa; Zhu et al. 2024). How
+an answer becomes branches: a dictionary has a branch for each key, named by it, with the value as
+its answers; a list has its members, a single value itself, under `default`. A dictionary within a
+dictionary has a branch for each of its keys, "outer: inner"; other lists within lists are one.
+Numbers are written as JSON has them, true and false as yes and no. Branches are things that are
+asked about, not readings: no question is ambiguous. `meta` keeps the published `answer`, the
+`categories` and the titles of the `pages` that the decomposition names as evidence.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import json_kind
+from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.loaders.records import (
+    PublishedEntry,
+    PublishedRecord,
+    read_entries,
+    uniquely_named,
+)
+from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
+from branchwise.corpora.text import one_line
+
+TASK = "fanoutqa"
+"""What its questions are asked and scored as, unless another task is chosen."""
+
+_MOST_NESTED = 5
+_Named = Iterator[tuple[str, Answer]]
+
+
+class _Page(PublishedRecord):
+    title: str
+
+
+class _Step(PublishedRecord):
+    evidence: _Page | None = None
+    decomposition: "tuple[_Step, ...]" = ()
+
+
+class _Entry(PublishedEntry):
+    answer: Any
+    categories: tuple[str, ...] = ()
+    decomposition: tuple[_Step, ...] = ()
+
+
+def load(path: Path) -> list[PlacedQuestion]:
+    """Questions in file order. Raises InputError, with file and entry, for what is not one."""
+    return [
+        PlacedQuestion(where, _question(entry, where))
+        for where, entry in read_entries(path, _Entry)
+    ]
+
+
+def _question(entry: _Entry, where: str) -> Question:
+    pages = dict.fromkeys(_pages(entry.decomposition))
+    meta = {
+        "benchmark": TASK,
+        "answer": entry.answer,
+        "categories": list(entry.categories),
+        "pages": list(pages),
+    }
+    return Question(
+        id=entry.id,
+        question=one_line(entry.question),
+        ambiguous=False,
+        branches=branches_of(entry.answer, where),
+        meta={key: value for key, value in meta.items() if value != []},
+    )
+
+
+def branches_of(answer: Any, where: str) -> tuple[Branch, ...]:
+    """The branches of a nested answer. Raises InputError for one that is empty or too deep."""
+    named: dict[str, list[Answer]] = {}
+    for name, one in _flat(answer, "", where):
+        named.setdefault(name or DEFAULT_BRANCH, []).append(one)
+    if not named:
+        raise InputError("its answer is empty", where=where, remedy="fill it in, or remove it")
+    return uniquely_named([Branch(name=n, answers=tuple(found)) for n, found in named.items()])
+
+
+def _flat(value: Any, name: str, where: str, depth: int = 0) -> _Named:
+    """Each single answer with the name of its branch; empty where no dictionary names one."""
+    if depth > _MOST_NESTED:
+        raise InputError("its answer is nested too deeply", where=where, remedy="flatten it")
+    if isinstance(value, dict):
+        for key, own in value.items():
+            if not (inner := one_line(key)):
+                raise InputError("its answer has an empty key", where=where, remedy="fill it in")
+            yield from _flat(own, f"{name}: {inner}" if name else inner, where, depth + 1)
+    elif isinstance(value, list):
+        for own in value:
+            yield from _flat(own, name, where, depth + 1)
+    else:
+        yield name, _single(value, where)
+
+
+def _single(value: Any, where: str) -> Answer:
+    if isinstance(value, bool):
+        said, written = ("yes", "true") if value else ("no", "false")
+        return Answer(text=said, aliases=(written,))
+    if isinstance(value, float) and value.is_integer():
+        return Answer(text=str(value), aliases=(str(int(value)),))
+    if isinstance(value, str | int | float) and (text := str(value).strip()):
+        return Answer(text=text)
+    what = "an answer is empty" if isinstance(value, str) else f"an answer is {json_kind(value)}"
+    raise InputError(what, where=where, remedy="write a text or a number")
+
+
+def _pages(steps: Iterable[_Step]) -> Iterator[str]:
+    for step in steps:
+        if step.evidence:
+            yield step.evidence.title
+        yield from _pages(step.decomposition)
