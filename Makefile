@@ -56,7 +56,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 		|| { echo "branchwise needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[bundled,fast,serve,mcp,dev]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[bundled,fast,serve,mcp,parquet,dev]"
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps optimum-intel
 	@touch $@
 
@@ -86,6 +86,7 @@ bench: install
 	$(BIN)/python benchmarks/world.py
 	$(BIN)/python benchmarks/names.py
 	$(BIN)/python benchmarks/sparql.py
+	$(BIN)/python benchmarks/question_sets.py --repeats 1
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/readings.py
 	$(BIN)/python benchmarks/scoring.py

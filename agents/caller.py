@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.refusals import demands_reasoning_back
 from branchwise.agents.replay import RecordedModel
 from branchwise.agents.reply import Completion, FailureKind, Finish, ModelError, Reply
-from branchwise.agents.request_digest import ToolSet, canonical, fingerprint
+from branchwise.agents.request_digest import ConversationDigest, ToolSet, canonical, fingerprint
 from branchwise.agents.restraints import UNRESTRAINED, Restraints, within_limits
 from branchwise.agents.retries import Sleep, with_retries
 from branchwise.agents.spec import ModelSpec
@@ -72,17 +72,17 @@ class ModelCaller:
         # In-process models take calls as they are: no server is involved that might not support
         # them.
         self._text = decoding.tool_protocol == "text" and isinstance(self._endpoint, OpenAIServer)
-        # By item: the roles and fields of which its trace says already that they are left out.
+        # By item: the roles and fields of which its trace says already that they are left out, and
+        # its conversations by their roles.
         self._told: WeakKeyDictionary[Journal, set[tuple[str, str]]] = WeakKeyDictionary()
+        self._hashed: WeakKeyDictionary[Journal, defaultdict[str, ConversationDigest]]
+        self._hashed = WeakKeyDictionary()
         if recorded is not None:
             self._text = recorded.speaks_text
         # Whether requests hold the reasoning of earlier turns by choice: what a server demands is
         # in no digest, as little as what it refuses.
         self._sends_back = self.identity.get("reasoning_back") == "on"
         self._prefix = canonical([*self.identity.items(), self._text_prompt()])
-        # Whether requests hold the reasoning of earlier turns by choice: what a server demands is
-        # in no digest, as little as what it refuses.
-        self._sends_back = self.identity.get("reasoning_back") == "on"
         self._tool_sets: dict[tuple[int, ...], ToolSet] = {}
 
     @property
@@ -111,7 +111,9 @@ class ModelCaller:
             ModelError: no reply after all attempts, or none that trying again could bring.
         """
         tool_set = self._tool_set(tools)
-        slot = journal.recall(CallKey("model", role, self._digest(messages, tool_set, schema)))
+        conversations = self._hashed.setdefault(journal, defaultdict(ConversationDigest))
+        digest = self._digest(conversations[role], messages, tool_set, schema)
+        slot = journal.recall(CallKey("model", role, digest))
         if slot.value is not None:
             recorded = Completion.from_payload(slot.value)
             return Reply.of(recorded, slot.value["seconds"], replayed=True)
@@ -127,7 +129,8 @@ class ModelCaller:
 
     def key(self, messages: Sequence[BaseMessage], *, role: str) -> CallKey:
         """Under which `ask` records the reply to these messages, without tools and schema."""
-        return CallKey("model", role, self._digest(messages, self._tool_set(()), None))
+        digest = self._digest(ConversationDigest(), messages, self._tool_set(()), None)
+        return CallKey("model", role, digest)
 
     async def aclose(self) -> None:
         """Close the connections; the next `ask` opens new ones."""
@@ -137,15 +140,13 @@ class ModelCaller:
 
     def _digest(
         self,
+        conversation: ConversationDigest,
         messages: Sequence[BaseMessage],
         tools: ToolSet,
         schema: Mapping[str, Any] | None,
     ) -> str:
-        digest = hashlib.sha256(self._prefix)
-        digest.update(tools.canonical)
-        seen = [fingerprint(message, reasoning=self._sends_back) for message in messages]
-        digest.update(canonical([schema, seen]))
-        return digest.hexdigest()
+        before = self._prefix + tools.canonical
+        return conversation.of(before, schema, messages, reasoning=self._sends_back)
 
     def _tool_set(self, tools: Sequence[BaseTool]) -> ToolSet:
         key = tuple(map(id, tools))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from branchwise.agents.reasoning import DETAILS, USUAL_FIELD, native
@@ -65,7 +65,7 @@ class Completion:
             "invalid_tool_calls": list(self.invalid_tool_calls),
             "reasoning": self.reasoning,
             "finish": self.finish,
-            "usage": asdict(self.usage),
+            "usage": self.usage.record(),
             "seconds": seconds,
             **({"left_out": list(self.left_out)} if self.left_out else {}),
             **self._native(),

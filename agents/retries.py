@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from branchwise.agents.reply import ModelError
 from branchwise.corpora.backoff import backoff
-
-if TYPE_CHECKING:
-    from tenacity import RetryCallState
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
@@ -40,35 +37,16 @@ async def with_retries(
     Raises:
         ModelError: the last one.
     """
-    from tenacity import AsyncRetrying, retry_if_exception
-
-    def wait(state: RetryCallState) -> float:
-        return retry_wait(state.attempt_number, _failure(state).retry_after)
-
-    def stop(state: RetryCallState) -> bool:
-        left = time_left()
-        longest = LONGEST_WAIT if left is None else min(LONGEST_WAIT, left)
-        return state.attempt_number >= attempts or state.upcoming_sleep >= longest
-
-    def before_sleep(state: RetryCallState) -> None:
-        on_retry(state.attempt_number, _failure(state), state.upcoming_sleep)
-
-    retrying = AsyncRetrying(
-        sleep=sleep,
-        wait=wait,
-        stop=stop,
-        before_sleep=before_sleep,
-        retry=retry_if_exception(_is_retryable),
-        reraise=True,
-    )
-    return await retrying(call)
-
-
-def _failure(state: RetryCallState) -> ModelError:
-    error = state.outcome.exception() if state.outcome else None
-    assert isinstance(error, ModelError)
-    return error
-
-
-def _is_retryable(error: BaseException) -> bool:
-    return isinstance(error, ModelError) and error.retryable
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            return await call()
+        except ModelError as error:
+            failed, wait = error, retry_wait(attempt, error.retry_after)
+            left = time_left()
+            longest = LONGEST_WAIT if left is None else min(LONGEST_WAIT, left)
+            if not error.retryable or attempt >= attempts or wait >= longest:
+                raise
+        on_retry(attempt, failed, wait)
+        await sleep(wait)

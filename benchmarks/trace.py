@@ -141,7 +141,7 @@ def peer_table(path: Path) -> None:
     from textual.app import App, ComposeResult
     from textual.widgets import DataTable, Footer
 
-    from branchwise.ui.traces.lines import ItemLine
+    from branchwise.ui.traces.lines import ItemLine, named
     from branchwise.ui.traces.runs import RunView
 
     run = RunView.open(path)
@@ -155,15 +155,14 @@ def peer_table(path: Path) -> None:
 
         def on_mount(self) -> None:
             table: DataTable[object] = self.query_one(DataTable)
-            table.add_columns("", "P", "R", "EM", "question", "id", "tokens", "s", "labels")
+            table.add_columns("", *run.heads, "question", "id", "tokens", "s", "labels")
 
-            def rest(line: ItemLine) -> tuple[object, ...]:
-                return line.seconds, line.labels
+            def cells(line: ItemLine) -> tuple[object, ...]:
+                scores = (value for _, value in named(run.heads, line.scores))
+                about = (line.question, line.id, line.tokens, line.seconds, line.labels)
+                return (line.status, *scores, *about)
 
-            table.add_rows(
-                (x.status, x.precision, x.recall, x.em, x.question, x.id, x.tokens, *rest(x))
-                for x in run.lines()
-            )
+            table.add_rows(map(cells, run.lines()))
 
     Table().run()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.graph.answers import Graph
+    from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.plugins.retriever import retriever
     from branchwise.corpora.plugins.run_context import RunContext
     from branchwise.eval.experiment import Run, Selection, resume, run
@@ -38,6 +39,7 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "__version__",
+    "load_questions",
     "metric",
     "node",
     "resume",
@@ -59,6 +61,7 @@ _HOMES = {
     "System": "branchwise.graphs.system",
     "ToolError": "branchwise.tools.errors",
     "ToolResult": "branchwise.tools.plugins.results",
+    "load_questions": "branchwise.corpora.loaders",
     "metric": "branchwise.eval.plugins.metric",
     "node": "branchwise.graphs.plugins.declared",
     "resume": "branchwise.eval.experiment",

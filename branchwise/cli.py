@@ -62,7 +62,7 @@ for command in (verify, recover):
 app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")
 app.add_typer(kg_app, name="kg", help="Build, query and search knowledge graphs.")
 app.add_typer(world_app, name="world", help="Make worlds that no model has seen.")
-app.add_typer(questions_app, name="questions", help="Generate, inspect and convert question sets.")
+app.add_typer(questions_app, name="questions", help="Generate, check and convert question sets.")
 app.add_typer(benchmarks_app, name="benchmarks", help="List what can be run.")
 app.add_typer(mdcr_app, name="mdcr", help="Solve and generate questions about conditions.")
 app.add_typer(tools_app, name="tools", help="List, show, try and create tools.")

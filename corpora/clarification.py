@@ -35,13 +35,21 @@ class ClarificationQuestion:
     preposition: str = ""
 
     @property
+    def head(self) -> str:
+        """What stands before its colon."""
+        if not self.preposition:
+            return f"Which {self.category}"
+        return f"{self.preposition[:1].upper()}{self.preposition[1:]} which {self.category}"
+
+    @property
     def text(self) -> str:
         """The question in its form; `parse_clarification` reads the same question out of it."""
-        head = f"Which {self.category}"
-        if self.preposition:
-            head = f"{self.preposition[:1].upper()}{self.preposition[1:]} which {self.category}"
         written = (write(self.options) for write in _STYLES)
-        return next(f"{head}: {one}?" for one in written if _options(one) == self.options)
+        return next(f"{self.head}: {one}?" for one in written if _options(one) == self.options)
+
+    def chosen(self, question: str, option: str) -> str:
+        """The question that was asked first, with the option that is meant."""
+        return f"{question.rstrip(' ?')}, {self.head}: {option}"
 
 
 def parse_clarification(text: str) -> ClarificationQuestion:

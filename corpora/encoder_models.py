@@ -86,7 +86,7 @@ def find_model(name: str, settings: EncoderSettings = AS_THE_MODEL_SAYS) -> Enco
     """
     folder = _folder(name)
     query, passage = _prefixes(name)
-    return EncoderModel(name, folder, _digest(folder), query, passage, settings)
+    return EncoderModel(name, folder, folder_digest(folder), query, passage, settings)
 
 
 def _folder(name: str) -> Path:
@@ -147,7 +147,7 @@ def _prefixes(name: str) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _digest(folder: Path) -> str:
+def folder_digest(folder: Path) -> str:
     """SHA-256 over names and contents of the files that vectors depend on."""
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*")):

@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 import orjson
 from pydantic import ValidationError
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, Refuse, raising
 
 MAX_LINE_BYTES = 16 * 2**20
 MAX_JSON_BYTES = 512 * 2**20
@@ -100,19 +100,27 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     Raises InputError for a line of more than `MAX_LINE_BYTES`.
     """
     with open_data(path) as stream:
-        number = 0
-        while line := stream.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            if len(line) > MAX_LINE_BYTES:
-                raise InputError(
-                    f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB",
-                    where=f"{path}:{number}",
-                    remedy="write one JSON object per line",
-                )
-            if number == 1:
-                line = line.removeprefix(codecs.BOM_UTF8)  # some editors begin a file with one
-            if line and not line.isspace():
-                yield number, line
+        yield from lines_of(stream, path)
+
+
+def lines_of(
+    stream: IO[bytes], path: Path, refuse: Refuse = raising
+) -> Iterator[tuple[int, bytes]]:
+    """The same of a file that is open. Lines that are too long go to `refuse`."""
+    number = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            what = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
+            remedy = "write one JSON object per line"
+            refuse("too-long", InputError(what, where=f"{path}:{number}", remedy=remedy))
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(MAX_LINE_BYTES)
+            continue
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)  # some editors begin a file with one
+        if line and not line.isspace():
+            yield number, line
 
 
 def parse_object(line: bytes, where: str) -> dict[str, Any]:

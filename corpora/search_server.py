@@ -73,23 +73,19 @@ class SearchServer:
 
     def _posted(self, body: bytes) -> bytes:
         """The answer, asked for again where a failure may pass, with growing pauses."""
-        from tenacity import RetryCallState, Retrying, retry_if_exception
-
-        end = time.monotonic() + self._patience.total
-
-        def wait(state: RetryCallState) -> float:
-            error = state.outcome.exception() if state.outcome else None
-            asked = error.wait if isinstance(error, _PostError) else None
-            first = self._patience.pause
-            return backoff(state.attempt_number, asked, first=first, longest=_LONGEST_BACKOFF)
-
-        def stop(state: RetryCallState) -> bool:
-            late = time.monotonic() + state.upcoming_sleep >= end
-            return late or state.attempt_number >= self._patience.attempts
-
-        may_pass = retry_if_exception(lambda e: isinstance(e, _PostError) and e.may_pass)
-        retrying = Retrying(sleep=self._sleep, wait=wait, stop=stop, retry=may_pass, reraise=True)
-        return retrying(self._post, body, end)
+        patience, end = self._patience, time.monotonic() + self._patience.total
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return self._post(body, end)
+            except _PostError as error:
+                first, longest = patience.pause, _LONGEST_BACKOFF
+                pause = backoff(attempt, error.wait, first=first, longest=longest)
+                is_late = time.monotonic() + pause >= end
+                if not error.may_pass or is_late or attempt >= patience.attempts:
+                    raise
+            self._sleep(pause)
 
     def _post(self, body: bytes, end: float) -> bytes:
         """The body of an answer with status 200 to 299. Raises _PostError."""

@@ -42,7 +42,7 @@ def encodable(text: str) -> str:
 
 def storable(text: str) -> str:
     """What a server, a model or a plug-in says, as it may be stored: whole characters, no keys."""
-    return without_keys(whole_characters(text))
+    return without_keys(whole_characters(text)) if text else text
 
 
 def one_line(text: str) -> str:

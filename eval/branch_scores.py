@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from branchwise.corpora.normalise import normalise
 from branchwise.corpora.questions import Answer, Branch
 from branchwise.eval.alignment import Alignment, align
 from branchwise.eval.entities import AnswerSet, ComparedText, distinct_forms, form, gold_sets
 from branchwise.eval.matching import matching, matching_size
-from branchwise.eval.normalise import normalise
 
 Answers = Mapping[str, Sequence[str]]
 """Predicted branch name to its entities."""

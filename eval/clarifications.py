@@ -10,14 +10,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from branchwise.agents.clarification_format import CLARIFICATION
+from branchwise.agents.prediction import Prediction
 from branchwise.agents.verdict_format import VERDICT
-from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
+from branchwise.corpora.clarification import (
+    ClarificationFormatError,
+    ClarificationQuestion,
+    parse_clarification,
+)
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
-from branchwise.eval.items import AnsweredItem
 from branchwise.eval.option_scores_published import published_parse
+from branchwise.graphs.flows.clarify import OPTION_ANSWERS
 
-QUESTION, ANSWERS, AMBIGUOUS = CLARIFICATION, "answers", VERDICT
+QUESTION, ANSWERS, AMBIGUOUS = CLARIFICATION, OPTION_ANSWERS, VERDICT
 """Keys of `prediction.task_output`."""
+_ONE = "one"
+"""The category of options of which it is not known what they are."""
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -65,6 +72,15 @@ def gold_options(question: Question, *, as_published: bool = False) -> tuple[str
     return gold.options if gold and gold.options and named else named
 
 
+def gold_text(question: Question) -> str:
+    """The gold question as it is asked back: without one of the form, one that offers the names of
+    the branches. Empty for a question with one reading."""
+    gold, options = gold_asked(question), gold_options(question)
+    if gold and gold.options == options:
+        return gold.text
+    return ClarificationQuestion(_ONE, options).text if options else ""
+
+
 def gold_answers(question: Question) -> list[list[str]]:
     """The forms of each option's answers, in the order of `gold_options`."""
     return [
@@ -74,17 +90,17 @@ def gold_answers(question: Question) -> list[list[str]]:
     ]
 
 
-def said_question(item: AnsweredItem) -> str:
+def said_question(prediction: Prediction) -> str:
     """The text of the clarification question that was asked; empty where none was."""
-    output = item.prediction.task_output
+    output = prediction.task_output
     return output.get(QUESTION, "") if isinstance(output, dict) else ""
 
 
-def said_answers(item: AnsweredItem) -> list[tuple[str, Sequence[str]]]:
+def said_answers(prediction: Prediction) -> list[tuple[str, Sequence[str]]]:
     """Each option that was answered, with its texts, in order; a name may be there twice."""
-    output = item.prediction.task_output
+    output = prediction.task_output
     if not isinstance(output, dict):
-        return list(item.prediction.answers.items())
+        return list(prediction.answers.items())
     return [(name, texts) for name, texts in output.get(ANSWERS, ())]
 
 

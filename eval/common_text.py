@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from branchwise.eval.normalise import MAX_CHARACTERS
+from branchwise.corpora.normalise import MAX_CHARACTERS
 
 CommonText = Literal["substring", "subsequence"]
 """A shared piece / shared characters in the same order, whatever stands between them."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from branchwise.corpora.normalise import MAX_CHARACTERS, normalise
 from branchwise.corpora.questions import Answer
-from branchwise.eval.normalise import MAX_CHARACTERS, normalise
 
 _DISAMBIGUATOR = re.compile(r"(.*\S)\s*[(\uff08][^()\uff08\uff09]*[)\uff09]\s*", re.DOTALL)
 

@@ -15,6 +15,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.loaders import load_questions, questions_digest
+from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.prompt_sets import PromptSet
@@ -77,7 +78,7 @@ class Selection:
 
 
 def run(
-    questions: str | QuestionSet,
+    questions: str | QuestionSource | QuestionSet,
     system: System,
     *,
     out: Path | str | None = None,
@@ -97,10 +98,10 @@ def run(
     the folder cannot be written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
-    if isinstance(questions, str):
-        loaded = load_questions(questions, gold_of=gold_of(task))
-    else:
+    if isinstance(questions, QuestionSet):
         loaded = questions
+    else:
+        loaded = load_questions(questions, gold_of=gold_of(task))
     chosen = selection.of(loaded)
     check_scoring(scoring, system, task or chosen.task)
     path = Path(out) if out else _default_folder()
@@ -133,6 +134,7 @@ def resume(
     *,
     corpus: Path | None = None,
     retriever: str | None = None,
+    reranker: Path | None = None,
     model: str | None = None,
     expander: str | None = None,
     extractor: str | None = None,
@@ -148,11 +150,12 @@ def resume(
     """Continue a run that was killed, interrupted or extended by `retry_failed`.
 
     No item that has ended is run again, no recorded response is asked for again. Raises
-    InputError where the system would not be the one that began the run. `corpus` and `kg` say
-    where its corpus and graph are now, `retriever`, `model`, `expander` and `extractor` where the
-    servers of the same retriever and models are now, `prompt_set` which built-in prompts it began
-    with, should that not be known; `keys` and `headers` (NAME=VALUE) go to the servers before those
-    that the run names, which keeps none of them: it says what it began with.
+    InputError where the system would not be the one that began the run. `corpus`, `kg` and
+    `reranker` say where its corpus, graph and cross-encoder are now, `retriever`, `model`,
+    `expander` and `extractor` where the servers of the same retriever and models are now,
+    `prompt_set` which built-in prompts it began with, should that not be known; `keys` and
+    `headers` (NAME=VALUE) go to the servers before those that the run names, which keeps none of
+    them: it says what it began with.
     """
     _check_at_least_one(concurrency=concurrency)
     reader = open_run(Path(path))
@@ -162,6 +165,7 @@ def resume(
         reader.close()
     moved = {"corpus": str(corpus) if corpus else None, "kg": kg, "model": model}
     moved |= {"retriever": absolute_name(retriever) if retriever else None}
+    moved |= {"reranker": str(reranker) if reranker else None}
     check_not_moved(f"branchwise resume {path}", meta["system"], moved)
     with reading(Path(path)):
         begun = System.recorded(meta["system"])
@@ -223,17 +227,28 @@ def _check_at_least_one(**counts: int) -> None:
             raise InputError(f"{name} is {count}", remedy="give a number of at least 1")
 
 
-_MAY_MOVE = {"corpus": ("corpus", "retriever"), "kg": ("graph", "kg")}
+_MAY_MOVE = {
+    "corpus": ("corpus", "retriever"),
+    "kg": ("graph", "kg"),
+    "reranker": ("cross-encoder", "retriever"),
+}
 """Options of `resume` that say where a folder is now: what it is, and what differs in another."""
 
 
 def check_not_moved(
     command: str, begun: Mapping[str, Any], moved: Mapping[str, str | None]
 ) -> None:
-    """Raise InputError if a run's corpus or graph is gone; `command` can name its new place."""
+    """Raise InputError if a run's corpus or graph is gone; `command` can name its new place by the
+    options in `moved`."""
     for option, (what, _) in _MAY_MOVE.items():
         was = begun.get(option)
-        if was and not moved[option] and not is_address(was) and not Path(was).exists():
+        if (
+            was
+            and option in moved
+            and not moved[option]
+            and not is_address(was)
+            and not Path(was).exists()
+        ):
             raise InputError(
                 f"the {what} of this run no longer exists",
                 where=was,

@@ -39,16 +39,24 @@ def option_sums(
     Of mappings with equal sums the one is taken that comes of the options sorted by text. Where a
     gold option has one form, swapping the sides swaps precision and recall.
     """
-    said: Sequence[Forms] = sorted((text,) for text in predicted)
-    wanted: Sequence[Forms] = sorted(tuple(sorted(set(forms))) for forms in gold)
-    pairs = option_mapping(said, wanted, common)
-    ratios = [_ratios(said[p], wanted[r], common) for p, r in pairs]
+    pairs = option_pairs(predicted, gold, common)
+    found = [ratios((predicted[p],), gold[r], common) for p, r in pairs]
     return OptionSums(
-        sum(one.precision for one in ratios),
-        float(len(said)),
-        sum(one.recall for one in ratios),
-        float(len(wanted)),
+        sum(one.precision for one in found),
+        float(len(predicted)),
+        sum(one.recall for one in found),
+        float(len(gold)),
     )
+
+
+def option_pairs(
+    predicted: Sequence[str], gold: Sequence[Forms], common: CommonText = "substring"
+) -> list[tuple[int, int]]:
+    """The mapping that a question is scored by, as places (predicted, gold)."""
+    said = sorted(((text,), place) for place, text in enumerate(predicted))
+    wanted = sorted((tuple(sorted(set(forms))), place) for place, forms in enumerate(gold))
+    sides = [one for one, _ in said], [one for one, _ in wanted]
+    return [(said[p][1], wanted[r][1]) for p, r in option_mapping(*sides, common)]
 
 
 def option_mapping(
@@ -85,7 +93,9 @@ def micro_f1(precision: float, predicted: float, recall: float, gold: float) -> 
     return 2 * p * r / (p + r) if p and r else 0.0
 
 
-class _Ratios(NamedTuple):
+class OptionRatios(NamedTuple):
+    """How much of a predicted option, and of its gold one, is common text: 0 to 1."""
+
     precision: float
     recall: float
 
@@ -94,9 +104,10 @@ def _common(one: Forms, other: Forms, common: CommonText) -> int:
     return max(common_length(a, b, common) for a, b in product(one, other))
 
 
-def _ratios(predicted: Forms, gold: Forms, common: CommonText) -> _Ratios:
+def ratios(predicted: Forms, gold: Forms, common: CommonText = "substring") -> OptionRatios:
+    """Of a pair, each by the form that makes it greatest."""
     found = [(common_length(p, r, common), p, r) for p, r in product(predicted, gold)]
-    return _Ratios(
+    return OptionRatios(
         max(_share(length, p) for length, p, _ in found),
         max(_share(length, r) for length, _, r in found),
     )

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from branchwise.agents.prediction import Prediction
+from branchwise.corpora.normalise import tokens
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
-from branchwise.eval.normalise import tokens
 
 
 def text_f1(predicted: str, gold: str) -> float:

@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, Literal, Self, get_args
 
 from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located, suggested
-from branchwise.corpora.errors import InputError, nearest
+from branchwise.corpora.errors import InputError, SettingError, nearest
 from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.eval.bounds import GRADING_VARIANTS, JudgePairs, ScoreVariant
+from branchwise.eval.bounds import JudgePairs, ScoreVariant
 from branchwise.eval.judging.readiness import check_role, no_replay, role_spec
-from branchwise.eval.tasks import GRADED, PUBLISHED_CODE, get_task, is_attributable, is_graded
+from branchwise.eval.tasks import GRADED, get_task, is_attributable, is_graded, variants_of
 
 MatcherKind = Literal["lexical", "llm", "both"]
 KINDS: tuple[MatcherKind, ...] = get_args(MatcherKind)
@@ -26,8 +26,8 @@ class ScoringChoice:
     other. `model`: the matcher's model spec. `judge_entities`: whether a model settles answers that
     normalisation and aliases do not; `judge`: its model spec. Specs that are None are filled in by
     `resolved`. `metrics`: specs of further metrics, which are plug-ins. Where answers are free text
-    the judge grades them: `judge_pairs` says which pairs, `variant` how grades become scores. Other
-    variants are of tasks that no model scores.
+    the judge grades them: `judge_pairs` says which pairs. `variant`: how a task is scored that is
+    scored in several ways; the first one stands for the way that each task has by itself.
     """
 
     matcher: MatcherKind = "lexical"
@@ -44,12 +44,13 @@ class ScoringChoice:
 
     def to_json(self) -> dict[str, Any]:
         """What a run keeps of it: nothing where names alone decide and nothing is added."""
-        whole = asdict(self)
-        own = {name: whole.pop(name) for name in ("judge_pairs", "variant")}
-        del whole["metrics"]
-        kept = whole if self.asks else {}
-        kept |= {name: value for name, value in own.items() if value != getattr(BY_NAMES, name)}
-        return kept | ({"metrics": list(self.metrics)} if self.metrics else {})
+        later = ("judge_pairs", "variant", "metrics")
+        kept = {name: value for name, value in asdict(self).items() if name not in later}
+        set_here = {name: getattr(self, name) for name in later}
+        changed = {k: v for k, v in set_here.items() if v != getattr(BY_NAMES, k)}
+        if self.metrics:
+            changed["metrics"] = list(self.metrics)
+        return (kept if self.asks else {}) | changed
 
     @classmethod
     def parse(
@@ -76,12 +77,12 @@ class ScoringChoice:
                 role_spec(role, spec)
         chosen: MatcherKind = next(known for known in KINDS if known == kind)
         asked = judge_entities or judge is not None
-        if not asked and (judge_pairs or variant in GRADING_VARIANTS):
-            what = f"{'--judge-pairs' if judge_pairs else '--variant'} has no effect"
-            raise InputError(f"{what}: nothing is graded", remedy=_remedy("judge"))
+        if judge_pairs and not asked:
+            what = "--judge-pairs has no effect: nothing is graded"
+            raise InputError(what, remedy=_remedy("judge"))
         own = {"judge_pairs": judge_pairs, "variant": variant}
-        graded: dict[str, Any] = {name: value for name, value in own.items() if value}
-        return cls(chosen, model or None, asked, judge, tuple(metrics), **graded)
+        given: dict[str, Any] = {name: value for name, value in own.items() if value}
+        return cls(chosen, model or None, asked, judge, tuple(metrics), **given)
 
     @property
     def asks(self) -> bool:
@@ -89,17 +90,16 @@ class ScoringChoice:
         return self.matcher != "lexical" or self.judge_entities
 
     def check_task(self, task: str, where: str | None = None) -> None:
-        """Raise InputError if a model is to do what has no meaning for the task's answers."""
-        if self.variant not in GRADING_VARIANTS:
-            _check_variant(task, self.variant, where)
-        grades = (self.judge_pairs, self.variant) != (BY_NAMES.judge_pairs, BY_NAMES.variant)
+        """Raise InputError if the task is not scored in such a way, or if a model is to do what has
+        no meaning for its answers."""
+        self._check_variant(task, where)
         if is_graded(task):
             if self.matcher != "lexical":
                 what = f"the task {task} is not matched by a model"
                 raise InputError(what, where=where, remedy="leave out --matcher, or name a --judge")
-        elif grades and self.asks:
+        elif self.judge_pairs != BY_NAMES.judge_pairs:
             what = f"the task {task} is not graded by a model"
-            raise InputError(what, where=where, remedy="leave out --judge-pairs and --variant")
+            raise InputError(what, where=where, remedy="leave out --judge-pairs")
         elif self.asks and not is_attributable(task):
             raise InputError(
                 f"the task {task} is not scored by a model",
@@ -107,13 +107,25 @@ class ScoringChoice:
                 remedy="leave out --matcher and --judge-entities",
             )
 
+    def _check_variant(self, task: str, where: str | None) -> None:
+        if self.variant == BY_NAMES.variant:
+            return
+        known = [BY_NAMES.variant if one == GRADED else one for one in variants_of(task)]
+        if self.variant not in known:
+            ways = f"its variants are {', '.join(known)}" if known else "leave it out"
+            what = f"the task {task} has no variant {self.variant!r}"
+            raise SettingError("variant", what, where=where, remedy=ways)
+        if is_graded(task) and not self.judge_entities:
+            what = f"the variant {self.variant} has no effect: nothing is graded"
+            raise SettingError("variant", what, where=where, remedy=_remedy("judge"))
+
     def variant_of(self, task: str) -> str:
         """How the task's items are scored (`get_task`); empty for its own way."""
-        if self.variant not in GRADING_VARIANTS:
-            return self.variant
-        if not (self.judge_entities and is_graded(task)):
-            return ""
-        return PUBLISHED_CODE if self.variant == PUBLISHED_CODE else GRADED
+        named: str = self.variant
+        if named == BY_NAMES.variant:
+            named = GRADED if is_graded(task) and self.judge_entities else ""
+        # Scores by a task's own way are the same ones under any name.
+        return "" if get_task(task, named) == get_task(task) else named
 
     def check_ready(self, keys: Keys = NO_KEYS) -> None:
         """Raise InputError where a model of the resolved choice could not be asked (`check_ready`

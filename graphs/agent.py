@@ -1,7 +1,7 @@
 """An agent made from a system: ask it a question, get an outcome."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,9 @@ from branchwise.trace.events import Event, Start
 
 if TYPE_CHECKING:
     from branchwise.graphs.flows.flow import AgentGraph
+
+# LangGraph reads the keys of its output after every step, in its first version twice.
+_OUTCOME = ("prediction", "how", "problem", "evidence", "spent")
 
 
 @dataclass(frozen=True)
@@ -100,8 +103,8 @@ class Agent:
         context = self._sources.tool_context(system, flow, keys)
         self.tools = _make_tools(system, context)
         self.nodes = make_nodes(system.nodes, injection_context(context))
-        self._parts = self._parts_with(models)
-        self._sections = _prompt_sections(system, self._parts)
+        parts = self._parts_with(models)
+        self._parts = replace(parts, sections=_prompt_sections(system, parts))
         self.graph = self._built()
         self._entered: dict[str, AgentGraph] = {}
         models.explain(lambda: self.identity)
@@ -170,13 +173,22 @@ class Agent:
         entry = self.entry(opening, counted) if opening else self.beginning(brief)
         seconds = self.system.budget.seconds
         context = ItemContext(
-            journal, seconds, entry.fragments, brief.question, counted, brief.follow_ups
+            journal,
+            seconds,
+            entry.fragments,
+            brief.question,
+            counted,
+            brief.follow_ups,
+            brief.asked_back,
         )
         if not opening:
             context.event(self._start(brief))
         limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget, len(self.nodes)))
         graph = self._graph_at(entry.node)
-        end = await graph.ainvoke(entry.state, config=limit, context=context)
+        ended = await graph.ainvoke(
+            entry.state, config=limit, context=context, output_keys=_OUTCOME, version="v2"
+        )
+        end = ended.value
         return Outcome(
             prediction=end["prediction"],
             how=end["how"],
@@ -200,7 +212,8 @@ class Agent:
         return ResumePoint("", begun(start), tuple(given_ids(start)))
 
     def _start(self, brief: Brief) -> Start:
-        system_prompt = "\n\n".join([self.prompts.render(brief.prompt), *self._sections])
+        # Each of several conversations begins with a system prompt of its own.
+        system_prompt = "" if self.flow.stages else self._parts.system_prompt(brief.prompt)
         given = {"passages": [passage.model_dump() for passage in brief.passages]}
         return Start(system=system_prompt, content=brief.message, artifact=given)
 

@@ -46,7 +46,8 @@ def make_agent_node(
             change |= told(note, state)
         seen = folded(state, change)
         asked = () if seen.get("told") else tools
-        messages = [*seen["messages"], *entering(seen)]
+        joined = entering(seen)
+        messages = [*seen["messages"], *joined]
         omitted = state.get("omitted", 0)
         try:
             reply = await _ask(caller, messages, omitted, asked, schema, context)
@@ -61,7 +62,8 @@ def make_agent_node(
         context.event(turn)
         # A model that calls tools although it was told to answer has its text read as the answer.
         goes_on = route.after_turn(calls=bool(turn.calls and asked))
-        return Command(update=change | turned(turn, reply.message, seen), goto=goes_on)
+        change |= turned(turn, reply.message, joined, seen)
+        return Command(update=change, goto=goes_on)
 
     def _reason(state: AgentState, context: ItemContext) -> str | None:
         if not tools or state.get("told"):

@@ -73,18 +73,15 @@ def build(
     loop, or without one by `invoke`. With a `checkpointer`, its own or an outer graph's, a question
     whose model failed goes on at the step that failed.
 
-    `answer_format`: `branches` (entities by branch) or `conditions` (free texts by condition).
-    `model`: a LangChain chat model in the place of the system's.
+    `answer_format`: `branches` (entities by branch), `conditions` (free texts by condition), or
+    another of `FLOWS`, put by the system's protocol. `model`: a LangChain chat model in the place
+    of the system's.
 
     Raises:
         InputError: what `system` names cannot be had, before anything is asked; or, when it is
             invoked, `question` is not a text.
     """
-    flow = FLOWS.get(answer_format)
-    if flow is None:
-        raise InputError(
-            f"there is no answer format {answer_format!r}", remedy=f"known are {', '.join(FLOWS)}"
-        )
+    flow = _flow(answer_format, system)
     agent = Agent(system, flow, model=model)
     agent.check_settings()
     steps = agent.graph
@@ -115,6 +112,23 @@ def build(
     graph.add_edge(START, NODE)
     graph.add_edge(NODE, END)
     return graph.compile(checkpointer, name=NODE)
+
+
+def _flow(answer_format: str, system: System) -> Flow:
+    flow = FLOWS.get(answer_format)
+    if flow is None:
+        raise InputError(
+            f"there is no answer format {answer_format!r}", remedy=f"known are {', '.join(FLOWS)}"
+        )
+    try:
+        flow = flow.by(system.protocol)
+    except KeyError:
+        what = f"the answer format {answer_format} has no protocol {system.protocol!r}"
+        raise InputError(what, remedy="leave it out") from None
+    if flow.tells_gold:
+        what = f"the protocol {system.protocol} tells what a question set has"
+        raise InputError(what, remedy="leave it out")
+    return flow
 
 
 def _brief(state: Mapping[str, Any], flow: Flow, *, has_tools: bool) -> Brief:

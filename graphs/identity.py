@@ -60,8 +60,9 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
     """Prompts that answers may depend on."""
     flow = parts.flow
     settings = {"search"} if parts.tools else {"given", "direct"}
-    names = {prompt for one, prompt in flow.prompts.items() if one in settings}
-    names |= {flow.format.repair, *flow.own_prompts}
+    stages = flow.stages or (flow,)
+    names = {name for one in stages for kind, name in one.prompts.items() if kind in settings}
+    names |= {*(one.format.repair for one in stages), *flow.own_prompts}
     names |= {name for section in flow.sections(system) for name in section.names}
     if parts.tools:
         tools = [tool.name for tool in parts.tools]
@@ -75,7 +76,7 @@ def _module_prompts(parts: GraphParts) -> set[str]:
     names: set[str] = set()
     if parts.models.expander:
         names |= EXPANDER_PROMPTS if parts.searcher else {"expander"}
-        names |= {parts.flow.readings}
+        names |= {one.readings for one in parts.flow.stages or (parts.flow,)}
     if parts.models.extractor:
         names |= {"extractor"}
         names |= {"extractor_several"} if parts.extracts_by == "search" else set()

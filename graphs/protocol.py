@@ -3,11 +3,21 @@ MDCR)."""
 
 from typing import Literal
 
-QuestionProtocol = Literal["conditions", "standard", "guided", "closed", "answers", "gold-answers"]
+QuestionProtocol = Literal[
+    "conditions",
+    "standard",
+    "guided",
+    "closed",
+    "answers",
+    "answers-to-detect",
+    "answers-to-ask",
+    "gold-answers",
+    "gold-question",
+]
 """Of answers in free text: passages, and the model finds the conditions / passages, and no word of
-conditions / passages and the gold conditions / the question alone. Of ambiguity: all answers are
-asked for, and several of them mean that the question is ambiguous. Of clarification questions:
-the gold answers are told."""
+conditions / passages and the gold conditions / the question alone. Of ambiguity and questions back:
+all answers are listed first, and tell whether the question is ambiguous and what is asked back /
+only the former / only the latter; the gold answers are told / the gold question is asked back."""
 DEFAULT_PROTOCOL: QuestionProtocol = "conditions"
 """What each task has: its own way to put its questions."""
 QuestionHints = Literal["none", "documents", "values", "relations", "all"]

@@ -13,6 +13,7 @@ from branchwise.graphs.reduce import (
     StateUpdate,
     answered,
     begun,
+    entering,
     expanded,
     extracted,
     folded,
@@ -105,7 +106,7 @@ class _Rebuilt:
                 self._charge(AGENT, None, body.usage, body.seconds)
                 goes_on = bool(body.calls) and not state.get("told")
                 self.node, self.ran = self.route.after_turn(calls=goes_on), []
-                return turned(body, message_of(body), state)
+                return turned(body, message_of(body), entering(state), state)
             case Tool():
                 return self._result(body, state)
             case Extraction():

@@ -97,10 +97,12 @@ def _with_left(message: BaseMessage) -> BaseMessage:
     )
 
 
-def turned(turn: Model, message: AIMessage, state: AgentState) -> StateUpdate:
-    """The pending messages join the conversation, followed by the reply."""
+def turned(
+    turn: Model, message: AIMessage, joined: Sequence[BaseMessage], state: AgentState
+) -> StateUpdate:
+    """The pending messages join the conversation, as `entering` has them, then the reply."""
     return {
-        "messages": [*entering(state), message],
+        "messages": [*joined, message],
         "pending": [],
         "spent": state["spent"].plus(turns=1, usage=turn.usage),
         "finish": turn.finish,

@@ -8,11 +8,13 @@ from typing import Any, Protocol
 from langchain_core.messages import ToolMessage
 
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.graphs.context_window import with_omissions
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.state import AgentState
 from branchwise.tools.passage_blocks import shown_whole
 from branchwise.trace.artifacts import Artifact
+from branchwise.trace.records import mapping
+
+_SHOWN = "shown"
 
 
 class KnownPassages(Protocol):
@@ -34,14 +36,19 @@ class ShownWhole:
     """
 
     def before(self, state: AgentState, question: str) -> Sequence[Collection[str]]:
-        messages = with_omissions(state["messages"], state.get("omitted", 0))
-        results = (message for message in messages if isinstance(message, ToolMessage))
-        shown = frozenset(id for one in results for id in self.brought(one.text, one.artifact))
+        results = [one for one in state["messages"] if isinstance(one, ToolMessage)]
+        shown = frozenset[str]().union(*map(self._of, results[state.get("omitted", 0) :]))
         return [shown] * len(calls_of(state))
 
-    def brought(self, content: str, artifact: Mapping[str, Any] | None) -> Iterable[str]:
-        passages = Artifact(artifact or {}).passages
-        return shown_whole(content, [passage.data for passage in passages])
+    def brought(self, content: str, artifact: Mapping[str, Any]) -> Iterable[str]:
+        return shown_whole(content, Artifact(artifact).passage_records)
+
+    def _of(self, result: ToolMessage) -> Collection[str]:
+        """Kept with the result, which changes no more: every turn looks at all of them."""
+        kept: dict[str, list[str]] = result.additional_kwargs
+        if _SHOWN not in kept:
+            kept[_SHOWN] = list(self.brought(result.text, mapping(result.artifact)))
+        return kept[_SHOWN]
 
 
 class TurnPassages:

@@ -62,7 +62,12 @@ def retriever_of(system: System) -> Retriever | None:
     """What the system searches; None if nothing. Raises InputError."""
     if system.corpus is None and needs_corpus(system.retriever):
         return None
-    return open_retriever(_corpus(system), system.retriever, system.settings, Keys(system.keys))
+    found = open_retriever(_corpus(system), system.retriever, system.settings, Keys(system.keys))
+    if system.reranker is None:
+        return found
+    from branchwise.corpora.reranking import RerankingRetriever
+
+    return RerankingRetriever(found, Path(system.reranker))
 
 
 def _corpus(system: System) -> Path | None:

@@ -3,7 +3,7 @@
 import operator
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Protocol
 
 from langchain_core.messages import BaseMessage
@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
+from branchwise.graphs.lanes import Lanes
 from branchwise.graphs.ledger import Ledger
 from branchwise.trace.events import Body, Tool
 from branchwise.trace.parts import Usage
@@ -30,8 +31,10 @@ class Spent:
 
     def plus(self, *, turns: int = 0, calls: int = 0, usage: Usage | None = None) -> "Spent":
         """The sum; the state itself never changes in place."""
-        tokens = usage.total if usage else 0
-        return Spent(self.turns + turns, self.calls + calls, self.tokens + tokens)
+        return self + Spent(turns, calls, usage.total if usage else 0)
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.turns + other.turns, self.calls + other.calls, self.tokens + other.tokens)
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,9 @@ class ItemContext:
     """What the nodes of one item need beside the state (LangGraph's run-time context).
 
     `question` is on one line; `ledger` counts model calls. `follow_ups`: what the user says after
-    the agent's first answer, in flows of several turns. `waited`: seconds in which the item only
-    waited for its turn at a server with a request limit.
+    the agent's first answer, in flows of several turns. `asked_back`: the clarification question,
+    where it is given. `waited`: seconds in which the item only waited for its turn at a server with
+    a request limit. `lanes` hold the events of conversations that run at the same time.
     """
 
     journal: Journal
@@ -87,12 +91,15 @@ class ItemContext:
     question: str = ""
     ledger: Ledger = field(default_factory=Ledger)
     follow_ups: tuple[str, ...] = ()
+    asked_back: str = ""
     clock: Callable[[], float] = time.monotonic
     waited: float = 0.0
     started: float = field(init=False)
+    lanes: Lanes = field(init=False)
 
     def __post_init__(self) -> None:
         self.started = self.clock()
+        self.lanes = Lanes(self.journal)
 
     @property
     def elapsed(self) -> float:
@@ -103,6 +110,12 @@ class ItemContext:
     def time_left(self) -> float:
         """Seconds left of the budget; negative once it is overdrawn."""
         return self.seconds - self.elapsed
+
+    def within(self, question: str, journal: Journal) -> "ItemContext":
+        """The context of one of several conversations: the same ledger and time."""
+        own = replace(self, journal=journal, question=question, fragments=(), follow_ups=())
+        own.started = self.started
+        return own
 
     def event(self, body: Body) -> None:
         """Append to the item's trace."""

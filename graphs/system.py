@@ -35,16 +35,21 @@ class Budget(BaseModel):
     """What one item may spend. When any part is spent, the agent is told to answer.
 
     `turns`: model turns, the answering one included. `calls`: tool calls. `tokens`: input and
-    output of all model calls. `seconds`: time spent asking; replayed calls take none.
+    output of all model calls. `seconds`: time spent asking; replayed calls take none. Where an item
+    has several conversations, each has all turns and calls.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     turns: Annotated[
-        int, Field(ge=1, le=1000), _budget("Model turns an item.", word="max_turns")
+        int,
+        Field(ge=1, le=1000),
+        _budget("Model turns an item, or each stage of it.", word="max_turns"),
     ] = 12
     calls: Annotated[
-        int, Field(ge=0, le=10_000), _budget("Tool calls an item.", word="max_calls")
+        int,
+        Field(ge=0, le=10_000),
+        _budget("Tool calls an item, or each stage of it.", word="max_calls"),
     ] = 24
     tokens: Annotated[int, Field(ge=1), _budget("Tokens an item.", word="max_tokens_total")] = (
         400_000
@@ -77,7 +82,8 @@ class System(BaseModel):
 
     `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only one
     there is, else `flat`), or is `http:URL` or `flashrag:CONFIG.yaml`, which need no corpus; `k`
-    fixes the number of passages per search and removes it from the tool's schema. `kg` is the
+    fixes the number of passages per search and removes it from the tool's schema. `reranker`: the
+    folder of a cross-encoder, which ranks the retriever's passages anew. `kg` is the
     folder of a built graph or the address of a SPARQL endpoint. `tools`: None is `local_retriever`
     if there is a retriever, and `wikidata_search` and `wikisparql` if there is a graph; without
     tools the model answers directly. A tool or node is named, or is `file.py:NAME` or
@@ -129,7 +135,8 @@ class System(BaseModel):
         QuestionProtocol,
         _model(
             "Free text: how a question is put (conditions, standard, guided by the gold "
-            "conditions, closed book). Ambiguity: answers, if several answers are to tell it.",
+            "conditions, closed book). Ambiguity and questions back: whether all answers are "
+            "listed first to tell it, for the question back or for both, or are the gold ones.",
             later=True,
         ),
     ] = DEFAULT_PROTOCOL
@@ -193,6 +200,14 @@ class System(BaseModel):
         int | None,
         Field(ge=1, le=MAX_K),
         _tools("Passages a search; without it the model chooses."),
+    ] = None
+    reranker: Annotated[
+        str | None,
+        _tools(
+            "Folder of a cross-encoder that ranks what the retriever finds anew.",
+            holds="folder",
+            none="none",
+        ),
     ] = None
     kg: Annotated[
         str | None,

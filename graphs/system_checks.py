@@ -63,7 +63,7 @@ def check_search(
     system: System, sources: Collection[str], tools: Collection[str], words: SettingNames = FLAGS
 ) -> None:
     """Raise SettingError if a system with these sources and tools lacks something to search."""
-    for setting in ("retriever", "k"):
+    for setting in ("retriever", "k", "reranker"):
         if getattr(system, setting) is not None and "corpus" not in sources:
             raise SettingError(
                 setting,

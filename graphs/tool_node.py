@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
-from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
@@ -22,8 +21,9 @@ from branchwise.graphs.run_contexts import PluginCall, count_asked
 from branchwise.graphs.shown import KnownPassages, TurnPassages
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
+from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.errors import ToolError
-from branchwise.tools.passage_blocks import SHOWN, ShownPassages
+from branchwise.tools.passage_blocks import ShownPassages
 from branchwise.tools.plugins.plugged import PluggedTool
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
@@ -111,7 +111,8 @@ class _Called:
     ) -> CallOutcome:
         if isinstance(self.tool, PluggedTool):
             return await _call_plugged(self.tool, call, context, slot, self.caller)
-        return await _invoke(self.tool, call, context.time_left, shown)
+        assert isinstance(self.tool, BuiltInTool)
+        return await _call_built_in(self.tool, call, context.time_left, shown)
 
 
 @dataclass(frozen=True)
@@ -203,16 +204,14 @@ def _key(call: Mapping[str, Any]) -> CallKey:
     return CallKey("tool", str(call["name"]), hashlib.sha256(body).hexdigest())
 
 
-async def _invoke(
-    tool: BaseTool, call: Mapping[str, Any], time_left: float, shown: ShownPassages | None
+async def _call_built_in(
+    tool: BuiltInTool, call: Mapping[str, Any], time_left: float, shown: ShownPassages | None
 ) -> CallOutcome:
     """Run the tool; whatever it raises becomes a result that the model can act on."""
-    config = RunnableConfig(configurable={SHOWN: shown}) if shown else None
-    request = {"type": "tool_call", "id": call["id"], "name": call["name"], "args": call["args"]}
     limit = max(time_left, MIN_TOOL_SECONDS)
     try:
         async with asyncio.timeout(limit):
-            message = await tool.ainvoke(request, config)
+            text, artifact = await tool.answer(call["args"], shown)
     except TimeoutError:
         return _failure(f"no result within {limit:.0f} seconds")
     except ValidationError as error:
@@ -220,13 +219,12 @@ async def _invoke(
         where = ".".join(str(part) for part in first["loc"])
         return _failure(f"bad arguments: {where}: {first['msg']}", "arguments")
     except ToolError as error:
-        text = bounded(whole_characters(str(error)))
-        line = one_line(text)[:MAX_ERROR_CHARS]
-        return CallOutcome(f"Error: {text}", {}, line, "failed")
+        told = bounded(whole_characters(str(error)))
+        line = one_line(told)[:MAX_ERROR_CHARS]
+        return CallOutcome(f"Error: {told}", {}, line, "failed")
     except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
         return _failure(f"{type(error).__name__}: {error}")
-    artifact = message.artifact if isinstance(message.artifact, Mapping) else {}
-    return CallOutcome(bounded(whole_characters(message.text)), artifact)
+    return CallOutcome(bounded(whole_characters(text)), artifact)
 
 
 async def _call_plugged(

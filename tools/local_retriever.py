@@ -5,8 +5,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.corpora.prompt_sets import DEFAULT_SET, ONE_QUERY, PromptSet
@@ -14,11 +12,11 @@ from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever, Retri
 from branchwise.corpora.titles import Titles
 from branchwise.tools.artifacts import PassageRecord, RepeatRecord, ToolArtifact
 from branchwise.tools.batcher import Batcher
+from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.errors import ToolError
 from branchwise.tools.passage_blocks import (
     MAX_MORE_QUERIES,
     NO_PASSAGE,
-    SHOWN,
     ShownPassages,
     blocks,
     new_and_repeated,
@@ -118,9 +116,7 @@ class SearchForm:
         return _QueryAndPage if self.k else _QueryAndK
 
 
-class _LocalRetriever(BaseTool):
-    """A separate class, because StructuredTool inspects its function's types at every call."""
-
+class _LocalRetriever(BuiltInTool):
     batcher: SkipValidation[Batcher]
     form: SkipValidation[SearchForm]
 
@@ -134,19 +130,19 @@ class _LocalRetriever(BaseTool):
 
     async def _arun(
         self,
-        config: RunnableConfig,
         query: str,
         k: int = 0,
         page: int = 1,
         more_queries: Sequence[str] = (),
+        shown: ShownPassages | None = None,
     ) -> tuple[str, ToolArtifact]:
-        shown: ShownPassages | None = config.get("configurable", {}).get(SHOWN)
         behind = self._behind(shown.most if shown else 0)
         ask = _Ask((query, *more_queries), k or self.form.k or DEFAULT_K, page, behind)
         with _as_tool_errors():
-            rankings = await asyncio.gather(
-                *(self.batcher.search(one, ask.depth) for one in ask.queries)
-            )
+            searches = [self.batcher.search(one, ask.depth) for one in ask.queries]
+            # Most calls have one query, which needs no task of its own.
+            is_one = len(searches) == 1
+            rankings = [await searches[0]] if is_one else await asyncio.gather(*searches)
         return ask.result(rankings, self.form, await shown.ids() if shown else ())
 
     def _behind(self, known: int) -> int:
@@ -196,7 +192,9 @@ def _text(records: Sequence[PassageRecord], repeats: Sequence[RepeatRecord], pag
     return NO_PASSAGE if page == 1 else "No further passage matches the query."
 
 
-def make_local_retriever(search: Batcher | Retriever, form: SearchForm = SearchForm()) -> BaseTool:
+def make_local_retriever(
+    search: Batcher | Retriever, form: SearchForm = SearchForm()
+) -> BuiltInTool:
     """The tool over a retriever.
 
     Its result is text for the model and a `ToolArtifact` (ids, titles, texts, scores).
@@ -205,7 +203,6 @@ def make_local_retriever(search: Batcher | Retriever, form: SearchForm = SearchF
         name=NAME,
         description=form.description,
         args_schema=form.arguments,
-        response_format="content_and_artifact",
         batcher=search if isinstance(search, Batcher) else Batcher(search),
         form=form,
     )

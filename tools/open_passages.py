@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Collection
 
-from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.corpora.passages import Passage
@@ -12,9 +10,9 @@ from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import Hit
 from branchwise.corpora.titles import Titles
 from branchwise.tools.artifacts import ToolArtifact
+from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.passage_blocks import (
     MAX_OPENED,
-    SHOWN,
     ShownPassages,
     blocks,
     new_and_repeated,
@@ -39,16 +37,17 @@ class _Title(BaseModel):
     )
 
 
-class _OpenPassages(BaseTool):
+class _OpenPassages(BuiltInTool):
     titles: SkipValidation[Titles]
 
     def _run(self, title: str) -> tuple[str, ToolArtifact]:
         return self._shown(title, self.titles.passages(title), ())
 
-    async def _arun(self, title: str, config: RunnableConfig) -> tuple[str, ToolArtifact]:
+    async def _arun(
+        self, title: str, shown: ShownPassages | None = None
+    ) -> tuple[str, ToolArtifact]:
         # The first look-up reads the whole corpus.
         passages = await asyncio.to_thread(self.titles.passages, title)
-        shown: ShownPassages | None = config.get("configurable", {}).get(SHOWN)
         return self._shown(title, passages, await shown.ids() if shown else ())
 
     def _shown(
@@ -67,7 +66,7 @@ class _OpenPassages(BaseTool):
         return "\n\n".join([blocks(records, repeats), *more]), artifact
 
 
-def make_open_passages(titles: Titles, prompt_set: PromptSet = DEFAULT_SET) -> BaseTool:
+def make_open_passages(titles: Titles, prompt_set: PromptSet = DEFAULT_SET) -> BuiltInTool:
     """The tool over the titles of a corpus; its result is text and a `ToolArtifact`.
 
     `prompt_set`: in whose words it describes itself.
@@ -76,6 +75,5 @@ def make_open_passages(titles: Titles, prompt_set: PromptSet = DEFAULT_SET) -> B
         name=NAME,
         description=_IN_PAPER if prompt_set == "paper" else _DESCRIPTION,
         args_schema=_Title,
-        response_format="content_and_artifact",
         titles=titles,
     )

@@ -13,8 +13,6 @@ from branchwise.tools.artifacts import PassageRecord, RepeatRecord
 MAX_MORE_QUERIES, MAX_OPENED = 4, 20
 """Of one search and of one opened title, at most."""
 NO_PASSAGE = "No passage matches the query."
-SHOWN = "shown"
-"""The key of a call's configuration under which its `ShownPassages` are."""
 _BETWEEN = "\n\n"
 _REPEATED = "Shown before, not repeated:"
 

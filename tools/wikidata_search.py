@@ -2,14 +2,14 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from typing import Any, Literal
 
-from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.corpora.graph.answers import Graph, GraphError, Match
 from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.tools.artifacts import MatchRecord, ToolArtifact
+from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.errors import ToolError
 from branchwise.tools.graph_text import matches_text
 
@@ -37,7 +37,7 @@ class _Search(BaseModel):
     limit: int = Field(default=DEFAULT_LIMIT, description="How many names.", ge=1, le=MAX_LIMIT)
 
 
-class _WikidataSearch(BaseTool):
+class _WikidataSearch(BuiltInTool):
     graph: SkipValidation[Graph]
     threads: SkipValidation[ThreadPoolExecutor]
 
@@ -52,7 +52,11 @@ class _WikidataSearch(BaseTool):
         return matches_text(text, matches), ToolArtifact(matches=records)
 
     async def _arun(
-        self, text: str, kind: Literal["item", "property"] = "item", limit: int = DEFAULT_LIMIT
+        self,
+        text: str,
+        kind: Literal["item", "property"] = "item",
+        limit: int = DEFAULT_LIMIT,
+        **_: Any,
     ) -> tuple[str, ToolArtifact]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.threads, self._run, text, kind, limit)
@@ -73,7 +77,7 @@ def _record(match: Match) -> MatchRecord:
     return record
 
 
-def make_wikidata_search(graph: Graph, prompt_set: PromptSet = DEFAULT_SET) -> BaseTool:
+def make_wikidata_search(graph: Graph, prompt_set: PromptSet = DEFAULT_SET) -> BuiltInTool:
     """The tool over a graph; its result is text and a `ToolArtifact` with the matches.
 
     `prompt_set`: in whose words it describes itself.
@@ -82,7 +86,6 @@ def make_wikidata_search(graph: Graph, prompt_set: PromptSet = DEFAULT_SET) -> B
         name=NAME,
         description=_IN_PAPER if prompt_set == "paper" else _DESCRIPTION,
         args_schema=_Search,
-        response_format="content_and_artifact",
         graph=graph,
         threads=ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix=NAME),
     )

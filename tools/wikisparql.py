@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
-from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.corpora.graph.answers import DEFAULT_SECONDS, Graph, GraphError, QueryResult, Term
 from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.tools.artifacts import RowsRecord, ToolArtifact
+from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.errors import ToolError
 from branchwise.tools.graph_text import answer_text, by_label
 
@@ -35,7 +36,7 @@ class _Query(BaseModel):
     query: str = Field(description="A SPARQL query: SELECT, ASK, CONSTRUCT or DESCRIBE.")
 
 
-class _WikiSparql(BaseTool):
+class _WikiSparql(BuiltInTool):
     """Waits for the graph on its own thread, so that agents do not wait for each other."""
 
     graph: SkipValidation[Graph]
@@ -54,7 +55,7 @@ class _WikiSparql(BaseTool):
     def _advice(self, text: str) -> str:
         return text if self.finds_names else by_label(text)
 
-    async def _arun(self, query: str) -> tuple[str, ToolArtifact]:
+    async def _arun(self, query: str, **_: Any) -> tuple[str, ToolArtifact]:
         return await asyncio.get_running_loop().run_in_executor(self.threads, self._run, query)
 
 
@@ -63,7 +64,7 @@ def make_wikisparql(
     seconds: float = DEFAULT_SECONDS,
     prompt_set: PromptSet = DEFAULT_SET,
     finds_names: bool = True,
-) -> BaseTool:
+) -> BuiltInTool:
     """The tool over a graph; a query that takes longer than `seconds` is stopped.
 
     Its result is text for the model and a `ToolArtifact` with the rows. `prompt_set`:
@@ -73,7 +74,6 @@ def make_wikisparql(
         name=NAME,
         description=_DESCRIPTIONS[prompt_set],
         args_schema=_Query,
-        response_format="content_and_artifact",
         graph=graph,
         seconds=seconds,
         finds_names=finds_names,

@@ -202,8 +202,13 @@ class Artifact(_View):
     @property
     def passages(self) -> list[ShownPassage]:
         if self._passages is None:
-            self._passages = [ShownPassage(one) for one in listed(self.data.get("passages"))]
+            self._passages = [ShownPassage(one) for one in self.passage_records]
         return self._passages
+
+    @property
+    def passage_records(self) -> list[Mapping[str, Any]]:
+        """The passages as they are kept."""
+        return listed(self.data.get("passages"))
 
     @property
     def repeats(self) -> list[ShownPassage]:

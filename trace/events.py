@@ -334,6 +334,49 @@ class AnswerRead(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stage(Body):
+    """A stage of a question's way began, a conversation of its own: `name` says what it is for,
+    `option` which option of the question that was asked back it answers."""
+
+    KIND = "stage"
+    OPTIONAL = Body.OPTIONAL | frozenset({"option"})
+    name: str
+    option: str = ""
+    system: str
+    content: str
+
+    @property
+    def step(self) -> str:
+        return "stage"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageEnded(Body):
+    """What a stage came to: whether the question is ambiguous, what is asked back with which
+    options, or the answers. `problem`: why there is less than was asked for."""
+
+    KIND = "stage_end"
+    OPTIONAL = Body.OPTIONAL | frozenset(
+        {"option", "ambiguous", "question", "options", "answers", "problem"}
+    )
+    name: str
+    option: str = ""
+    ambiguous: bool | None = None
+    question: str = ""
+    options: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    problem: str | None = None
+
+    @property
+    def step(self) -> str:
+        return "stage"
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.problem)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Error(Body):
     """The question failed."""
 
@@ -369,6 +412,8 @@ AnyBody = (
     | Repair
     | RepairFailed
     | AnswerRead
+    | Stage
+    | StageEnded
     | Error
     | Unknown
 )

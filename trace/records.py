@@ -35,17 +35,16 @@ class Record:
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
         """The record that `data` holds. Never raises."""
-        return _made(cls, _read_as_before(cls, data) or _read(cls, data))
+        return _read_as_before(cls, data) or _made(cls, _read(cls, data))
 
     def record(self) -> dict[str, Any]:
         """As it is kept: JSON-serialisable, fields in their order, `more` behind them."""
-        written = {
-            field.name: _written(value)
-            for field in _plan(type(self))
-            for value in [getattr(self, field.name)]
-            if field.name not in self.OPTIONAL or value != field.absent
-        }
-        return {**written, **self.more}
+        written: dict[str, Any] = {}
+        for name, _, _, absent, _, is_optional, is_plain in _plan(type(self)):
+            value = getattr(self, name)
+            if not is_optional or value != absent:
+                written[name] = value if is_plain else _written(value)
+        return {**written, **self.more} if self.more else written
 
     def changed(self, **values: Any) -> Self:
         """The record with other values of these fields, and with what is not known of it."""
@@ -88,13 +87,16 @@ _Reading = tuple[frozenset[Any], Callable[[Any], tuple[Any, bool]], Any]
 
 class _Field(NamedTuple):
     """How a field is read: values of the `accepted` types as they stand, others by `convert`, which
-    says whether they are right; `absent` where there is none."""
+    says whether they are right; `absent` where there is none. `is_optional`: that is not written;
+    `is_plain`: the value is written as it stands, since it holds no record and no tuple."""
 
     name: str
     accepted: frozenset[Any]
     convert: Callable[[Any], tuple[Any, bool]]
     absent: Any
     is_required: bool
+    is_optional: bool
+    is_plain: bool
 
 
 _PLANS: dict[type, tuple[_Field, ...]] = {}
@@ -105,15 +107,17 @@ def _plan(cls: type[Record]) -> tuple[_Field, ...]:
     if (known := _PLANS.get(cls)) is None:
         hints = typing.get_type_hints(cls)
         fields = sorted(dataclasses.fields(cls), key=lambda f: f.name not in cls.__annotations__)
-        known = _PLANS[cls] = tuple(_field(field, hints[field.name]) for field in fields)
+        known = _PLANS[cls] = tuple(_field(cls, field, hints[field.name]) for field in fields)
     return known
 
 
-def _field(field: "dataclasses.Field[Any]", hint: Any) -> _Field:
+def _field(cls: type[Record], field: "dataclasses.Field[Any]", hint: Any) -> _Field:
     accepted, convert, empty = _reading(hint)
     is_required = field.default is field.default_factory is dataclasses.MISSING
     absent = empty if field.default is dataclasses.MISSING else field.default
-    return _Field(field.name, accepted, convert, absent, is_required)
+    is_plain = not accepted.isdisjoint(_PLAIN) and accepted <= _SCALARS
+    is_optional = field.name in cls.OPTIONAL
+    return _Field(field.name, accepted, convert, absent, is_required, is_optional, is_plain)
 
 
 _Convert = Callable[[Any], tuple[Any, bool]]
@@ -126,8 +130,8 @@ _MOST_SHAPES = 10_000
 """More are not traces of ours."""
 
 
-def _read_as_before(cls: type[Record], data: Any) -> dict[str, Any] | None:
-    """The fields of a record whose like was read without a problem; None of any other."""
+def _read_as_before(cls: type[_R], data: Any) -> _R | None:
+    """A record whose like was read without a problem; None of any other."""
     if type(data) is not dict:
         return None
     if (shape := _SHAPES.get((cls, *data, *map(type, data.values())))) is None:
@@ -138,7 +142,7 @@ def _read_as_before(cls: type[Record], data: Any) -> dict[str, Any] | None:
         values[name], is_right = convert(values[name])
         if not is_right:
             return None
-    return values
+    return _made(cls, values)
 
 
 def _read(cls: type[Record], data: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,7 +150,7 @@ def _read(cls: type[Record], data: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     absent: dict[str, Any] = {}
     nested, problems = [], []
-    for name, accepted, convert, empty, is_required in _plan(cls):
+    for name, accepted, convert, empty, is_required, *_ in _plan(cls):
         value = data.get(name, _MISSING)
         if type(value) in accepted:
             values[name] = value
@@ -176,7 +180,8 @@ _PLAIN: Mapping[Any, tuple[frozenset[Any], Any]] = {
     float: (frozenset({float, int}), 0.0),
     bool: (frozenset({bool}), False),
 }
-_JSON = frozenset({str, int, float, bool, list, dict, type(None)})
+_SCALARS = frozenset({*_PLAIN, type(None)})
+_JSON = _SCALARS | {list, dict}
 
 
 def _reading(hint: Any) -> _Reading:
@@ -231,8 +236,8 @@ def _is_texts(value: Any) -> bool:
 
 
 def _nested(cls: type[Record], value: Any) -> tuple[Any, bool]:
-    if (values := _read_as_before(cls, value)) is not None:
-        return _made(cls, values), True
+    if (like := _read_as_before(cls, value)) is not None:
+        return like, True
     made = cls.read(mapping(value))
     return made, not made.problems and isinstance(value, Mapping)
 
@@ -243,7 +248,9 @@ def _records(cls: type[Record], value: Any) -> tuple[Any, bool]:
         return (), True
     items, is_right = [], isinstance(value, _LIST)
     for one in value if is_right else ():
-        if isinstance(one, _OBJECT):
+        if (like := _read_as_before(cls, one)) is not None:
+            items.append(like)
+        elif isinstance(one, _OBJECT):
             made, item_right = _nested(cls, one)
             items.append(made)
             is_right = is_right and item_right

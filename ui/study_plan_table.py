@@ -99,8 +99,8 @@ def _notes(plan: StudyPlan) -> "Padding":
     lines = [
         "",
         "every number is the most that the settings allow, not what to expect",
-        "calls: an item's turns (max_turns, max_calls) and one repair; one expansion; of each tool "
-        "call every passage (k) extracted; retries are not counted",
+        "calls: turns of an item, or of each of its stages (max_turns, max_calls), and one repair; "
+        "one expansion; of each tool call every passage (k) extracted; retries are not counted",
         "tokens in the budget: max_tokens_total of every item; without tools, all calls at the "
         "sizes below",
         "at most: with one turn, its extractions, the answer and a repair on top of it, a request "

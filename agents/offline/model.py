@@ -174,9 +174,11 @@ def _answer(view: View, from_graph: Mapping[str, list[str]], account: str) -> AI
 
 
 def _question_back(view: View, answers: Mapping[str, list[str]]) -> str:
-    """One that offers the readings that have answers, or else those that the question came with;
-    the question itself where there are none."""
-    found = list(answers) if len(answers) > 1 else list(view.readings)
+    """One that offers the readings that have answers, those that are told if there are any; or
+    else the readings that the question came with; the question itself where there are none."""
+    told = [name for name, texts in answers.items() if set(texts) & set(view.told)]
+    found = told if len(told) > 1 else list(answers)
+    found = found if len(found) > 1 else list(view.readings)
     *options, last = unique(" ".join(name.split()) for name in found or [view.question])
     mark = ";" if any("," in name for name in (*options, last)) else ","
     offered = f"{mark} ".join([*options, f"or {last}" if options else last])

@@ -64,9 +64,9 @@ _OF_READINGS = re.compile(
 )
 
 
-def _split_conditions(asked: str) -> tuple[str, tuple[str, ...]]:
-    """What is asked, and the conditions that a numbered list at its end gives."""
-    before, head, tail = asked.rpartition(_CONDITIONS)
+def _split_listed(asked: str, heading: str) -> tuple[str, tuple[str, ...]]:
+    """What is asked, and what a numbered list at its end gives, such as conditions."""
+    before, head, tail = asked.rpartition(heading)
     listed = [found[1] for line in tail.splitlines() if (found := _LISTED.fullmatch(line))]
     return (before, tuple(listed)) if head and listed else (asked, ())
 
@@ -134,7 +134,7 @@ class Seen(NamedTuple):
         return base_name(self.title)
 
 
-_CONDITIONS = "\n\nConditions:\n"
+_CONDITIONS, _ANSWERS = "\n\nConditions:\n", "\n\nIts answers:\n"
 _LISTED = re.compile(r"\d+\. (.+)")
 
 
@@ -153,6 +153,8 @@ class View:
     """A later user message (budget spent, repair) asks for the answer."""
     readings: tuple[str, ...] = ()
     """What the user's message lists as readings or conditions of the question; often nothing."""
+    told: tuple[str, ...] = ()
+    """Answers that the user's message lists, of any reading."""
     wants_texts: bool = False
     """Answers in sentences, without conditions."""
     wants_verdict: bool = False
@@ -178,7 +180,8 @@ class View:
         users = [m.text for m in messages if isinstance(m, HumanMessage)]
         spoken = [m for m in messages if isinstance(m, AIMessage)]
         asked, readings = _split_readings(users[0]) if users else ("", ())
-        asked, conditions = _split_conditions(asked)
+        asked, conditions = _split_listed(asked, _CONDITIONS)
+        asked, told = _split_listed(asked, _ANSWERS)
         question, given = _question(asked), list(_fragments(asked))
         shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(result_of(m))]
         return cls(
@@ -195,6 +198,7 @@ class View:
             message=users[0] if users else "",
             must_answer=len(users) > 1,
             readings=readings or conditions,
+            told=told,
             listed=listed_titles(messages, listing, asked_name(question)) if listing else (),
         )
 

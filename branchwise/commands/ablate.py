@@ -96,12 +96,13 @@ def _print_plan(loaded: "LoadedStudy", design: "StudyDesign", prices: "Prices") 
 
 
 def _run(design: "StudyDesign", folder: Path, pace: "StudyPace") -> "StudyRun":
-    from branchwise.commands.run import allow_open_files
+    from branchwise.commands.run import allow_open_files, asks_several
     from branchwise.eval.studies.running import run_study
     from branchwise.ui.study_live import StudyLive
 
-    extract = any(named.system.extract for named in design.systems)
-    allow_open_files(pace.concurrency, extract=extract, runs=len(design.systems))
+    extracts = any(named.system.extract for named in design.systems)
+    several = extracts or asks_several(design.questions.task)
+    allow_open_files(pace.concurrency, several=several, runs=len(design.systems))
     _check_open_files(len(design.systems))
     prices = pace.prices
     assert prices is not None

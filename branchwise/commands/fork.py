@@ -86,7 +86,7 @@ def _run(path: Path) -> bool:
     from branchwise.ui.console import error_console
     from branchwise.ui.progress import RunProgress
 
-    allow_open_files(1, extract=True)
+    allow_open_files(1, several=True)
     with RunProgress(1) as progress:
         state = run_fork(path, observer=progress).state
     if state.stopped:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import AsJson, Key, check_place, read_keys
+from branchwise.commands.options import AsJson, Key, read_keys
+from branchwise.commands.question_files import check_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,7 +189,7 @@ def _print_statistics(found: "ConditionsSet", *, json_output: bool = False) -> N
     from branchwise.ui.conditional_answers import statistics_record, statistics_table
     from branchwise.ui.console import console, printable_json
 
-    counted = describe_conditions(found, [placed.question for placed in questions_of(found)])
+    counted = describe_conditions(found, questions_of(found))
     if json_output:
         typer.echo(printable_json(statistics_record(counted)))
     else:

@@ -1,6 +1,5 @@
 """The options that many commands share."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,15 +8,37 @@ from branchwise.corpora.keys import HELP, METAVAR, OPTION
 
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
+    from branchwise.corpora.loaders.source import QuestionSource
 
 NO_TOOLS = "none"
 """As a tool's name: the system has none, whatever there is to search."""
 
-QUESTION_FORMATS = "ambignq:PATH, cambignq:PATH, condambigqa:PATH, fanoutqa:PATH or mdcr:PATH"
-"""Question sets in formats other than the native one, for help texts."""
+QUESTIONS = "a file in our own format, or FORM:PATH (`branchwise questions forms` lists them)"
+"""What names a question set, for help texts."""
+
+Field = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field",
+        metavar="FIELD=COLUMN",
+        help="Of csv:, jsonl:, parquet: and hf:, the column of a field; repeatable.",
+    ),
+]
+Separator = Annotated[
+    str | None, typer.Option(help="What stands between several answers in one cell of such a set.")
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Key = Annotated[list[str] | None, typer.Option(OPTION, metavar=METAVAR, help=HELP)]
+
+
+def read_questions(
+    questions: str, field: list[str] | None, separator: str | None
+) -> "QuestionSource":
+    """The question set that the options name. Raises InputError."""
+    from branchwise.corpora.loaders.source import QuestionSource
+
+    return QuestionSource.parse(questions, field or (), separator)
 
 
 def read_keys(given: list[str] | None) -> "Keys":
@@ -42,13 +63,3 @@ def read_tools(given: list[str]) -> tuple[str, ...]:
             remedy="leave it out, or give it alone",
         )
     return ()
-
-
-def check_place(out: Path) -> None:
-    """Raise InputError at once for what would otherwise fail after long work."""
-    from branchwise.corpora.errors import InputError
-
-    if out.is_dir():
-        raise InputError("is a folder", where=str(out), remedy="name a file with --out")
-    if not out.parent.is_dir():
-        raise InputError("there is no such folder", where=str(out.parent), remedy="make it first")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import QUESTION_FORMATS, Key, read_keys
+from branchwise.commands.options import QUESTIONS, Field, Key, Separator, read_keys, read_questions
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -37,10 +37,10 @@ QuestionConcurrency = Annotated[
 
 @with_system_options
 def run(
-    questions: Annotated[
-        str, typer.Option(help=f"Question set: a native JSONL file, or {QUESTION_FORMATS}.")
-    ],
+    questions: Annotated[str, typer.Option(help=f"Question set: {QUESTIONS}.")],
     system: "System",
+    field: Field = None,
+    separator: Separator = None,
     out: Annotated[
         Path | None, typer.Option(help="Run folder to make. Default: runs/DATE-TIME.")
     ] = None,
@@ -72,14 +72,15 @@ def run(
     """
     priced = load_prices(prices)
     scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
-    allow_open_files(concurrency, extract=system.extract)
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
     from branchwise.eval.tasks import gold_of
     from branchwise.ui.progress import RunProgress
 
-    loaded = load_questions(questions, gold_of=gold_of(task))
+    loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
+    several = system.extract or asks_several(task or loaded.task)
+    allow_open_files(concurrency, several=several)
     selection = experiment.Selection(_read_ids(ids), limit)
     total = len(selection.of(loaded)) * epochs
     with RunProgress(total) as progress:
@@ -105,6 +106,9 @@ def resume(
     retriever: Annotated[
         str | None,
         typer.Option(help="The same retriever elsewhere: http:URL, flashrag:FILE or file.py:NAME."),
+    ] = None,
+    reranker: Annotated[
+        Path | None, typer.Option(help="Where the run's cross-encoder is now, if it has moved.")
     ] = None,
     kg: Annotated[
         str | None, typer.Option(help="Where the run's graph is now, if it has moved.")
@@ -144,15 +148,17 @@ def resume(
 
     keys = read_keys(key)
     reader = open_run(path)
-    counts, extract = reader.progress(), bool(reader.meta["system"].get("extract"))
+    counts, extracts = reader.progress(), bool(reader.meta["system"].get("extract"))
+    several = extracts or asks_several(reader.task)
     reader.close()
-    allow_open_files(concurrency, extract=extract)
+    allow_open_files(concurrency, several=several)
     ended = counts["done"] + (0 if retry_failed else counts["failed"])
     with RunProgress(counts["total"], ended) as progress:
         continued = experiment.resume(
             path,
             corpus=corpus,
             retriever=retriever,
+            reranker=reranker,
             model=model,
             expander=expander,
             extractor=extractor,
@@ -167,16 +173,24 @@ def resume(
     finish(continued, keys=keys)
 
 
-def allow_open_files(concurrency: int, *, extract: bool = False, runs: int = 1) -> None:
+def asks_several(task: str) -> bool:
+    """Whether a question of the task may have several conversations at a time."""
+    from branchwise.eval.tasks import get_task
+
+    flow = get_task(task).flow
+    return any(one.conversations > 1 for one in (flow, *flow.protocols.values()))
+
+
+def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) -> None:
     """Let this process hold a connection for each question at a time, as far as the system goes.
 
-    With extraction a question has many; each of `runs` has files of its own. Many systems start a
-    process with 256 or 1024 open files and let it ask for more.
+    With extraction and in pipelines a question has `several`; each of `runs` has files of its own.
+    Many systems start a process with 256 or 1024 open files and let it ask for more.
     """
     import resource
 
     # 1,000 connections at a time are the most that the client opens to a server.
-    needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if extract else 0) + 8 * runs
+    needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if several else 0) + 8 * runs
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
         allowed = needed if most == resource.RLIM_INFINITY else min(needed, most)

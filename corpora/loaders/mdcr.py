@@ -4,31 +4,50 @@ Format: our own JSON (docs/benchmarks/mdcr.md); the published form will be read 
 file is at hand. A scenario becomes a question of each kind; the solver works out its gold answer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from branchwise.corpora.conditions.conditions_file import read_conditions
 from branchwise.corpora.conditions.conditions_set import ConditionsSet
-from branchwise.corpora.conditions.documents import ConditionsProblem, Scenario
+from branchwise.corpora.conditions.documents import ConditionsProblem, QuestionKind, Scenario
 from branchwise.corpora.conditions.minimal_groups import TooManyGroupsError
 from branchwise.corpora.conditions.question import as_question
 from branchwise.corpora.conditions.solver import Solution, relations_decide, solve
 from branchwise.corpora.conditions.spreading import ContradictionError
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders.placed import PlacedQuestion
-
-TASK = "mdcr"
-"""What its questions are asked and scored as."""
-
-
-def load(path: Path) -> list[PlacedQuestion]:
-    """Questions in file order. Raises InputError, with file and place, for what is not one."""
-    return questions_of(read_conditions(path))
+from branchwise.corpora.errors import InputError, Refuse
+from branchwise.corpora.loaders.reading import RowPlace
+from branchwise.corpora.questions import Question
+from branchwise.corpora.rows import DataRow
 
 
-def questions_of(found: ConditionsSet) -> list[PlacedQuestion]:
+def rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
+    """A row for each question, scenario by scenario. Raises InputError for a file that is not of
+    the form."""
+    found = read_conditions(path)
+    for scenario in found.scenarios:
+        for kind in scenario.kinds:
+            fields = {"mdcr": found, "scenarios": (scenario, kind)}
+            yield DataRow(f"{found.place(scenario)}, {kind}", fields)
+
+
+def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
+    """The question of a row; None if it has no answer."""
+    found = record.get("mdcr")
+    if not isinstance(found, ConditionsSet):
+        at.refuse("form", "is not of a file with documents", "name a file: mdcr:PATH")
+        return None
+    scenario, kind = record["scenarios"]
+    return at.attempt(lambda: _question(found, scenario, kind, at.where))
+
+
+def questions_of(found: ConditionsSet) -> list[Question]:
     """The set's questions, scenario by scenario. Raises InputError for one without an answer."""
-    return [placed for scenario in found.scenarios for placed in _questions(found, scenario)]
+    return [
+        _question(found, scenario, kind, f"{found.place(scenario)}, {kind}")
+        for scenario in found.scenarios
+        for kind in scenario.kinds
+    ]
 
 
 def solved(problem: ConditionsProblem, where: str) -> Solution:
@@ -41,23 +60,18 @@ def solved(problem: ConditionsProblem, where: str) -> Solution:
         raise InputError(str(error), where=where, remedy="make its documents smaller") from None
 
 
-def _questions(found: ConditionsSet, scenario: Scenario) -> Iterator[PlacedQuestion]:
-    place = found.place(scenario)
-    generated = found.about.get("generated") is True
-    lacks = found.lacks(scenario)
-    for kind in scenario.kinds:
-        problem = found.problem(scenario, kind)
-        if lacks:
-            answer, decide = scenario.gold[kind], None
-        else:
-            answer = solved(problem, f"{place}, {kind}").answer
-            decide = relations_decide(problem, answer)
-        question = as_question(
-            scenario,
-            problem,
-            answer,
-            relations_decide=decide,
-            lacks=lacks,
-            generated=generated,
-        )
-        yield PlacedQuestion(place, question)
+def _question(found: ConditionsSet, scenario: Scenario, kind: QuestionKind, where: str) -> Question:
+    problem, lacks = found.problem(scenario, kind), found.lacks(scenario)
+    if lacks:
+        answer, decide = scenario.gold[kind], None
+    else:
+        answer = solved(problem, where).answer
+        decide = relations_decide(problem, answer)
+    return as_question(
+        scenario,
+        problem,
+        answer,
+        relations_decide=decide,
+        lacks=lacks,
+        generated=found.about.get("generated") is True,
+    )

@@ -8,10 +8,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
+from branchwise.corpora.normalise import MAX_CHARACTERS, normalise
 from branchwise.eval.branch_names.closed_classes import COUNTRIES, ROMAN_LETTERS
 from branchwise.eval.branch_names.kinds import Kinds, kinds_of
 from branchwise.eval.branch_names.words import BranchWords, name_words, singular
-from branchwise.eval.normalise import MAX_CHARACTERS, normalise
 
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

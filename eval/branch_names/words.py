@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from branchwise.corpora.normalise import normalise, tokens
 from branchwise.eval.branch_names.closed_classes import (
     FUNCTION_WORDS_OF_KEYS,
     NUMBER_WORDS,
@@ -16,7 +17,6 @@ from branchwise.eval.branch_names.closed_classes import (
     SINCE,
     TENS,
 )
-from branchwise.eval.normalise import normalise, tokens
 
 _ORDINAL = re.compile(r"0*(\d+)(?:st|nd|rd|th)")
 _RANGE_OF_YEARS = re.compile(r"\b(1\d|20)(\d\d[-–/])(\d\d)(?![\d-])")

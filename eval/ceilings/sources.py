@@ -70,7 +70,6 @@ def run_sources(
 
 def _corpus_sha256(retriever: Mapping[str, Any]) -> str | None:
     """From a retriever's identity; one that is fused names it with its parts."""
-    for part in (retriever, *retriever.get("parts", ())):
-        if found := part.get("corpus_sha256"):
-            return str(found)
-    return None
+    if found := retriever.get("corpus_sha256"):
+        return str(found)
+    return next(filter(None, map(_corpus_sha256, retriever.get("parts", ()))), None)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
 from branchwise.eval.branch_scores import GoldBranches, align_answers, gold_branches
@@ -26,7 +27,6 @@ from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.errors.module_work import ModuleWork, module_work
 from branchwise.eval.errors.targets import Targets
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.normalise import MAX_CHARACTERS
 from branchwise.trace.conversation import Conversation, read_conversation
 from branchwise.trace.events import AnswerRead, BudgetSpent, Event, Model, Node
 

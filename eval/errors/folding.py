@@ -7,7 +7,6 @@ borders of a name can still be judged.
 import re
 import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
@@ -62,8 +61,7 @@ class Cluster(NamedTuple):
     to: int
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedText:
+class FoldedText(NamedTuple):
     """A text, its fold, and where each character of the fold came from.
 
     `shown` is the text with JSON's and HTML's escapes undone. Between `clusters` a character of
@@ -133,7 +131,10 @@ def squeezed(text: str) -> str:
 
     Whatever is typed between its words, a name is in one piece here where a text mentions it.
     """
-    return fold(text).translate(_ONLY_LETTERS)
+    # As bytes, since these are filtered four times as fast; what is beyond ASCII stays whole.
+    plain = fold(text).encode("utf-8", "surrogatepass").translate(None, _NO_LETTERS)
+    letters = plain.decode("utf-8", "surrogatepass")
+    return letters if letters.isalnum() else letters.translate(_ONLY_LETTERS)
 
 
 def folded(text: str) -> FoldedText:
@@ -256,3 +257,4 @@ class _OnlyLetters(dict[int, int | None]):
 
 
 _ONLY_LETTERS = _OnlyLetters({code: code if chr(code).isalnum() else None for code in range(128)})
+_NO_LETTERS = bytes(code for code in range(128) if _ONLY_LETTERS[code] is None)

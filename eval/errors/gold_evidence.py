@@ -38,8 +38,7 @@ class EvidencePlace(NamedTuple):
     node: int | None = None
 
 
-@dataclass(frozen=True)
-class CallCost:
+class CallCost(NamedTuple):
     """A tool call of the item: its event, its tool, and the tokens spent before it was made.
 
     `tokens` are input and output of all model calls until then, the one that made it included.

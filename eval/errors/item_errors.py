@@ -185,7 +185,7 @@ _KNOWN: Mapping[str, CallFailure] = {kind: kind for kind in get_args(CallFailure
 def failed_calls(calls: Iterable[ToolCall]) -> Iterator[FailedCall]:
     """The calls without a result, in the order made."""
     for call in calls:
-        cost = CallCost.of(call)
-        if cost.error is not None:
+        if call.result.error is not None:
+            cost = CallCost.of(call)
             kind = _KNOWN.get(str(call.result.failure), "failed")
-            yield FailedCall(call.number, call.step, cost.tool, kind, cost.error)
+            yield FailedCall(call.number, call.step, cost.tool, kind, str(cost.error))

@@ -70,9 +70,10 @@ class Mentions:
         read: FoldedText | None = None
         for thing in [thing for shared, thing in self._things if shared in letters]:
             spans: set[TextSpan] = set()
-            for form in thing.candidates(letters):
-                read = read or folded(text)
-                spans.update(read.given(*span) for span in _mentions(read, letters, form))
+            for form in thing.forms:
+                if form.letters in letters:
+                    read = read or folded(text)
+                    spans.update(read.given(*span) for span in _mentions(read, letters, form))
             if spans:
                 found[thing.number] = _longest(spans)
         return found
@@ -87,11 +88,12 @@ class Mentions:
         read: FoldedText | None = None
         things = self._things if among is None else [self._things[number] for number in among]
         for thing in [thing for shared, thing in things if shared in letters]:
-            for form in thing.candidates(letters):
-                read = read or folded(text)
-                if next(_mentions(read, letters, form), None):
-                    found.add(thing.number)
-                    break
+            for form in thing.forms:
+                if form.letters in letters:
+                    read = read or folded(text)
+                    if next(_mentions(read, letters, form), None):
+                        found.add(thing.number)
+                        break
         return found
 
 
@@ -109,10 +111,6 @@ class _Thing(NamedTuple):
         parts = sorted([*own[:1], *words], key=len, reverse=True)
         shared = next((part for part in parts if all(part in letters for letters in own)), "")
         return cls(number, forms, shared)
-
-    def candidates(self, letters: str) -> Iterator[NameForm]:
-        """The forms that a text with these letters may hold: few are left to be looked at."""
-        return (form for form in self.forms if form.letters in letters)
 
 
 def _mentions(text: FoldedText, letters: str, form: NameForm) -> Iterator[TextSpan]:

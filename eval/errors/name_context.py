@@ -255,7 +255,7 @@ def _is_other_before(text: str, start: int, known: tuple[str, ...]) -> bool:
 
 def disambiguator_end(text: str, end: int, known: tuple[str, ...]) -> int:
     """Where the name ends together with its own disambiguator in brackets."""
-    bracketed = _BRACKETED.match(text[end : end + _NEAR])
+    bracketed = _BRACKETED.match(text[end : end + _NEAR]) if known else None
     if bracketed and any(_words(bracketed[1]) == _words(own) for own in known):
         return end + bracketed.end()
     return end

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.eval.errors.folding import FoldedText, folded, is_word, loose, squeezed
 from branchwise.eval.errors.name_words import (
     ABBREVIATIONS,
@@ -14,7 +15,6 @@ from branchwise.eval.errors.name_words import (
     SMALL_WORDS,
 )
 from branchwise.eval.errors.numerals import date_pattern, number_pattern, read_date
-from branchwise.eval.normalise import MAX_CHARACTERS
 
 _DISAMBIGUATOR = re.compile(r"(.*[^\s(（])\s*[(（]([^()（）]*)[)）]\s*", re.DOTALL)
 _TRAILING_ARTICLE = re.compile(r"(.*\w), (the|an?)\s*", re.DOTALL | re.IGNORECASE)
@@ -33,8 +33,7 @@ _USUAL_GAPS = ("", " ", "-", "–", ". ", ", ", ": ")
 _MARKS = "[:;,./!?()*\"'–—-]"
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word of a name: folded, and how it is written. `acronym`: "NASA", "R.E.M."; `marked`:
     has full stops or apostrophes inside, "Node.js", "O'Brien", which its fold has not."""
 

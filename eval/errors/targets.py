@@ -5,12 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
+from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import GoldPair, gold_pairs
 from branchwise.eval.branch_scores import GoldBranches
 from branchwise.eval.entities import Entity
 from branchwise.eval.errors.mentions import Mentions
-from branchwise.eval.normalise import MAX_CHARACTERS
 
 TargetNumbers = frozenset[int]
 """Numbers of the things found."""

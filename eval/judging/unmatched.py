@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from branchwise.corpora.normalise import normalise
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.branch_matches import branch_matches
@@ -12,7 +13,6 @@ from branchwise.eval.branch_scores import GoldBranches, align_answers, gold_bran
 from branchwise.eval.entities import Entity
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.mapping import MappingRequest, listed, shown
-from branchwise.eval.normalise import normalise
 
 MAX_LISTED = 40
 """Texts, and gold answers, that one request may hold."""

@@ -16,7 +16,7 @@ from branchwise.eval.studies.folder import SystemRecord
 from branchwise.eval.studies.names import model_names, setting_name
 from branchwise.eval.studies.settings import written_settings
 
-_PATHS = ("corpus", "kg")
+_PATHS = ("corpus", "kg", "reranker")
 
 
 def report_of_runs(

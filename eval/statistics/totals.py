@@ -125,7 +125,8 @@ def total_test(pairs: TotalPairs, *, seed: int = 0, flips: int = FLIPS) -> Paire
         return None
     base = np.array([one for one, _ in pairs.paired])
     other = np.array([two for _, two in pairs.paired])
-    sums = [*base.sum(axis=0), *other.sum(axis=0)]
+    # Plain numbers, here and below: what comes of them is written as JSON.
+    sums = [*base.sum(axis=0).tolist(), *other.sum(axis=0).tolist()]
     observed = pairs.change(*sums)
     if observed is None:
         return None

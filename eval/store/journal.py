@@ -56,8 +56,9 @@ class ItemJournal:
         key = slot.key
         row = (self._item, key.kind, key.role, key.digest, slot.occurrence, body)
         insert = self._layout.insert("responses", "INSERT OR REPLACE")
-        await self._writer.commit([*self._take(), (insert, [row])])
+        # Counted first: if the caller is cancelled, the row is written all the same.
         self._kept.add((key, slot.occurrence))
+        await self._writer.commit([*self._take(), (insert, [row])])
 
     def event(self, kind: str, data: Mapping[str, Any]) -> None:
         self._events.append((self._item, self._seq, kind, time.time(), self._folded(data)))

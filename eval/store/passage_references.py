@@ -72,11 +72,14 @@ def fold_question(question: Question) -> tuple[bytes, list[StoredPassage]]:
     return orjson.dumps({**body, "passages": [p.hash for p in passages]}), passages
 
 
-def unfold_question(body: bytes, lookup: Callable[[str], StoredPassage]) -> Question:
-    """The question as it was."""
+def unfold_question(
+    body: bytes, stored: Callable[[Iterable[str]], Mapping[str, StoredPassage]]
+) -> Question:
+    """The question as it was; `stored` returns the passages with these hashes."""
     record = orjson.loads(body)
-    found = [lookup(hash) for hash in record["passages"]]
-    passages = [Passage(id=p.id, title=p.title, text=p.text) for p in found]
+    found = stored(record["passages"])
+    listed = [found[hash] for hash in record["passages"]]
+    passages = [Passage(id=p.id, title=p.title, text=p.text) for p in listed]
     return Question.model_validate({**record, "passages": passages})
 
 
@@ -115,41 +118,39 @@ def references(record: Mapping[str, Any]) -> list[str]:
 
 
 def unfold(
-    record: Mapping[str, Any], lookup: Callable[[str], StoredPassage], *, contents: bool = True
+    record: Mapping[str, Any], stored: Mapping[str, StoredPassage], *, contents: bool = True
 ) -> dict[str, Any]:
-    """The record as it was; `lookup` returns the stored passage of a hash.
+    """The record as it was; `stored`: by hash, the passages that it refers to.
 
     Without `contents`, `content` is "" if it only repeats the passages of the artifact: writing
     these out is a third of the work. Contents changed by a node are complete.
     """
     if changed := _changed_messages(record):
-        return _with_messages(record, [unfold(message, lookup) for message in changed])
+        return _with_messages(record, [unfold(message, stored) for message in changed])
     listed = record.get("artifact", {}).get("passages")
     if not listed:
         return dict(record)
     passages = []
-    texts: dict[str, str] = {}
     for slim in listed:
-        stored = lookup(slim["p"])
-        texts[slim["p"]] = stored.text
-        passage = {"id": stored.id, "title": stored.title, "text": stored.text, **slim}
+        _, id, title, text = stored[slim["p"]]
+        passage = {"id": id, "title": title, "text": text, **slim}
         del passage["p"]
         passages.append(passage)
     artifact = {**record["artifact"], "passages": passages}
     # Text after the last passage may say that something was cut, or concern other things.
     needed = contents or len(artifact) > 1 or bool(record["content"][-1])
-    content = _unfold_text(record["content"], texts) if needed else ""
+    content = _unfold_text(record["content"], stored) if needed else ""
     return {**record, "content": content, "artifact": artifact}
 
 
-def _unfold_text(pieces: Iterable[Any], texts: Mapping[str, str]) -> str:
+def _unfold_text(pieces: Iterable[Any], stored: Mapping[str, StoredPassage]) -> str:
     return "".join(
         [
             piece
             if isinstance(piece, str)
-            else one_line(texts[piece["p"]])
+            else one_line(stored[piece["p"]].text)
             if "line" in piece
-            else texts[piece["p"]]
+            else stored[piece["p"]].text
             for piece in pieces
         ]
     )

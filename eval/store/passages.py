@@ -1,6 +1,6 @@
 """The passages of a run: read when needed, many at a time, and kept for a while."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from branchwise.eval.store.damage import DamagedError
@@ -14,23 +14,14 @@ AT_ONCE = 500
 
 
 class StoredPassages:
-    """Looks up passages by hash: call it for one, or first `load` many."""
+    """Passages by hash, many at a time."""
 
     def __init__(self, file: RunFile) -> None:
         self._file = file
         self._held: dict[str, StoredPassage] = {}
 
-    def __call__(self, hash: str) -> StoredPassage:
-        """The passage with this hash. Raises DamagedError if there is none."""
-        if (found := self._held.get(hash)) is None:
-            self.load([hash])
-            found = self._held.get(hash)
-        if found is None:
-            raise DamagedError(self._file.run, "a passage is missing")
-        return found
-
-    def load(self, hashes: Iterable[str]) -> None:
-        """Read those of `hashes` that are not in memory; calls for them then need no query."""
+    def of(self, hashes: Iterable[str]) -> Mapping[str, StoredPassage]:
+        """These passages, perhaps among others. Raises DamagedError if one is missing."""
         wanted = set(hashes)
         if len(self._held) + len(wanted - self._held.keys()) > KEPT:
             self._held = {hash: p for hash, p in self._held.items() if hash in wanted}
@@ -38,6 +29,9 @@ class StoredPassages:
             marks = ", ".join("?" * len(some))
             for row in self._file.each("passages", f"WHERE hash IN ({marks})", some):
                 self._held[row[0]] = StoredPassage(*row)
+        if not wanted <= self._held.keys():
+            raise DamagedError(self._file.run, "a passage is missing")
+        return self._held
 
 
 def _portions(hashes: Iterable[str]) -> Iterator[list[str]]:

@@ -109,7 +109,7 @@ class RunReader:
         """The question with number `n` (position in the set)."""
         with reading(self.path):
             ((_, _, body),) = self._file.rows("questions", "WHERE n = ?", (n,))
-            return unfold_question(body, self._passages)
+            return unfold_question(body, self._passages.of)
 
     def questions(self) -> Iterator[Question]:
         """All questions in order."""
@@ -117,7 +117,7 @@ class RunReader:
         self._check_count("questions", len(rows), self._file.question_count)
         for _, _, body in rows:
             with reading(self.path):
-                question = unfold_question(body, self._passages)
+                question = unfold_question(body, self._passages.of)
             yield question
 
     def items_with_status(self, statuses: Sequence[str]) -> list[tuple[int, int, int, str]]:
@@ -263,8 +263,8 @@ class RunReader:
     def _unfolded(self, bodies: Iterable[bytes], *, contents: bool = True) -> list[dict[str, Any]]:
         """Records of one item as originally given; all their passages are read at once."""
         records = [orjson.loads(body) for body in bodies]
-        self._passages.load(hash for record in records for hash in references(record))
-        return [unfold(record, self._passages, contents=contents) for record in records]
+        stored = self._passages.of(hash for record in records for hash in references(record))
+        return [unfold(record, stored, contents=contents) for record in records]
 
 
 def open_run(path: Path) -> RunReader:

@@ -16,6 +16,7 @@ from branchwise.corpora.open import (
     needs_corpus,
 )
 from branchwise.corpora.plugins.loading import load_plugin
+from branchwise.corpora.reranking import check_cross_encoder
 from branchwise.corpora.search_server import server_url
 from branchwise.eval.judging.readiness import role_spec
 from branchwise.eval.store.recordings import open_recordings
@@ -146,6 +147,8 @@ def _look_into(key: str, path: Path) -> None:
         graph_folder(path)
     elif key == "prompts":
         Prompts.load(path)
+    elif key == "reranker":
+        check_cross_encoder(path)
     elif not (path / CORPUS_FILE).is_file():
         raise InputError(
             f"contains no {CORPUS_FILE}",

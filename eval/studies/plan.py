@@ -5,7 +5,7 @@ An upper bound from the budgets, far above what most questions take; not an esti
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from branchwise.corpora.prompt_sets import ONE_QUERY
@@ -16,6 +16,8 @@ from branchwise.eval.costs.prices import Prices
 from branchwise.eval.studies.grading_plan import GradingPlan, grading_plans
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
+from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks.protocols import flow_of
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import tools_of
@@ -146,7 +148,11 @@ def plan_of(
     """What the systems may take over these questions at most, by their budgets."""
     study = loaded.study
     items = len(questions) * study.questions.epochs
-    planned = tuple(_system_plan(named, items, prices) for named in systems)
+    task = get_task(questions.task)
+    planned = tuple(
+        _system_plan(named, items, prices, flow_of(task, named.system).conversations)
+        for named in systems
+    )
     epochs, scoring = study.questions.epochs, loaded.scoring
     grading = grading_plans(scoring, questions.task, systems, questions.questions, epochs, prices)
     return StudyPlan(
@@ -176,6 +182,11 @@ class _Role:
     input: int
     output: int
 
+    def times(self, conversations: int) -> "_Role":
+        """Of so many conversations."""
+        calls, late = conversations * self.calls, conversations * self.late
+        return replace(self, calls=calls, late=late)
+
     @property
     def tokens(self) -> int:
         return self.calls * (self.input + self.output)
@@ -185,9 +196,11 @@ class _Role:
         return self.late * (self.input + self.output)
 
 
-def _system_plan(named: NamedSystem, items: int, prices: Prices) -> SystemPlan:
+def _system_plan(named: NamedSystem, items: int, prices: Prices, conversations: int) -> SystemPlan:
+    """`conversations`: of an item, each with all turns and calls of the budget."""
     system = named.system
-    roles, budget = _roles(system), system.budget.tokens
+    roles = [role.times(conversations) for role in _roles(system)]
+    budget = system.budget.tokens
     everything = sum(role.tokens for role in roles)
     # The budget is looked at where there are tools alone: without them nothing can be left out.
     within = min(everything, budget) if tools_of(system) else everything
@@ -198,7 +211,7 @@ def _system_plan(named: NamedSystem, items: int, prices: Prices) -> SystemPlan:
         model=named.model,
         items=items,
         calls={role.role: items * role.calls for role in roles},
-        tool_calls=items * _tool_calls(system),
+        tool_calls=items * conversations * _tool_calls(system),
         within=_bound(roles, within, items, prices),
         at_most=_bound(roles, at_most, items, prices),
         unpriced=tuple(dict.fromkeys(missing)),

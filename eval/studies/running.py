@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from branchwise.agents.limits import Limits
 from branchwise.agents.restraints import Restraints
-from branchwise.corpora.errors import InputError, SettingError
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.costs.prices import Prices
@@ -17,16 +17,12 @@ from branchwise.eval.experiment import check_same_system, check_scoring, run_spe
 from branchwise.eval.runner import Observer, Part, RunState, Silent, run_parts
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunStore
-from branchwise.eval.studies.checks import KEYS
 from branchwise.eval.studies.folder import StudyFolder, StudyRecord, SystemRecord, study_lock
 from branchwise.eval.studies.schema import LoadedStudy
-from branchwise.eval.studies.settings import WORDS
 from branchwise.eval.studies.shared import SharedSources, make_agents, questions_of
 from branchwise.eval.studies.spending import OPTION, Spending, check_bounded, recorded_cost
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.tasks import get_task
-from branchwise.eval.tasks.protocols import check_questions, flow_of
-from branchwise.graphs.system_checks import tools_of
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent
@@ -51,34 +47,14 @@ class StudyDesign:
     def of(cls, loaded: LoadedStudy) -> "StudyDesign":
         """What a study file says, its questions read. Raises InputError."""
         study = loaded.study
-        systems, questions = loaded.systems(), questions_of(loaded)
-        _check_put(loaded, systems, questions)
         return cls(
             study.name,
-            systems,
-            questions,
+            loaded.systems(),
+            questions_of(loaded),
             study.questions.epochs,
             loaded.scoring,
             study.to_json(),
         )
-
-
-def _check_put(loaded: LoadedStudy, systems: Sequence[NamedSystem], questions: QuestionSet) -> None:
-    """Raise InputError where a system cannot be asked the questions as its settings want."""
-    task = get_task(questions.task)
-    for named in systems:
-        try:
-            flow_of(task, named.system, KEYS)
-            has_tools = bool(tools_of(named.system))
-            check_questions(task, named.system, questions, has_tools=has_tools)
-        except InputError as error:
-            what, where = error.what, error.where
-            if isinstance(error, SettingError):
-                key = WORDS[error.setting]
-                what = f"{key}: {what}"
-                where = loaded.where("base" if key in loaded.study.base else "factors", key)
-            what = f"{what} (system {named.name!r})"
-            raise InputError(what, where=where, remedy=error.remedy) from None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.keys import Keys
 from branchwise.corpora.plugins.specs import absolute_spec
-from branchwise.eval.bounds import GRADING_VARIANTS
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.checks import check_file, check_model
@@ -127,13 +126,9 @@ def _check_keys(study: Study) -> None:
 def _check_scoring(study: Study) -> None:
     if study.judge is not None:
         check_model("judge", study.judge, ("judge",))
-    elif not study.judge_entities:
-        needs = {"judge_pairs": bool(study.judge_pairs)}
-        needs["variant"] = study.variant in GRADING_VARIANTS
-        for key, needs_judge in needs.items():
-            if needs_judge:
-                what = f"{key} has no effect: nothing is graded"
-                raise StudyError(what, (key,), "name a judge")
+    elif not study.judge_entities and study.judge_pairs:
+        what = "judge_pairs has no effect: nothing is graded"
+        raise StudyError(what, ("judge_pairs",), "name a judge")
     kind, colon, spec = study.matcher.strip().partition(":")
     if kind in ("llm", "both"):
         if colon:

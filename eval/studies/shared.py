@@ -1,11 +1,12 @@
 """What the systems of a study share: questions, one retriever per index, one graph per folder."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from branchwise.agents.restraints import Restraints
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, SettingError
 from branchwise.corpora.files import read_lines
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.graph.open import is_address, open_graph
@@ -13,14 +14,18 @@ from branchwise.corpora.keys import Keys
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.rows.fields import OPTION
 from branchwise.eval.experiment import Selection
 from branchwise.eval.store.recordings import open_recordings
+from branchwise.eval.studies.checks import KEYS
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.schema import LoadedStudy
+from branchwise.eval.studies.settings import WORDS
 from branchwise.eval.studies.systems import NamedSystem
-from branchwise.eval.tasks import Task, gold_of, is_graded
-from branchwise.eval.tasks.protocols import flow_of
+from branchwise.eval.tasks import Task, get_task, gold_of, is_graded
+from branchwise.eval.tasks.protocols import check_questions, flow_of
 from branchwise.graphs.system import System
+from branchwise.graphs.system_checks import tools_of
 from branchwise.tools.batcher import Batcher
 
 if TYPE_CHECKING:
@@ -31,7 +36,7 @@ class SharedSources:
     """Retrievers and graphs, each opened once however many systems name it."""
 
     def __init__(self) -> None:
-        self._retrievers: dict[tuple[str | None, str | None, str], Batcher | None] = {}
+        self._retrievers: dict[tuple[str | None, str | None, str | None, str], Batcher | None] = {}
         self._graphs: dict[str, Graph] = {}
 
     def retriever(self, system: System) -> Batcher | None:
@@ -41,7 +46,7 @@ class SharedSources:
         plugged = is_plugin_retriever(system.retriever)
         settings = system.model_dump_json(include={"settings"}) if plugged else ""
         settings += str(sorted(system.keys.items()))
-        key = (_place(system.corpus), system.retriever, settings)
+        key = (_place(system.corpus), system.retriever, _place(system.reranker), settings)
         if key not in self._retrievers:
             found = retriever_of(system)
             self._retrievers[key] = Batcher(found) if found else None
@@ -106,35 +111,72 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
     """
     asked = loaded.study.questions
     source, file = question_source(asked.source, loaded.folder)
+    task = _task(loaded)
     try:
-        found = load_questions(source, gold_of=gold_of(None))
+        found = load_questions(
+            source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(task)
+        )
     except InputError as error:
         if file is not None and error.where and error.where.startswith(str(file)):
             raise
-        where = loaded.where("questions", "source")
+        of_fields = error.where and error.where.startswith(OPTION)
+        where = loaded.where("questions", "fields" if of_fields else "source")
         raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
+    found = replace(found, task=task or found.task)
     _check_task(loaded, found.task)
     chosen = Selection(_ids(loaded), asked.limit)
     try:
-        return chosen.of(found)
+        found = chosen.of(found)
     except InputError as error:
         key = "ids" if asked.ids is not None else "limit"
         where = loaded.where("questions", key)
         raise InputError(error.what, where=where, remedy=f"correct {key}") from None
+    _check_put(loaded, found)
+    return found
+
+
+def _task(loaded: LoadedStudy) -> str | None:
+    """The task that the study names."""
+    named = loaded.study.questions.task
+    try:
+        return None if named is None else get_task(named).name
+    except InputError as error:
+        where = loaded.where("questions", "task")
+        raise InputError(error.what, where=where, remedy=error.remedy) from None
 
 
 def _check_task(loaded: LoadedStudy, task: str) -> None:
     try:
         loaded.scoring.check_task(task)
+    except SettingError as error:
+        remedy = error.remedy if loaded.study.judge or not is_graded(task) else "name a judge"
+        raise InputError(error.what, where=loaded.where(error.setting), remedy=remedy) from None
     except InputError as error:
-        study = loaded.study
         key = "judge_entities" if loaded.scoring.matcher == "lexical" else "matcher"
         remedy = "leave out matcher, judge_entities and judge"
         if is_graded(task):
             key, remedy = "matcher", "leave out matcher"
-        elif graded := [one for one in ("judge_pairs", "variant") if getattr(study, one)]:
-            key, remedy = graded[0], f"leave out {' and '.join(graded)}"
+        elif loaded.study.judge_pairs:
+            key, remedy = "judge_pairs", "leave out judge_pairs"
         raise InputError(error.what, where=loaded.where(key), remedy=remedy) from None
+
+
+def _check_put(loaded: LoadedStudy, questions: QuestionSet) -> None:
+    """Raise InputError where a system cannot be asked the questions as its settings want."""
+    task = get_task(questions.task)
+    for named in loaded.systems():
+        try:
+            flow_of(task, named.system, KEYS)
+            has_tools = bool(tools_of(named.system))
+            check_questions(task, named.system, questions, has_tools=has_tools)
+        except InputError as error:
+            what, where = error.what, error.where
+            if isinstance(error, SettingError):
+                key = WORDS[error.setting]
+                what = f"{key}: {what}"
+                where = loaded.where("factors" if key in loaded.study.factors else "base", key)
+            what = f"{what} (system {named.name!r})"
+            raise InputError(what, where=where, remedy=error.remedy) from None
 
 
 def _ids(loaded: LoadedStudy) -> Sequence[str] | None:

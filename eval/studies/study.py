@@ -42,13 +42,18 @@ _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 class Questions(BaseModel):
     """The questions: a question set, as for `run --questions`, and which part of it.
 
-    `ids`: these questions only, or a file that lists them, one a line. `limit`: the first ones
-    only. `epochs`: how many times each is answered.
+    `task`: what they are asked and scored as, if not as the question set's own. `fields` and
+    `separator`: as `--field` and `--separator` say, of sets whose columns have other names than
+    the fields. `ids`: these questions only, or a file that lists them, one a line. `limit`: the
+    first ones only. `epochs`: how many times each is answered.
     """
 
     model_config = _STRICT
 
     source: Text
+    task: Text | None = None
+    fields: Mapping[str, Text] = Field(default={})
+    separator: Text | None = None
     ids: Texts | Text | None = Field(default=None, union_mode="left_to_right")
     limit: int | None = Field(default=None, ge=1, le=2**31)
     epochs: int = Field(default=1, ge=1, le=MAX_EPOCHS)

@@ -423,7 +423,7 @@ def _effective(system: System) -> System:
         own_prompts = Prompts.load(Path(system.prompts), of).digest
         update["prompts"] = None if own_prompts == Prompts.load(of=of).digest else own_prompts
     if SEARCH_TOOL not in tools:
-        update |= dict.fromkeys(("corpus", "retriever", "k"))
+        update |= dict.fromkeys(("corpus", "retriever", "k", "reranker"))
     if not set(tools) & set(GRAPH_TOOLS):
         update["kg"] = None
     if not {SEARCH_TOOL, NAMES_TOOL}.intersection(tools):

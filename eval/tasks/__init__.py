@@ -8,18 +8,20 @@ from branchwise.eval.tasks.ambigqa import AmbigQATask
 from branchwise.eval.tasks.ambiguity import AmbiguityTask
 from branchwise.eval.tasks.branches import BranchesTask
 from branchwise.eval.tasks.clarification import ClarificationTask
+from branchwise.eval.tasks.clarified import ClarifiedTask
+from branchwise.eval.tasks.clarify import ClarifyTask
 from branchwise.eval.tasks.column import Column, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.condambigqa import CondAmbigQATask
 from branchwise.eval.tasks.condambigqa_graded import GradedTask, PublishedCodeTask
 from branchwise.eval.tasks.fanoutqa import FanOutQATask
 from branchwise.eval.tasks.mdcr import BY_PAIRS, SUMMED, MDCRTask
+from branchwise.eval.tasks.options_way import PUBLISHED, SUBSEQUENCE, SUBSTRING
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows import FLOWS
 
 __all__ = [
     "DEFAULT",
     "GRADED",
-    "PUBLISHED_CODE",
     "TASKS",
     "Column",
     "Metrics",
@@ -32,10 +34,17 @@ __all__ = [
     "is_attributable",
     "is_graded",
     "totals_of",
+    "variants_of",
 ]
 
 DEFAULT: Task = BranchesTask()
 """The task of a question that comes without a question set."""
+_WAYS: dict[tuple[str, str], Task] = {
+    (kind.name, way.variant): kind(FLOWS[kind.name], way)
+    for kind in (ClarificationTask, ClarifiedTask, ClarifyTask)
+    for way in (SUBSTRING, SUBSEQUENCE, PUBLISHED)
+}
+"""Tasks whose scores compare options, or answers to them, by the text that they share."""
 TASKS: dict[str, Task] = {
     task.name: task
     for task in (
@@ -44,21 +53,19 @@ TASKS: dict[str, Task] = {
         FanOutQATask(),
         CondAmbigQATask(),
         AmbiguityTask(),
-        ClarificationTask(FLOWS["clarification"]),
+        *(task for (_, way), task in _WAYS.items() if way == SUBSTRING.variant),
         MDCRTask(),
     )
 }
 
 
-GRADED, PUBLISHED_CODE = "graded", "published-code"
-"""Variants of a task whose answers a judge grades."""
+GRADED = "graded"
+"""The way in which answers in free text are scored if a judge grades them."""
 _VARIANTS: dict[tuple[str, str], Task] = {
-    (task.name, variant): task
-    for variant, task in (
-        (GRADED, GradedTask()),
-        (PUBLISHED_CODE, PublishedCodeTask()),
-        *((way.variant, MDCRTask(way)) for way in (SUMMED, BY_PAIRS)),
-    )
+    (CondAmbigQATask.name, GRADED): GradedTask(),
+    (CondAmbigQATask.name, PUBLISHED.variant): PublishedCodeTask(),
+    **_WAYS,
+    **{(MDCRTask.name, way.variant): MDCRTask(way) for way in (SUMMED, BY_PAIRS)},
 }
 
 
@@ -72,10 +79,15 @@ def get_task(name: str, variant: str = "") -> Task:
     if not variant:
         return TASKS[name]
     if (name, variant) not in _VARIANTS:
-        known = [known for task, known in _VARIANTS if task == name]
-        remedy = f"its variants: {', '.join(known)}" if known else "it is scored in one way"
+        known = ", ".join(variants_of(name))
+        remedy = f"its variants: {known}" if known else "it is scored in one way"
         raise InputError(f"the task {name} has no variant {variant!r}", remedy=remedy)
     return _VARIANTS[name, variant]
+
+
+def variants_of(name: str) -> list[str]:
+    """The ways in which a task is scored, where there are several."""
+    return [variant for task, variant in _VARIANTS if task == name]
 
 
 def gold_of(name: str | None) -> Callable[[str], Gold]:
@@ -86,7 +98,7 @@ def gold_of(name: str | None) -> Callable[[str], Gold]:
 
 def columns_of(name: str) -> dict[str, Column]:
     """The columns of a task and its variants, by their keys."""
-    ways = [get_task(name), *(found for (task, _), found in _VARIANTS.items() if task == name)]
+    ways = [get_task(name), *(get_task(name, variant) for variant in variants_of(name))]
     return {column.key: column for way in ways for column in way.columns}
 
 

@@ -10,10 +10,9 @@ from typing import Any
 from branchwise.agents.prediction import Prediction
 from branchwise.agents.verdict_format import VERDICT
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.normalise import normalise
 from branchwise.eval.tasks.column import Column, Metrics, Total
 from branchwise.eval.tasks.task import Task
-from branchwise.graphs.flows.ambiguity import AMBIGUITY
+from branchwise.graphs.flows.ambiguity import AMBIGUITY, different_answers
 
 _DETECTION = "ambiguous or not"
 _NOTE = 'P, R, F1: of "ambiguous", over all questions together; accuracy: share of right verdicts'
@@ -30,8 +29,8 @@ def _f1(right: float, said: float, gold: float) -> float | None:
 
 
 def listed_answers(prediction: Prediction) -> set[str]:
-    """What texts are compared by, of all answers in all branches."""
-    return {normalise(text) for texts in prediction.answers.values() for text in texts}
+    """The different answers in all branches."""
+    return different_answers(text for texts in prediction.answers.values() for text in texts)
 
 
 def verdict(item: AnsweredItem) -> bool | None:

@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from branchwise.agents.format_error import FormatError
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import Question
 from branchwise.eval.bleu import bleu_counts, bleu_names, corpus_bleu
 from branchwise.eval.clarifications import (
     AskedBack,
@@ -25,8 +27,9 @@ from branchwise.eval.tasks.options_way import (
     OptionsWay,
     option_columns,
     option_metrics,
+    options_beside,
 )
-from branchwise.eval.tasks.task import Task
+from branchwise.eval.tasks.task import Beside, Task
 from branchwise.graphs.flows import Flow
 
 _QUESTION, _OPTIONS = "clarification question", "options"
@@ -89,7 +92,7 @@ class ClarificationTask(Task):
                 total=Total(bleu_names(CATEGORY), corpus_bleu),
             ),
             *option_columns("option", _OPTIONS, way),
-            Column("options", "options\nnumber", _OPTIONS, 1, unit="value"),
+            Column("option_count", "options\nnumber", _OPTIONS, 1, unit="value"),
             Column("form_errors", "form\nerrors", _OPTIONS, note=_FORMAT_NOTE),
         )
 
@@ -99,18 +102,24 @@ class ClarificationTask(Task):
         if not wanted:
             unscored = [column.key for column in self.columns if not column.total]
             return {**dict.fromkeys(unscored), **option_metrics("option", None), **_whole(None)}
-        asked = read_asked(said_question(item), as_published=self.way.as_published)
+        asked = read_asked(said_question(item.prediction), as_published=self.way.as_published)
         gold = gold_asked(item.question, as_published=self.way.as_published)
         forms = [[option] for option in wanted]
         return {
             **option_metrics("option", self.way.sums(asked.options, forms)),
             **_whole((asked, gold) if gold else None),
-            "options": float(len(asked.options)),
+            "option_count": float(len(asked.options)),
             "form_errors": float(is_format_error(item, asked)),
         }
 
     def read_output(self, data: Any) -> Any:
         return read_model(_Output, data)
+
+    def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
+        """Options as they are scored."""
+        options, gold = read_asked(said_question(prediction)).options, gold_options(question)
+        wanted, said = [(one, ()) for one in gold], [(one, ()) for one in options]
+        return options_beside(wanted, [[one] for one in gold], said, options)
 
 
 def _whole(pair: tuple[AskedBack, AskedBack] | None) -> Metrics:

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from branchwise.agents.format_error import FormatError
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.clarifications import (
     bare_answer,
     gold_answers,
@@ -22,8 +24,9 @@ from branchwise.eval.tasks.options_way import (
     OptionsWay,
     option_columns,
     option_metrics,
+    options_beside,
 )
-from branchwise.eval.tasks.task import Task
+from branchwise.eval.tasks.task import Beside, Task
 from branchwise.graphs.flows import Flow
 
 _ANSWERS, _GOLD = "answers to the options", "where the options are gold"
@@ -40,20 +43,23 @@ def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
+AnsweredOptions = list[Annotated[list[str | list[str]], Field(min_length=2, max_length=2)]]
+
+
 class ClarifiedOutput(BaseModel):
     """The question that was asked back, and for each of its options the texts of its answer."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
     clarification_question: str
-    answers: list[Annotated[list[str | list[str]], Field(min_length=2, max_length=2)]]
+    answers: AnsweredOptions
 
 
 def answer_columns(way: OptionsWay) -> tuple[Column, ...]:
     """What the answers of a question's options are scored by."""
     return (
         *option_columns("answer", _ANSWERS, way),
-        Column("answers", "number", _ANSWERS, 1, _NUMBER_NOTE, unit="value"),
+        Column("answer_count", "number", _ANSWERS, 1, _NUMBER_NOTE, unit="value"),
         Column("different_answers", "different", _ANSWERS, 1, unit="value"),
         Column("form_errors", "form\nerrors", _ANSWERS, note=_FORMAT_NOTE),
         Column(
@@ -75,11 +81,11 @@ def answer_columns(way: OptionsWay) -> tuple[Column, ...]:
 
 def answer_metrics(item: AnsweredItem, way: OptionsWay, *, format_error: bool) -> Metrics:
     """Values of `answer_columns` and of their sums; a question with one reading has no gold."""
-    said = [bare_answer(text) for _, texts in said_answers(item) for text in texts]
+    said = [bare_answer(text) for _, texts in said_answers(item.prediction) for text in texts]
     gold = [[bare_answer(form) for form in forms] for forms in gold_answers(item.question)]
     return {
         **option_metrics("answer", way.sums(said, gold)),
-        "answers": float(len(said)),
+        "answer_count": float(len(said)),
         "different_answers": float(len(set(said))),
         "form_errors": float(format_error),
         **_of_gold_options(item, gold),
@@ -87,7 +93,7 @@ def answer_metrics(item: AnsweredItem, way: OptionsWay, *, format_error: bool) -
 
 
 def _of_gold_options(item: AnsweredItem, gold: Sequence[Sequence[str]]) -> Metrics:
-    answered = said_answers(item)
+    answered = said_answers(item.prediction)
     if tuple(name for name, _ in answered) != gold_options(item.question) or not gold:
         return dict.fromkeys((*_PLACED, "option_exact", "option_accuracy"))
     exact = contains = 0.0
@@ -101,6 +107,22 @@ def _of_gold_options(item: AnsweredItem, gold: Sequence[Sequence[str]]) -> Metri
         "option_exact": _share(exact, sums[2]),
         "option_accuracy": _share(contains, sums[2]),
     }
+
+
+def answers_beside(question: Question, prediction: Prediction) -> list[Beside]:
+    """Gold options with their answers beside the predicted answers that stand for them; the only
+    reading of a question stands for itself."""
+    named = [one for one in question.branches if one.name != DEFAULT_BRANCH]
+    only = [one for one in question.branches if one.name == DEFAULT_BRANCH]
+    said = [(name, (text,)) for name, texts in said_answers(prediction) for text in texts]
+    found = options_beside(
+        [(one.name, [answer.text for answer in one.answers]) for one in named],
+        [[bare_answer(form) for form in forms] for forms in gold_answers(question)],
+        said,
+        [bare_answer(text) for _, (text,) in said],
+    )
+    texts = ((one.name, [answer.text for answer in one.answers]) for one in only)
+    return [*found, *(Beside(gold, None) for gold in texts)]
 
 
 class ClarifiedTask(Task):
@@ -120,11 +142,15 @@ class ClarifiedTask(Task):
         if not gold_answers(item.question):
             found = answer_metrics(item, self.way, format_error=False)
             return dict.fromkeys(found)
-        asked = read_asked(said_question(item), as_published=self.way.as_published)
+        asked = read_asked(said_question(item.prediction), as_published=self.way.as_published)
         return answer_metrics(item, self.way, format_error=is_format_error(item, asked))
 
     def read_output(self, data: Any) -> Any:
         return read_output(ClarifiedOutput, data)
+
+    def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
+        """Answers as they are scored."""
+        return answers_beside(question, prediction)
 
 
 def read_output(model: type[ClarifiedOutput], data: Any) -> dict[str, Any]:

@@ -8,19 +8,25 @@ wrong.
 from dataclasses import replace
 from typing import Any
 
+from pydantic import Field
+
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import Question
 from branchwise.eval.clarifications import AMBIGUOUS, read_asked, said_question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.ambiguity import AmbiguityTask
 from branchwise.eval.tasks.clarification import is_format_error
 from branchwise.eval.tasks.clarified import (
+    AnsweredOptions,
     ClarifiedOutput,
     answer_columns,
     answer_metrics,
+    answers_beside,
     read_output,
 )
 from branchwise.eval.tasks.column import Metrics
 from branchwise.eval.tasks.options_way import SUBSTRING, OptionsWay
-from branchwise.eval.tasks.task import Task
+from branchwise.eval.tasks.task import Beside, Task
 from branchwise.graphs.flows import Flow
 
 _DETECTION = AmbiguityTask()
@@ -28,7 +34,10 @@ _NOT_HERE = "none_listed"
 
 
 class _Output(ClarifiedOutput):
+    # Of a question that was called unambiguous there is no more to say.
     ambiguous: bool
+    clarification_question: str = ""
+    answers: AnsweredOptions = Field(default_factory=list)
 
 
 class ClarifyTask(Task):
@@ -46,7 +55,7 @@ class ClarifyTask(Task):
 
     def score(self, item: AnsweredItem) -> Metrics:
         """Answers' addends and detection's counts."""
-        asked = read_asked(said_question(item), as_published=self.way.as_published)
+        asked = read_asked(said_question(item.prediction), as_published=self.way.as_published)
         output = item.prediction.task_output
         asks = not isinstance(output, dict) or output.get(AMBIGUOUS, False)
         wrong = bool(asks) and is_format_error(item, asked)
@@ -55,3 +64,7 @@ class ClarifyTask(Task):
 
     def read_output(self, data: Any) -> Any:
         return read_output(_Output, data)
+
+    def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
+        """Answers as they are scored."""
+        return answers_beside(question, prediction)

@@ -14,10 +14,13 @@ from branchwise.eval.option_scores import (
     micro_f1,
     micro_precision,
     micro_recall,
+    option_pairs,
     option_sums,
+    ratios,
 )
 from branchwise.eval.option_scores_published import published_sums
 from branchwise.eval.tasks.column import Column, Metrics, Total
+from branchwise.eval.tasks.task import Beside
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class OptionsWay:
 
 
 SUBSTRING = OptionsWay(
-    "",
+    "substring",
     "longest common substring",
     "by the longest common substring, one-to-one, over all questions together",
     "substring",
@@ -80,6 +83,25 @@ def option_metrics(of: str, sums: OptionSums | None) -> Metrics:
         return dict.fromkeys(names)
     scores = micro_precision(*sums[:2]), micro_recall(*sums[2:]), micro_f1(*sums)
     return dict(zip(names, (*sums, *scores), strict=True))
+
+
+def options_beside(
+    gold: Sequence[tuple[str, Sequence[str]]],
+    wanted: Sequence[Forms],
+    said: Sequence[tuple[str, Sequence[str]]],
+    texts: Sequence[str],
+) -> list[Beside]:
+    """Gold options and predicted ones by their mapping; `wanted` and `texts` are what is compared
+    of each. Gold in its order, then what stands for none of it."""
+    pairs = {r: p for p, r in option_pairs(texts, wanted)}
+    found = []
+    for place, own in enumerate(gold):
+        p = pairs.get(place)
+        shares = None if p is None else ratios((texts[p],), wanted[place])
+        scores = [("P", shares.precision), ("R", shares.recall)] if shares else []
+        found.append(Beside(own, None if p is None else said[p], scores))
+    taken = set(pairs.values())
+    return found + [Beside(None, one) for p, one in enumerate(said) if p not in taken]
 
 
 def _names(of: str) -> tuple[str, ...]:

@@ -10,11 +10,14 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import DEFAULT_BRANCH, Gold, Question
 from branchwise.corpora.text import one_line
+from branchwise.eval.clarifications import gold_text
 from branchwise.eval.errors.classes import ErrorClasses
 from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role
 from branchwise.graphs.flows import Brief, Flow, FlowSetting
+from branchwise.graphs.flows.clarify import with_answers
+from branchwise.graphs.flows.flow import numbered
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
 _SHOWN = 3
@@ -88,8 +91,9 @@ class Task(Protocol):
         if flow.tells_conditions:
             message = f"{message}\n\n{listed_conditions(question)}"
         if flow.tells_answers:
-            message = f"{message}\n\n{listed_answers(question)}"
-        return Brief(flow.prompts[setting], message, line, given)
+            message = with_answers(message, _answers(question))
+        asked_back = gold_text(question) if flow.tells_question else ""
+        return Brief(flow.prompts[setting], message, line, given, asked_back=asked_back)
 
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
         """Raise InputError for a question that cannot be put to a system as its settings want:
@@ -152,18 +156,17 @@ class Task(Protocol):
 def listed_conditions(question: Question) -> str:
     """The gold conditions, one a line, in an order that says nothing of the gold's own."""
     named = [one_line(branch.name) for branch in question.branches if branch.name != DEFAULT_BRANCH]
-    return _listed("Conditions:", question, named)
+    return numbered("Conditions:", _shuffled(question, named))
 
 
-def listed_answers(question: Question) -> str:
-    """The gold answers of all readings, each once, one a line, in such an order."""
-    told = [one_line(answer.text) for branch in question.branches for answer in branch.answers]
-    return _listed("Its answers:", question, dict.fromkeys(told))
+def _answers(question: Question) -> list[str]:
+    """The gold answers of all readings, in such an order."""
+    told = (one_line(answer.text) for branch in question.branches for answer in branch.answers)
+    return _shuffled(question, told)
 
 
-def _listed(heading: str, question: Question, texts: Iterable[str]) -> str:
-    listed = sorted(texts, key=lambda text: sha256(f"{question.id}\0{text}".encode()).digest())
-    return "\n".join([heading, *(f"{n}. {text}" for n, text in enumerate(listed, start=1))])
+def _shuffled(question: Question, texts: Iterable[str]) -> list[str]:
+    return sorted(texts, key=lambda text: sha256(f"{question.id}\0{text}".encode()).digest())
 
 
 def ask(question: Question, setting: FlowSetting) -> str:

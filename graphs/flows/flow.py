@@ -3,7 +3,7 @@
 Light, so that a task's columns do not cost the import of LangGraph.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -36,7 +36,8 @@ class Brief:
 
     `passages` are those that the message numbers from 1 ("Fragment 1"), in that order. `question`
     is the question alone on one line, for the modules. `follow_ups`: what the user says later, one
-    text per turn, for flows of several turns.
+    text per turn, for flows of several turns. `asked_back`: the clarification question, where the
+    agent need not find one.
     """
 
     prompt: str
@@ -44,6 +45,7 @@ class Brief:
     question: str
     passages: tuple[Passage, ...] = ()
     follow_ups: tuple[str, ...] = ()
+    asked_back: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class GraphParts:
 
     `shows_budget`: tool results end with what is left of it. `repeats_passages`: what the agent has
     before it is shown whole again. `extracts_by`: how many passages an extractor's request has.
-    `searcher` looks for the question's names before it is expanded.
+    `searcher` looks for the question's names before it is expanded. `sections`: what system prompts
+    say below the prompt of a question.
     """
 
     models: "Models"
@@ -65,6 +68,11 @@ class GraphParts:
     repeats_passages: bool = True
     extracts_by: Literal["search", "passage"] = "search"
     searcher: "TitleSearcher | None" = None
+    sections: Sequence[str] = ()
+
+    def system_prompt(self, name: str) -> str:
+        """A prompt of a question, and what is said below it."""
+        return "\n\n".join([self.prompts.render(name), *self.sections])
 
     @property
     def route(self) -> Route:
@@ -75,6 +83,11 @@ class GraphParts:
         }
         models = self.models
         return Route(bool(models.expander), bool(models.extractor), bool(self.tools), nodes)
+
+
+def numbered(heading: str, texts: Iterable[str]) -> str:
+    """A list in a message: its heading, then a text a line."""
+    return "\n".join([heading, *(f"{n}. {text}" for n, text in enumerate(texts, start=1))])
 
 
 class GraphBuilder(Protocol):
@@ -116,8 +129,12 @@ class Flow:
     files on which no other flow's answers depend, which keeps them out of other systems' digests.
     `graph` builds its graph, and imports LangGraph when it is called; None is
     `graphs.base.build_graph`. A graph of its own cannot be entered in the middle by a fork.
+    `stages`: the flows of its conversations, where it has several: each has its own prompts,
+    readings and format, and those of this flow only say which settings there are;
+    `conversations`: how many an item has at most.
     `protocols`: other ways to put such a question, by their names; its own is `conditions`.
-    `tells_conditions`, `tells_answers`: the gold ones are listed below the question. `at_most`: the
+    `tells_conditions`, `tells_answers`: the gold ones are listed below the question;
+    `tells_question`: the gold clarification question is asked back. `at_most`: the
     prompt file that bounds what an answer holds, where there is one.
     """
 
@@ -127,10 +144,18 @@ class Flow:
     readings: str = ""
     own_prompts: frozenset[str] = frozenset()
     graph: GraphBuilder | None = None
+    stages: "tuple[Flow, ...]" = ()
+    conversations: int = 1
     protocols: "Mapping[str, Flow]" = field(default_factory=dict)
     tells_conditions: bool = False
     tells_answers: bool = False
+    tells_question: bool = False
     at_most: str | None = None
+
+    @property
+    def tells_gold(self) -> bool:
+        """Whether a question needs gold to be put."""
+        return self.tells_conditions or self.tells_answers or self.tells_question
 
     def by(self, protocol: str) -> "Flow":
         """The flow of a protocol. Raises KeyError where such questions are not put by it."""

@@ -17,6 +17,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.request_digest import ConversationDigest
 from branchwise.agents.spec import ModelSpec
 from branchwise.trace.parts import Usage
 from support.agents.asking import (
@@ -244,7 +245,7 @@ async def test_a_reply_is_recorded_before_it_is_returned(
 
 def digest_of(caller: ModelCaller, messages: Sequence[Any] = QUESTION, **more: Any) -> str:
     tools = caller._tool_set(more.get("tools", ()))
-    return caller._digest(messages, tools, more.get("schema"))
+    return caller._digest(ConversationDigest(), messages, tools, more.get("schema"))
 
 
 def test_digests_cover_what_an_answer_depends_on_and_nothing_else(make_caller: MakeCaller) -> None:

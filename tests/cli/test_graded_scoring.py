@@ -219,7 +219,8 @@ def test_predictions_of_others_are_graded_too(tmp_path: Path, type_in: Any, mode
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--variant", "published-code"], "--variant has no effect: nothing is graded"),
+        (["--variant", "published-code"], "published-code has no effect: nothing is graded"),
+        (["--variant", "subsequence"], "the task condambigqa has no variant 'subsequence'"),
         (["--matcher", "llm"], "the task condambigqa is not matched by a model"),
         (["--variant", "greedy"], "'greedy' is not one of"),
     ],

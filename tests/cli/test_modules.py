@@ -145,7 +145,7 @@ def test_extraction_lets_a_question_hold_more_connections():
     try:
         allow_open_files(8)
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 200
-        allow_open_files(8, extract=True)
+        allow_open_files(8, several=True)
         soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         assert soft >= 8 * 32 or soft == most
     finally:

@@ -85,4 +85,6 @@ def test_a_judge_for_a_task_without_answers(complain, tmp_path):
     line = complain("score", out, "--judge", JUDGE)
     assert "the task ambiguity is not scored by a model" in line
     line = complain("score", out, "--judge", JUDGE, "--variant", "published-code")
+    assert "the task ambiguity has no variant 'published-code'" in line
+    line = complain("score", out, "--judge", JUDGE, "--judge-pairs", "aligned")
     assert "the task ambiguity is not graded by a model" in line

@@ -32,7 +32,7 @@ def changed(*path, to):
 
 
 def questions(record):
-    return [placed.question for placed in questions_of(parse_conditions(record, "f.json"))]
+    return questions_of(parse_conditions(record, "f.json"))
 
 
 def read(record):

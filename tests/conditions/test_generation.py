@@ -174,7 +174,7 @@ def test_groups_have_the_published_shares():
 @pytest.mark.slow
 def test_a_whole_set_is_like_the_published_one():
     found = draft_set(MdcrSettings()).finished()
-    counted = describe_conditions(found, [one.question for one in questions_of(found)])
+    counted = describe_conditions(found, questions_of(found))
     assert counted.documents == PUBLISHED_MDCR.documents
     assert counted.groups == PUBLISHED_MDCR.groups
     for own, published in (

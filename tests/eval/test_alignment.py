@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise.corpora.normalise import normalise
 from branchwise.eval.alignment import align, similarities
-from branchwise.eval.normalise import normalise
 
 KING_KONGS = ["King Kong (1933 film)", "King Kong (1976 film)", "King Kong (2005 film)"]
 HEATS = ["Heat (1986 film)", "Heat (1995 film)"]

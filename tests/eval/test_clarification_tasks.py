@@ -58,7 +58,7 @@ def test_a_question_is_scored_whole_by_category_and_by_options() -> None:
     assert found["option_precision"] == pytest.approx((5 / 8 + 1) / 2)
     assert found["option_recall"] == pytest.approx((5 / 13 + 4 / 8) / 2)
     assert (found["category_exact"], found["category_bleu1"]) == (1, 1)
-    assert (found["options"], found["form_errors"]) == (2, 0)
+    assert (found["option_count"], found["form_errors"]) == (2, 0)
     assert found["bleu4"] is not None
     assert 0 < found["bleu4"] < 1
 
@@ -73,14 +73,14 @@ def test_the_subsequence_has_gaps() -> None:
 @pytest.mark.parametrize("output", [asked("What do you mean?"), asked(""), None])
 def test_a_text_of_another_form_is_counted_and_offers_nothing(output: Any) -> None:
     found = ClarificationTask(DEFAULT).score(answered(output))
-    assert (found["form_errors"], found["options"], found["category_exact"]) == (1, 0, 0)
+    assert (found["form_errors"], found["option_count"], found["category_exact"]) == (1, 0, 0)
     assert (found["option_said"], found["option_gold"], found["option_recall"]) == (0, 2, 0)
 
 
 def test_published_code_reads_something_out_of_everything() -> None:
     task = ClarificationTask(DEFAULT, PUBLISHED)
     found = task.score(answered(asked("What do you mean?")))
-    assert (found["form_errors"], found["options"]) == (0, 1)
+    assert (found["form_errors"], found["option_count"]) == (0, 1)
     exact = task.score(answered(asked(GOLD_TEXT)))
     assert (exact["option_f1"], exact["category_exact"]) == (1, 1)
 
@@ -109,7 +109,7 @@ def test_answers_count_by_their_best_form_and_by_place_where_options_are_gold() 
 def test_own_options_have_no_accuracy_and_repeated_answers_are_told_apart() -> None:
     found = ClarifiedTask(DEFAULT).score(answered(pairs(("a", ["Jane Doe"]), ("a", ["jane doe"]))))
     assert (found["option_accuracy"], found["option_exact"]) == (None, None)
-    assert (found["answers"], found["different_answers"]) == (2, 1)
+    assert (found["answer_count"], found["different_answers"]) == (2, 1)
     # The second is left for "author", with which it shares one character of its 8.
     assert found["answer_precision"] == pytest.approx((1 + 1 / 8) / 2)
 
@@ -164,6 +164,9 @@ def test_outputs_read_back_as_they_are() -> None:
     assert ClarifiedTask(DEFAULT).read_output(output) == output
     whole = {**output, "ambiguous": True}
     assert ClarifyTask(DEFAULT).read_output(whole) == whole
+    # A verdict alone is enough: of a question that is not ambiguous there is no more to say.
+    alone = {"ambiguous": False}
+    assert ClarifyTask(DEFAULT).read_output(alone) == {**pairs(), **asked(""), **alone}
 
 
 def test_what_is_compared_of_an_answer() -> None:

@@ -316,6 +316,11 @@ def test_a_literal_search_finds_what_the_pattern_does(parts: list[tuple[str, str
         assert usual == list(_mentions(folded(text), squeezed(text), by_pattern))
 
 
+@given(st.text(max_size=40) | st.text(alphabet="aÉß中が é—’ \u0301\u0660½-.\n\ud800", max_size=40))
+def test_only_letters_and_digits_are_left_of_a_squeezed_text(text: str) -> None:
+    assert squeezed(text) == "".join(character for character in fold(text) if character.isalnum())
+
+
 def test_only_the_things_asked_for_are_looked_for() -> None:
     found = Mentions([["Ann Bell"], ["Bob Cole"], ["Cy Dane"]])
     text = "Ann Bell and Bob Cole"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.eval.common_text import common_length, longest_subsequence, longest_substring
-from branchwise.eval.normalise import MAX_CHARACTERS
 from branchwise.eval.option_scores import (
     OptionSums,
     micro_f1,

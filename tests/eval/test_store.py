@@ -1,5 +1,6 @@
 """The run store: what is committed is there, whole, whatever happens to the process."""
 
+import asyncio
 import fcntl
 import signal
 import sqlite3
@@ -27,6 +28,7 @@ from branchwise.eval.store import (
 from branchwise.eval.store.connection import DATABASE, FORMAT
 from branchwise.eval.store.passage_references import fold, unfold
 from branchwise.eval.store.results import keep_reach, save_scores
+from branchwise.eval.store.verifying import verify_run
 from support.stores import damage, execute
 
 KEY = CallKey("model", "agent", "d1")
@@ -107,6 +109,20 @@ async def test_failed_items_run_again_only_when_asked(run_folder):
         assert [p.question.id for p in store.pending(retry_failed=True)] == ["q1", "q2"]
 
 
+async def test_a_reply_that_arrived_while_its_item_was_given_up_is_counted(run_folder):
+    """Several conversations of an item: one fails, and the others are cancelled."""
+    with RunStore(run_folder) as store:
+        pending = next(store.pending())
+        journal = store.begin(pending)
+        keeping = asyncio.ensure_future(journal.keep(journal.recall(KEY), {"text": "late"}))
+        await asyncio.sleep(0)
+        keeping.cancel()
+        await asyncio.wait([keeping])
+        await journal.finish("failed", outcome(error="server: 500"))
+    assert verify_run(run_folder).is_whole
+    assert open_run(run_folder).responses(pending.item) == {(KEY, 0): {"text": "late"}}
+
+
 def passage_record(passage, score):
     return {"id": passage.id, "title": passage.title, "text": passage.text, "score": score}
 
@@ -148,9 +164,9 @@ def test_unfolding_restores_any_record(passages, pieces):
     )
     record = {"content": content, "artifact": {"passages": listed}, "error": None}
     slim, stored = fold(record)
-    lookup = {p.hash: p for p in stored}.__getitem__
-    assert unfold(slim, lookup) == record
-    brief = unfold(slim, lookup, contents=False)
+    by_hash = {p.hash: p for p in stored}
+    assert unfold(slim, by_hash) == record
+    brief = unfold(slim, by_hash, contents=False)
     assert {**brief, "content": content} == record
     assert brief["content"] == content or content.endswith(tuple(p["text"] for p in listed))
 

@@ -60,6 +60,20 @@ def test_calls_tokens_and_money_are_what_the_budget_allows(parts: Path) -> None:
     assert direct.within == direct.at_most == Bound(2_562_000, pytest.approx(2.58))
 
 
+def test_each_conversation_of_an_item_has_all_turns_and_calls(parts: Path) -> None:
+    factors = {"protocol": ["conditions", "answers"]}
+    asked = {**ASKED, "task": "clarify"}
+    alone, told = plan(parts, questions=asked, factors=factors).systems
+    # Detection, the question back and 32 options; or answers in the place of detection.
+    assert alone.calls == told.calls == {"agent": 34 * 50}
+    assert alone.tool_calls == 34 * 30
+    # The tokens are the item's: what goes beyond them is three calls of each conversation.
+    assert alone.within.tokens == 5_000_000
+    assert alone.at_most.tokens == 5_000_000 + 10 * 34 * 3 * 128_100
+    (back, _) = plan(parts, questions={**ASKED, "task": "clarification"}).systems
+    assert back.calls == {"agent": 50}
+
+
 def test_passages_that_are_read_together_may_have_to_be_read_alone(parts: Path) -> None:
     base = {**BASE, "extraction": True, "extraction_by": "search"}
     (found, _) = plan(parts, base=base).systems

@@ -2,42 +2,66 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import create_schema_from_function
 from langgraph.runtime import Runtime
+from pydantic import SkipValidation
 
 from branchwise.agents.journal import MemoryJournal
 from branchwise.graphs.shown import KnownPassages, ShownWhole
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
-from branchwise.tools.passage_blocks import SHOWN
+from branchwise.tools.artifacts import ToolArtifact
+from branchwise.tools.built_in import BuiltInTool
+from branchwise.tools.passage_blocks import ShownPassages
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 
 
-@tool
+class Telling(BuiltInTool):
+    """Tells the model what a function of the query tells."""
+
+    tells: SkipValidation[Callable[[str], str]]
+
+    @classmethod
+    def of(cls, function: Callable[[str], str]) -> "Telling":
+        schema = create_schema_from_function(function.__name__, function)
+        return cls(
+            name=function.__name__, description="A tool.", args_schema=schema, tells=function
+        )
+
+    def _run(self, query: str) -> Any:
+        raise NotImplementedError
+
+    async def _arun(
+        self, query: str, shown: ShownPassages | None = None
+    ) -> tuple[str, ToolArtifact]:
+        return self.tells(query), ToolArtifact()
+
+
+@Telling.of
 def half_a_character(query: str) -> str:
     """Says what no record can hold."""
     return f"{query} \ud83d"
 
 
-@tool
+@Telling.of
 def failing(query: str) -> str:
     """Fails with what no record can hold."""
     raise ValueError("\udc00 " + query)
 
 
-@tool
+@Telling.of
 def talkative(query: str) -> str:
     """Says far too much."""
     return query * 10_000_000
 
 
 async def results_of(
-    tools: list[BaseTool],
+    tools: list[BuiltInTool],
     calls: list[dict[str, Any]],
     budget: Budget,
     known: KnownPassages | None = None,
@@ -104,20 +128,32 @@ async def test_a_result_says_which_kind_of_failure_it_is() -> None:
 async def test_a_search_waits_for_no_other_tool() -> None:
     searched = asyncio.Event()
 
-    @tool
-    async def waits(query: str) -> str:
+    class Waits(Telling):
         """Ends when the search has ended."""
-        await searched.wait()
-        return query
 
-    @tool("local_retriever")
-    async def search(query: str, config: RunnableConfig) -> str:
+        async def _arun(
+            self, query: str, shown: ShownPassages | None = None
+        ) -> tuple[str, ToolArtifact]:
+            await searched.wait()
+            return query, ToolArtifact()
+
+    class Search(Telling):
         """Asks what is shown before it."""
-        shown = await config["configurable"][SHOWN].ids()
-        searched.set()
-        return f"{query} {len(shown)}"
+
+        async def _arun(
+            self, query: str, shown: ShownPassages | None = None
+        ) -> tuple[str, ToolArtifact]:
+            assert shown is not None
+            before = await shown.ids()
+            searched.set()
+            return f"{query} {len(before)}", ToolArtifact()
+
+    def waits(query: str) -> str: ...
+    def local_retriever(query: str) -> str: ...
 
     calls = [call("waits", 1, query="a"), call("local_retriever", 2, query="b")]
     async with asyncio.timeout(20):
-        texts, _, _ = await results_of([waits, search], calls, Budget(), ShownWhole())
+        texts, _, _ = await results_of(
+            [Waits.of(waits), Search.of(local_retriever)], calls, Budget(), ShownWhole()
+        )
     assert texts == ["a", "b 0"]

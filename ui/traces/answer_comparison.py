@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from branchwise.eval.normalise import normalise
+from branchwise.corpora.normalise import normalise
 from branchwise.ui.traces.trace import AnswerLine, BranchLines, Trace
 
 
@@ -47,7 +47,7 @@ class BranchPair:
 def compare_answers(a: Trace, b: Trace) -> list[BranchPair]:
     """Gold branches in their order, then predicted branches that stand for none, by their keys.
 
-    Predicted texts are one answer where nothing that counts differs (`eval.normalise`). Gold
+    Predicted texts are one answer where nothing that counts differs (`corpora.normalise`). Gold
     answers without a verdict (`open`) are left out: it is undecided which trace has them.
     """
     found = [_branch(name, *both) for name, both in _by_name(a, b)]

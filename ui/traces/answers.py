@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.corpora.questions import Branch
 from branchwise.eval.branch_matches import branch_matches
 from branchwise.eval.branch_scores import Answers, GoldBranches, gold_branches
@@ -9,7 +10,6 @@ from branchwise.eval.entities import form
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.normalise import MAX_CHARACTERS
 from branchwise.eval.numbers import number
 from branchwise.eval.tasks.task import Beside
 from branchwise.trace.events import AnswerRead, Body, Error, Event, Model

@@ -81,6 +81,8 @@ def system_words(system: Mapping[str, Any]) -> str:
     parts += [name for name in ("expand", "extract") if system.get(name)]
     parts += [f"k={system['k']}"] if system.get("k") else []
     parts += [_retriever(str(system["retriever"]))] if system.get("retriever") else []
+    reranker = system.get("reranker")
+    parts += [f"reranker {Path(str(reranker)).name}"] if reranker else []
     parts += [f"prompts {Path(str(system['prompts'])).name}"] if system.get("prompts") else []
     return one_line(" · ".join(part for part in parts if part))
 

@@ -28,8 +28,8 @@ class Step:
 
     `seq` is the event's number in the trace, `label` what it did on one line (harmless), `depth` 0
     for the steps of the item, 1 for what belongs to a model turn (its tool calls), 2 for the
-    extraction below its tool call. `failed`: the step brought an error. `gold`: gold answers named
-    in what it brought; None if they were not looked for.
+    extraction below its tool call; within a stage one more. `failed`: the step brought an error.
+    `gold`: gold answers named in what it brought; None if they were not looked for.
     """
 
     seq: int

@@ -4,7 +4,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from branchwise.eval.errors.mentions import Mentions
-from branchwise.trace.events import Event, Extraction, LeftOut, Model, Node, Retry, Tool
+from branchwise.trace.events import (
+    Error,
+    Event,
+    Extraction,
+    LeftOut,
+    Model,
+    Node,
+    Retry,
+    Stage,
+    StageEnded,
+    Tool,
+)
 from branchwise.ui.steps.describe import brought, label
 from branchwise.ui.steps.marks import mentions_of
 from branchwise.ui.traces.trace import Step
@@ -34,7 +45,8 @@ def steps(events: Sequence[Event], names: Sequence[Sequence[str]] = ()) -> list[
 
 @dataclass
 class TreeNode:
-    """An event with what belongs to it: tool calls below a model turn, extraction below a call."""
+    """An event with what belongs to it: tool calls below a model turn, extraction below a call, a
+    whole conversation below the stage that it is."""
 
     event: Event
     below: list["TreeNode"] = field(default_factory=list)
@@ -53,25 +65,36 @@ def in_order(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
 
 
 def tree(events: Iterable[Event]) -> list[TreeNode]:
-    """The events as a tree, never deeper than three.
+    """The events as a tree, never deeper than four.
 
     Calls of one turn end in any order; they stand in the order in which the model made them.
     """
     roots: list[TreeNode] = []
+    turns: list[TreeNode] = []
+    stage: TreeNode | None = None
     turn: TreeNode | None = None
     for event in events:
-        node, home = TreeNode(event), _home(event, turn)
+        node = TreeNode(event)
+        if isinstance(event.body, Stage | Error):
+            stage = turn = None
+        home = _home(event, turn) or stage
         (roots if home is None else home.below).append(node)
-        if isinstance(event.body, Model):
-            turn = node
-    for root in roots:
+        match event.body:
+            case Model():
+                turn = node
+                turns.append(node)
+            case Stage():
+                stage = node
+            case StageEnded():
+                stage = turn = None
+    for turn in turns:
         # Stable: events that belong to no call of the turn stay after those that do.
-        root.below.sort(key=lambda node: _place(node.event))
+        turn.below.sort(key=lambda node: _place(node.event))
     return roots
 
 
 def _home(event: Event, turn: TreeNode | None) -> TreeNode | None:
-    """The node that an event belongs to; None for a step of the item itself."""
+    """The node that an event belongs to; None for a step of the item itself, or of a stage."""
     if turn is None:
         return None
     match event.body:

@@ -132,6 +132,9 @@ def events(line: int = LONG_LINE) -> list[tuple[str, dict[str, Any]]]:
         ("repair", {"problem": ATTACK, "text": ATTACK}),
         ("model", {**last, "role": "repair"}),
         ("repair_failed", {"error": ATTACK, "message": ATTACK}),
+        ("stage", {"name": ATTACK, "option": ATTACK, "system": ATTACK, "content": ATTACK}),
+        ("stage_end", {"name": "question", "question": ATTACK, "options": [ATTACK] * 2}),
+        ("stage_end", {"name": ATTACK, "option": ATTACK, "answers": [ATTACK], "problem": ATTACK}),
         (
             "answer",
             {"how": "repaired", "problem": ATTACK, "raw": ATTACK, "prediction": prediction()},

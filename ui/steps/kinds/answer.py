@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.eval.entities import form
 from branchwise.eval.errors.item_errors import ItemErrors, WrongAnswer
-from branchwise.eval.normalise import MAX_CHARACTERS
 from branchwise.trace.events import AnswerRead
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block, Mark, harmless
@@ -44,7 +44,8 @@ class AnswerWords(EventWords[AnswerRead]):
         yield from branch_lines(prediction.branches)
         if prediction.task_output is not None:
             yield indented(_output(prediction.task_output))
-            yield indented(short(prediction.reasoning or "(no reason given)"))
+            if prediction.reasoning or not prediction.branches:
+                yield indented(short(prediction.reasoning or "(no reason given)"))
         elif not prediction.branches:
             yield indented(f"no answer: {short(prediction.reasoning or '(no reason given)')}")
 

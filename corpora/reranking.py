@@ -1,0 +1,109 @@
+"""A retriever's ranking made anew by a cross-encoder, which reads query and passage together."""
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from branchwise.corpora.encoder_models import folder_digest, quiet
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.openvino_encoder import refuse_telemetry
+from branchwise.corpora.retrieval import MAX_K, Hit, Retriever
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+DEPTH = MAX_K
+"""The passages of a query that are ranked anew: always as many, so that the first 3 of 50 are the
+best 3."""
+_KIND = "ForSequenceClassification"
+_REMEDY = "name the folder of a cross-encoder, such as ms-marco-MiniLM-L12-v2"
+_BATCH = 32
+
+
+class RerankingRetriever:
+    """Asks another retriever for more and puts the best first, by a cross-encoder's scores.
+
+    Scores are the model's, before any activation. The pairs of a query are scored together and
+    never with those of another: padding changes the last bits.
+    """
+
+    def __init__(self, retriever: Retriever, folder: Path) -> None:
+        """Raises InputError where the folder holds no such model."""
+        self._model = _load(folder)
+        self.name = retriever.name
+        self.identity: Mapping[str, Any] = {
+            "kind": "reranked",
+            "depth": DEPTH,
+            "digest": folder_digest(folder),
+            "parts": [dict(retriever.identity)],
+        }
+        # How a batcher asks it is how it asks the other one.
+        self.daemon = getattr(retriever, "daemon", None)
+        if hasattr(retriever, "batch"):
+            self.batch = retriever.batch
+        self._retriever = retriever
+        # Fast tokenizers keep padding settings as state, so they cannot be shared by threads.
+        self._lock = threading.Lock()
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """For each query its best `k` passages, best first, ties broken by passage id."""
+        rankings = self._retriever.search(queries, max(k, DEPTH))
+        pairs = zip(queries, rankings, strict=True)
+        return [self._ranked(query, hits)[:k] for query, hits in pairs]
+
+    def _ranked(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        if not hits:
+            return []
+        import torch
+
+        with self._lock:
+            scores = self._model.predict(
+                [(query, hit.passage.contents) for hit in hits],
+                batch_size=_BATCH,
+                show_progress_bar=False,
+                # A sigmoid would make one score of all high ones.
+                activation_fn=torch.nn.Identity(),
+            )
+        found = [Hit(hit.passage, float(score)) for hit, score in zip(hits, scores, strict=True)]
+        return sorted(found, key=lambda hit: (-hit.score, hit.passage.id))
+
+
+def check_cross_encoder(folder: Path) -> None:
+    """Raise InputError where the folder holds no cross-encoder, as far as can be told without
+    loading it."""
+    if not folder.is_dir():
+        raise InputError("no such folder", where=str(folder), remedy=_REMEDY)
+    if not any(folder.glob("*.safetensors")):
+        what = "has no weights in safetensors format"
+        raise InputError(what, where=str(folder), remedy="pickled weights can run code")
+    # Else the part that scores would be made of random numbers.
+    if not any(kind.endswith(_KIND) for kind in _architectures(folder)):
+        what = "holds no cross-encoder: its model scores no pairs"
+        raise InputError(what, where=str(folder), remedy=_REMEDY)
+
+
+def _load(folder: Path) -> "CrossEncoder":
+    check_cross_encoder(folder)
+    refuse_telemetry()  # importing sentence-transformers imports openvino too, where it is
+    from sentence_transformers import CrossEncoder
+
+    try:
+        with quiet():
+            model = CrossEncoder(str(folder), local_files_only=True)
+    except Exception as error:
+        what = f"holds no cross-encoder that can be loaded ({type(error).__name__})"
+        raise InputError(what, where=str(folder), remedy=_REMEDY) from error
+    if model.num_labels != 1:
+        what = f"the cross-encoder gives {model.num_labels} scores for a pair, not one"
+        raise InputError(what, where=str(folder), remedy=_REMEDY)
+    return model
+
+
+def _architectures(folder: Path) -> list[str]:
+    try:
+        said = json.loads((folder / "config.json").read_text("utf-8"))["architectures"]
+        return [str(kind) for kind in said]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return []

@@ -1,0 +1,125 @@
+"""A stage of an item: a conversation of its own, with the item's journal, ledger and budget."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from typing_extensions import TypedDict
+
+from branchwise.agents.prediction import Prediction
+from branchwise.graphs.base import recursion_limit
+from branchwise.graphs.flows.flow import Flow, GraphParts
+from branchwise.graphs.lanes import ConversationJournal
+from branchwise.graphs.reduce import StateUpdate, begun
+from branchwise.graphs.state import AgentState, ItemContext, Spent
+from branchwise.trace.events import Stage, StageEnded, Start
+
+if TYPE_CHECKING:
+    from branchwise.graphs.flows.flow import AgentGraph
+
+UNREADABLE = "failed"
+"""`how` of an answer that could not be read."""
+
+
+class StageRead(TypedDict):
+    """How the answer of a conversation was read, and why it could not be."""
+
+    of: str
+    how: str
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """A conversation that ended. `context` is its own: where its events go."""
+
+    name: str
+    option: str
+    state: AgentState
+    context: ItemContext
+    tokens_before: int
+
+    @property
+    def prediction(self) -> Prediction:
+        """Its answer; an empty one where it could not be read."""
+        return self.state["prediction"]
+
+    @property
+    def output(self) -> Mapping[str, Any]:
+        """What is no set of answers."""
+        found = self.prediction.task_output
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The answers of all branches, each once, in order."""
+        listed = (text for texts in self.prediction.answers.values() for text in texts)
+        return tuple(dict.fromkeys(listed))
+
+    @property
+    def problem(self) -> str | None:
+        """Why its answer could not be read."""
+        return self.state["problem"] if self.state["how"] == UNREADABLE else None
+
+    @property
+    def adds(self) -> StateUpdate:
+        """What it adds to the item: evidence, spending, and how its answer was read."""
+        spent, of = self.state["spent"], f"{self.name} {self.option}".rstrip()
+        return {
+            "evidence": self.state["evidence"],
+            "spent": replace(spent, tokens=spent.tokens - self.tokens_before),
+            "reads": [StageRead(of=of, how=self.state["how"], problem=self.problem)],
+        }
+
+    def tell(self, **found: Any) -> None:
+        """Append what came of it to the trace."""
+        told = {"problem": self.problem, **found}
+        self.context.event(StageEnded(name=self.name, option=self.option, **told))
+
+
+@dataclass(frozen=True)
+class StageGraph:
+    """The graph of a stage. `name` says in traces what it is for."""
+
+    name: str
+    flow: Flow
+    parts: GraphParts
+
+    @cached_property
+    def steps(self) -> "AgentGraph":
+        """Compiled once. A node that runs it names it: LangGraph looks there for graphs within."""
+        return self.flow.build(replace(self.parts, flow=self.flow))
+
+    async def run(
+        self,
+        steps: "AgentGraph",
+        context: ItemContext,
+        question: str,
+        message: str,
+        tokens: int,
+        *,
+        option: str = "",
+        lane: int | None = None,
+    ) -> StageResult:
+        """Converse about `question`, beginning with `message`, `tokens` of the budget being spent.
+
+        Stages with a `lane` run at the same time (`Lanes`).
+        """
+        lanes = None if lane is None else context.lanes
+        journal = ConversationJournal(context.journal, f"{self.name}\0{option}", lanes, lane or 0)
+        own = context.within(question, journal)
+        setting = self.flow.setting(has_tools=bool(self.parts.tools))
+        system = self.parts.system_prompt(self.flow.prompts[setting])
+        own.event(Stage(name=self.name, option=option, system=system, content=message))
+        start = begun(Start(system=system, content=message, artifact={}))
+        limit = recursion_limit(self.parts.budget, len(self.parts.plugins))
+        end = await steps.ainvoke(
+            {**start, "spent": Spent(tokens=tokens)},
+            RunnableConfig(recursion_limit=limit),
+            context=own,
+        )
+        # Stages that wait at the same time wait once.
+        context.waited = max(context.waited, own.waited)
+        return StageResult(self.name, option, cast(AgentState, end), own, tokens)

@@ -1,0 +1,408 @@
+"""The pipeline of questions back: every combination and oracle, with scores worked out by hand."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from branchwise import System, run, score
+from branchwise.corpora.errors import InputError, SettingError
+from branchwise.eval.export import export_lines
+from branchwise.eval.forks import make_fork
+from branchwise.eval.reporting.run_folders import report_of_runs
+from branchwise.eval.reporting.tables import report_tables
+from branchwise.eval.scoring import ScoringSettings, score_run
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.scoring_predictions import score_predictions
+from branchwise.graphs.agent import Agent
+from branchwise.graphs.flows import DEFAULT, FLOWS
+from branchwise.ui.exports.markdown import markdown
+from branchwise.ui.html.page import render_html
+from branchwise.ui.traces.plain import item_lines
+from branchwise.ui.traces.runs import RunView
+from support.chat_server import say
+from support.runs import clarifying
+from support.runs.clarifying import option_of, reply, stage_of, write_questions
+
+# Of "Michael Mann" 4 of 12 characters are gold's "Mann", which is whole in it; the other answers
+# are gold's, but for the two of q3, which has no gold. Each question's precision and recall, as
+# sums over what was said, and over the two that gold has of q1 and q2.
+ALONE = ((1 / 3 + 1, 2), (2, 2)), ((1, 1), (1, 2)), ((0, 2), (0, 0))
+ONE = ((1 / 3, 1), (1, 2))
+NONE = ((0, 0), (0, 2))
+# The second "Cooper" stands beside "Guillermin", which has "er", too: 2 of 6, and 2 of 10.
+TWICE = ((1 + 1 / 3, 2), (1 + 1 / 5, 2))
+COMBINATIONS = {
+    # q2 is called unambiguous, q3 ambiguous.
+    "conditions": ((ALONE[0], NONE, ALONE[2]), (1 / 3, 1 / 2, 1 / 2), (0, 0, 0)),
+    # The answers tell all three rightly.
+    "answers-to-detect": ((ALONE[0], ALONE[1]), (1, 1, 1), (0, 0, 0)),
+    # What q3 is asked back with is not of the form.
+    "answers-to-ask": ((ONE, NONE), (1 / 3, 1 / 2, 1 / 2), (0, 0, 1)),
+    "answers": ((ONE, TWICE), (1, 1, 1), (0, 0, 0)),
+}
+ORACLES = {
+    "conditions": (ALONE[0], ALONE[1]),
+    "answers": (ONE, TWICE),
+    "gold-answers": (ONE, TWICE),
+    "gold-question": (ALONE[0], ALONE[1]),
+}
+
+
+@pytest.fixture
+def made_by(chat_server: Any, make_system: Any, tmp_path: Path) -> Any:
+    """Runs a task by a protocol with the scripted model."""
+    questions = write_questions(tmp_path)
+
+    def make(task: str, protocol: str, script: Any = reply, **settings: Any) -> Any:
+        chat_server.play(script)
+        system = make_system().model_copy(update={"protocol": protocol, **settings})
+        return run(questions, system, out=tmp_path / f"{task}-{protocol}", task=task)
+
+    return make
+
+
+def means(scores: Any, *keys: str) -> Any:
+    found = scores.aggregates["all"]
+    return tuple(found[key].mean for key in keys)
+
+
+def expected(sums: Any) -> Any:
+    """Precision, recall and F1 of the whole set."""
+    parts = [[sum(one[side][n] for one in sums) for n in (0, 1)] for side in (0, 1)]
+    p, r = (right / number for right, number in parts)
+    return pytest.approx((p, r, 2 * p * r / (p + r)))
+
+
+ANSWERS = ("answer_precision", "answer_recall", "answer_f1")
+DETECTION = ("accuracy", "ambiguous_precision", "ambiguous_recall")
+
+
+@pytest.mark.parametrize("protocol", COMBINATIONS)
+def test_errors_of_each_stage_are_carried_through(made_by: Any, protocol: str) -> None:
+    sums, detection, wrong_forms = COMBINATIONS[protocol]
+    made = made_by("clarify", protocol)
+    found = score(made)
+    assert means(found, *ANSWERS) == expected(sums)
+    assert means(found, *DETECTION) == pytest.approx(detection)
+    items = {item.id: item.metrics["form_errors"] for item in found.items}
+    assert tuple(items.values()) == wrong_forms
+    assert found.counts.failed == found.counts.format_errors == 0
+
+
+@pytest.mark.parametrize("protocol", ORACLES)
+def test_gold_or_predicted_answers_or_the_gold_question(made_by: Any, protocol: str) -> None:
+    assert means(score(made_by("clarified", protocol)), *ANSWERS) == expected(ORACLES[protocol])
+
+
+def test_where_the_options_are_gold_answers_are_right_or_contain_a_right_one(
+    made_by: Any, chat_server: Any
+) -> None:
+    found = score(made_by("clarified", "gold-question"))
+    # Right are Richards and Cooper of four; "Michael Mann" contains "Mann".
+    assert means(found, "option_exact", "option_accuracy") == (2 / 4, 3 / 4)
+    assert {stage_of(body) for body in chat_server.requests} == {"option"}
+    # The question with one reading has no gold question, so nothing is asked.
+    assert Counter(option_of(body) for body in chat_server.requests) == dict.fromkeys(
+        ("the 1995 film", "the 1986 film", "the 1933 film", "the 1976 film"), 1
+    )
+
+
+def test_a_gold_question_need_not_be_there(
+    chat_server: Any, make_system: Any, tmp_path: Path
+) -> None:
+    """The names of the branches are then the options of one that is made of them."""
+    file = tmp_path / "q.jsonl"
+    answers = {"the 1995 film": ["Mann"], 'film, "Heat"': ["Richards"]}
+    file.write_text(json.dumps({"id": "q", "question": "Who made Heat?", "answers": answers}))
+    chat_server.play(reply)
+    system = make_system().model_copy(update={"protocol": "gold-question"})
+    made = run(str(file), system, out=tmp_path / "R", task="clarified")
+    asked = {body["messages"][1]["content"] for body in chat_server.requests}
+    assert asked == {
+        "Who made Heat, Which one: the 1995 film",
+        'Who made Heat, Which one: film, "Heat"',
+    }
+    assert means(score(made), "option_accuracy") == (1 / 2,)
+
+
+def test_the_question_back_from_predicted_answers(made_by: Any, chat_server: Any) -> None:
+    found = score(made_by("clarification", "answers"))
+    # One of two options of q1 is right; of q2 three are said, two of which are one; q3 has none.
+    assert means(found, "option_precision", "option_recall") == pytest.approx((3 / 4, 3 / 4))
+    told = [b["messages"][1]["content"] for b in chat_server.requests if stage_of(b) == "question"]
+    assert "Who made Heat?\n\nIts answers:\n1. Mann\n2. Richards" in told
+
+
+def test_each_stage_has_what_it_needs_and_an_option_is_asked_once(
+    made_by: Any, chat_server: Any
+) -> None:
+    made_by("clarify", "answers")
+    stages = Counter(map(stage_of, chat_server.requests))
+    # q1 has one option, q2 two different ones; q3 is not ambiguous.
+    assert stages == {"answers": 3, "question": 2, "option": 3}
+    asked = [b["messages"][1]["content"] for b in chat_server.requests if stage_of(b) == "option"]
+    assert "Who made King Kong, Which film: the 1933 film" in asked
+
+
+@pytest.mark.parametrize(
+    ("task", "protocol"),
+    [
+        *(("clarify", one) for one in COMBINATIONS),
+        *(("clarified", one) for one in ORACLES),
+        ("clarification", "answers"),
+        ("clarification", "gold-answers"),
+    ],
+)
+def test_an_export_is_read_back_with_the_same_scores(
+    made_by: Any, tmp_path: Path, task: str, protocol: str
+) -> None:
+    made = made_by(task, protocol)
+    reader = made.open()
+    exported = tmp_path / "p.jsonl"
+    exported.write_bytes(b"".join(export_lines(reader)))
+    reader.close()
+    questions = str(tmp_path / "asked.jsonl")
+    for variant in ("substring", "subsequence", "published-code"):
+        choice = ScoringChoice.parse("lexical", variant=variant)
+        of_run = score_run(made, ScoringSettings(choice, saves=False)).scores
+        of_file = score_predictions(questions, exported, task, ScoringSettings(choice)).scores
+        assert of_file.to_json()["items"] == of_run.to_json()["items"]
+        assert of_file.to_json()["aggregates"] == of_run.to_json()["aggregates"]
+        assert of_run.scorer.variant == ("" if variant == "substring" else variant)
+
+
+def test_a_detector_that_always_says_ambiguous(made_by: Any) -> None:
+    def script(body: Any) -> Any:
+        always = say(json.dumps({"reasoning": "", "ambiguous": True}))
+        return always if stage_of(body) == "detection" else reply(body)
+
+    found = score(made_by("clarify", "conditions", script))
+    assert means(found, *DETECTION) == pytest.approx((2 / 3, 2 / 3, 1))
+    assert means(found, *ANSWERS) == expected(ALONE)
+
+
+def unreadable(stage: str) -> Any:
+    return lambda body: say("hard to say") if stage_of(body) == stage else reply(body)
+
+
+def outcomes(made: Any) -> list[Any]:
+    reader = made.open()
+    try:
+        return [row.outcome for row in reader.items()]
+    finally:
+        reader.close()
+
+
+def test_a_verdict_that_cannot_be_read_ends_the_item_as_a_format_error(made_by: Any) -> None:
+    made = made_by("clarify", "conditions", unreadable("detection"))
+    assert {one["how"] for one in outcomes(made)} == {"failed"}
+    assert outcomes(made)[0]["problem"].startswith("detection: there is no JSON object")
+    found = score(made)
+    assert found.counts.format_errors == 3
+    assert means(found, "accuracy", "answer_recall") == (0, 0)
+
+
+def test_a_question_back_that_cannot_be_read_leaves_the_verdict(made_by: Any) -> None:
+    made = made_by("clarify", "conditions", unreadable("question"))
+    first = outcomes(made)[0]
+    assert first["how"] == "strict"
+    assert first["problem"].startswith("question: there is no JSON object")
+    assert first["prediction"]["task_output"] == {
+        "ambiguous": True,
+        "clarification_question": "",
+        "answers": [],
+    }
+    assert means(score(made), "accuracy", "answer_recall") == pytest.approx((1 / 3, 0))
+    alone = made_by("clarified", "conditions", unreadable("question"))
+    assert {one["how"] for one in outcomes(alone)} == {"failed"}
+
+
+def test_an_answer_to_an_option_that_cannot_be_read_is_missing(made_by: Any) -> None:
+    def script(body: Any) -> Any:
+        is_hard = stage_of(body) == "option" and option_of(body) == "the 1986 film"
+        return say("hard to say") if is_hard else reply(body)
+
+    made = made_by("clarified", "gold-question", script)
+    first = outcomes(made)[0]
+    assert first["problem"].startswith("option the 1986 film: there is no JSON object")
+    assert first["prediction"]["task_output"]["answers"] == [
+        ["the 1995 film", ["Michael Mann"]],
+        ["the 1986 film", []],
+    ]
+    assert means(score(made), "answer_recall") == (2 / 4,)
+
+
+def test_listed_answers_that_cannot_be_read_give_no_verdict_and_are_not_told(
+    made_by: Any, chat_server: Any
+) -> None:
+    made = made_by("clarify", "answers", unreadable("answers"))
+    assert {one["how"] for one in outcomes(made)} == {"failed"}
+    made = made_by("clarified", "answers", unreadable("answers"))
+    assert means(score(made), *ANSWERS) == expected(ALONE[:2])
+
+
+def test_an_item_costs_all_of_its_stages(made_by: Any) -> None:
+    first, second, _ = outcomes(made_by("clarify", "answers", clarifying.searching))
+    # Two turns with one call each: answers, question, one option.
+    assert (first["turns"], first["calls"], first["usage"]["agent"]["calls"]) == (6, 3, 6)
+    assert (second["turns"], second["calls"]) == (8, 4)
+    used = first["usage"]["agent"]
+    assert first["tokens"] == used["input"] + used["output"]
+    assert first["evidence"] == list(dict.fromkeys(first["evidence"]))
+
+
+def test_the_trace_tells_the_stages_and_what_came_of_them(made_by: Any) -> None:
+    made = made_by("clarify", "answers-to-detect")
+    with RunView.open(made.path) as view:
+        kinds = [event.kind for event in view.trace(0).events]
+        shown = "\n".join(item_lines(view, 0, passages=0))
+        depths = [(step.kind, step.depth) for step in view.trace(0).steps]
+    conversation = ["stage", "model", "answer", "stage_end"]
+    assert kinds == [
+        *("start", *conversation, "stage_end", *conversation),
+        *(*conversation, *conversation, "answer"),
+    ]
+    assert depths[:6] == [
+        *(("start", 0), ("stage", 0), ("model", 1), ("answer", 1), ("stage_end", 1)),
+        ("stage_end", 0),
+    ]
+    told = [line.strip() for line in shown.splitlines()]
+    results = [line.partition("result")[2].strip() for line in told if "result " in line]
+    assert results == [
+        "Mann; Richards",
+        "ambiguous: 2 answers listed",
+        "asks back: Which film: the 1995 film, or the 1986 film?",
+        "the 1995 film: Michael Mann",
+        "the 1986 film: Richards",
+    ]
+    begun = [line.partition("stage")[2].strip() for line in told if "  stage " in line]
+    assert begun == [
+        "list all answers",
+        "ask back",
+        "answer: the 1995 film",
+        "answer: the 1986 film",
+    ]
+
+
+def test_a_text_that_is_not_of_the_form_is_told_where_it_was_asked(made_by: Any) -> None:
+    made = made_by("clarify", "answers-to-ask")
+    with RunView.open(made.path) as view:
+        ended = [e for e in view.trace(2).events if e.kind == "stage_end"]
+    assert [one.body.name for one in ended] == ["answers", "detection", "question"]
+    assert ended[-1].body.problem == "'Do you mean Sicily?' is not of the form " + (
+        '"Which CATEGORY: OPTION, ..."'
+    )
+
+
+def test_reports_show_its_answers_and_its_detection(made_by: Any) -> None:
+    runs = [(one, score_run(made_by("clarify", one))) for one in ("conditions", "answers")]
+    report = report_of_runs(runs)
+    text = markdown(report, report_tables(report))
+    assert "answers to the options" in text
+    assert "by the longest common substring, one-to-one" in text
+    assert "ambiguous or not" in text
+    assert "answers to the options" in render_html(report)
+
+
+def test_no_fork_enters_it(made_by: Any) -> None:
+    made = made_by("clarify", "conditions")
+    with pytest.raises(InputError, match="clarify has its own graph, which a fork cannot enter"):
+        make_fork(made.path, "q1", 2)
+
+
+def test_a_protocol_of_another_task_is_refused(made_by: Any) -> None:
+    with pytest.raises(SettingError, match="clarify has no protocol 'gold-question'"):
+        made_by("clarify", "gold-question")
+    with pytest.raises(SettingError, match="clarified has no protocol 'answers-to-ask'"):
+        made_by("clarified", "answers-to-ask")
+
+
+def test_its_prompts_are_in_the_digests_of_its_flows_alone(tmp_path: Path) -> None:
+    (tmp_path / "option_directly.md").write_text("Answer.")
+    own = System(prompts=str(tmp_path))
+    for flow, is_other in ((DEFAULT, False), (FLOWS["clarify"], True), (FLOWS["ambiguity"], False)):
+        assert (Agent(own, flow).digest != Agent(System(), flow).digest) is is_other
+    # Each stage's prompts count, and each pipeline is another system.
+    (tmp_path / "option_directly.md").unlink()
+    (tmp_path / "ambiguity_directly.md").write_text("Ambiguous?")
+    for name, is_other in (("clarify", True), ("clarified", False)):
+        assert (Agent(own, FLOWS[name]).digest != Agent(System(), FLOWS[name]).digest) is is_other
+    flows = [FLOWS["clarify"], *FLOWS["clarify"].protocols.values(), FLOWS["clarified"]]
+    assert len({Agent(System(), flow).digest for flow in flows}) == len(flows)
+
+
+@pytest.mark.parametrize(
+    ("variant", "told", "scores"),
+    [
+        # Of q1 "michael mann" and "richards" are whole in no text but share "mann", "richards"; of
+        # q2 "cooper" alone was said; q3 is not ambiguous.
+        ("substring", "longest common substring", ((1 / 3 + 1 + 1) / 3, 3 / 4)),
+        # "mann" is in "michael mann" in one piece, and no longer one with gaps.
+        ("subsequence", "longest common subsequence", ((1 / 3 + 1 + 1) / 3, 3 / 4)),
+        # q3, without options on either side, counts as right: one more of one more.
+        ("published-code", "published code", ((1 / 3 + 1 + 1 + 1) / 4, (3 + 1) / 5)),
+    ],
+)
+def test_the_report_names_the_way_in_which_answers_are_compared(
+    made_by: Any, type_in: Any, variant: str, told: str, scores: Any
+) -> None:
+    made = made_by("clarify", "answers-to-detect")
+    code, shown, _ = type_in("score", made.path, "--variant", variant)
+    assert code == 0
+    assert told in " ".join(shown.split())
+    _, found, _ = type_in("score", made.path, "--variant", variant, "--json")
+    whole = json.loads(found)
+    assert whole["scorer"]["matcher"] == told
+    aggregates = whole["aggregates"]["all"]
+    assert (
+        aggregates["answer_precision"]["mean"],
+        aggregates["answer_recall"]["mean"],
+    ) == pytest.approx(scores)
+
+
+def test_a_run_keeps_the_way_in_which_it_is_scored(
+    chat_server: Any, make_system: Any, tmp_path: Path
+) -> None:
+    chat_server.play(reply)
+    choice = ScoringChoice.parse("lexical", variant="published-code")
+    questions = write_questions(tmp_path)
+    made = run(questions, make_system(), out=tmp_path / "R", task="clarified", scoring=choice)
+    assert score(made).scorer.variant == "published-code"
+    assert score(made, matcher="lexical").scorer.variant == ""
+
+
+def test_a_variant_of_another_task_is_refused(made_by: Any, type_in: Any, tmp_path: Path) -> None:
+    made = made_by("clarify", "conditions")
+    code, _, error = type_in("score", made.path, "--variant", "one-to-one")
+    assert code == 0
+    questions = write_questions(tmp_path)
+    for task in ("branches", "ambiguity"):
+        options = ("--questions", questions, "--task", task, "--out", tmp_path / "S")
+        code, _, error = type_in("run", *options, "--variant", "subsequence")
+        assert code == 2
+        said = f"the task {task} has no variant 'subsequence'; leave it out"
+        assert said in " ".join(error.split())
+
+
+def test_gold_answers_stand_beside_those_that_stand_for_them(made_by: Any) -> None:
+    made = made_by("clarify", "answers-to-ask")
+    with RunView.open(made.path) as view:
+        first, _, third = (view.trace(row).branches for row in range(3))
+    assert [(one.name, one.keys, [a.text for a in one.gold]) for one in first] == [
+        ("the 1995 film", ("the 1995 film",), ["Mann"]),
+        ("the 1986 film", (), ["Richards"]),
+    ]
+    (answer,) = first[0].predicted
+    assert (answer.text, answer.why) == ("Michael Mann", "P .33, R 1.00")
+    # The only reading of q3 stands for itself: nothing was answered.
+    assert [(one.name, one.predicted) for one in third] == [("default", ())]
+    asked = made_by("clarification", "conditions")
+    with RunView.open(asked.path) as view:
+        options = view.trace(0).branches
+    assert [(one.name, one.keys) for one in options] == [
+        ("the 1995 film", ("the 1995 film",)),
+        ("the 1986 film", ("the 1986 film",)),
+    ]
