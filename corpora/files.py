@@ -140,41 +140,6 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
     return value
 
 
-def read_json_array(path: Path) -> list[Any]:
-    """The entries of a file that is one JSON array. Raises InputError."""
-    value = _read_json(path, _ONE_ARRAY)
-    if not isinstance(value, list):
-        raise InputError(
-            f"expected a JSON array, found {json_kind(value)}", where=str(path), remedy=_ONE_ARRAY
-        )
-    return value
-
-
-def read_json_object(path: Path) -> dict[str, Any]:
-    """What a file holds that is one JSON object. Raises InputError."""
-    value = _read_json(path, _ONE_OBJECT)
-    if not isinstance(value, dict):
-        raise InputError(
-            f"expected a JSON object, found {json_kind(value)}", where=str(path), remedy=_ONE_OBJECT
-        )
-    return value
-
-
-def _read_json(path: Path, remedy: str) -> Any:
-    with open_data(path) as stream:
-        data = stream.read(MAX_JSON_BYTES + 1)
-    if len(data) > MAX_JSON_BYTES:
-        raise InputError(f"is larger than {MAX_JSON_BYTES // 2**20} MiB", where=str(path))
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise InputError(
-            f"not valid JSON ({error.msg})", where=f"{path}:{error.lineno}", remedy=remedy
-        ) from None
-
-
-_ONE_OBJECT = "write one JSON object"
-_ONE_ARRAY = "give the file as its authors publish it: one JSON array"
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "true or false"}
 
 

@@ -35,7 +35,8 @@ from branchwise.corpora.conditions.file_form import (
     ScenarioRecord,
 )
 from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.files import first_problem, read_json_object
+from branchwise.corpora.files import MAX_JSON_BYTES, first_problem
+from branchwise.corpora.rows.json_rows import json_object
 from branchwise.corpora.text import one_line
 
 _MOST_LISTED = 10
@@ -44,7 +45,7 @@ _DESCRIBED = "see docs/benchmarks/mdcr.md for the form"
 
 def read_conditions(path: Path) -> ConditionsSet:
     """What a file holds. Raises InputError as `parse_conditions` does, and for what is not JSON."""
-    return parse_conditions(read_json_object(path), str(path))
+    return parse_conditions(json_object(path, MAX_JSON_BYTES), str(path))
 
 
 def parse_conditions(data: Mapping[str, Any], where: str) -> ConditionsSet:

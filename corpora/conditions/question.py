@@ -87,15 +87,30 @@ def gold_answer(question: Question) -> ConditionsAnswer:
     return ConditionsAnswer(gold.short, tuple(map(tuple, gold.groups)))
 
 
+def unknown_parts(question: Question) -> tuple[UnknownPart, ...]:
+    """What its file does not say of it (`ConditionsQuestion.lacks`), without reading the rest.
+
+    Raises InputError for a question of another kind.
+    """
+    try:
+        return _OutlineMeta.model_validate(question.meta).lacks
+    except ValidationError as error:
+        raise _other_kind(question, first_problem(error)) from None
+
+
 def _other_kind(question: Question, problem: str) -> InputError:
     what = f"question {question.id!r} is not about documents with conditions ({problem})"
     return InputError(what, remedy="load it from mdcr:PATH")
 
 
-class _Meta(BaseModel):
+class _OutlineMeta(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     kind: QuestionKind
+    lacks: tuple[UnknownPart, ...] = ()
+
+
+class _Meta(_OutlineMeta):
     scenario: str
     scenario_text: str
     asked: str
@@ -104,7 +119,6 @@ class _Meta(BaseModel):
     values: dict[str, bool]
     gold: "_GoldMeta"
     relations_decide: bool | None
-    lacks: tuple[UnknownPart, ...] = ()
 
 
 class _DocumentMeta(BaseModel):

@@ -16,19 +16,34 @@ from branchwise.corpora.conditions.question import as_question
 from branchwise.corpora.conditions.solver import Solution, relations_decide, solve
 from branchwise.corpora.conditions.spreading import ContradictionError
 from branchwise.corpora.errors import InputError, Refuse
+from branchwise.corpora.loaders.forms import form_of
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Question
-from branchwise.corpora.rows import DataRow
+from branchwise.corpora.rows import DataRow, read_rows
 
 
 def rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
     """A row for each question, scenario by scenario. Raises InputError for a file that is not of
-    the form."""
+    the form, but leaves one of another form to the caller."""
+    if (other := _of_another_form(path)) is not None:
+        yield other
+        return
     found = read_conditions(path)
     for scenario in found.scenarios:
         for kind in scenario.kinds:
             fields = {"mdcr": found, "scenarios": (scenario, kind)}
             yield DataRow(f"{found.place(scenario)}, {kind}", fields)
+
+
+def _of_another_form(path: Path) -> DataRow | None:
+    """The first row of a file that has rows, if they are of another form."""
+    try:
+        row = next(read_rows(path, "json"), None)
+    except InputError:
+        return None
+    if row is None or "mdcr" in row.fields or form_of(row.fields) is None:
+        return None
+    return row
 
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:

@@ -64,6 +64,8 @@ def _is_array(stream: IO[bytes]) -> bool:
 def _lines(stream: IO[bytes], path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
     for number, line in lines_of(stream, path, refuse):
         where = f"{path}:{number}"
+        if number == 1 and line.strip() == b"{":
+            raise InputError("is one JSON object over several lines", where=where, remedy=_NAME)
         try:
             value = _decoded(line, strict=strict)
         except UnicodeDecodeError:
@@ -199,6 +201,7 @@ class _Window:
 
 
 _SAVE = "save it as UTF-8"
+_NAME = "write one object per line, or name its form (`branchwise questions forms`)"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 from branchwise.agents.mdcr_format import ConditionalOutput
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.conditions.documents import ConditionsAnswer
-from branchwise.corpora.conditions.question import ConditionsQuestion, gold_answer
+from branchwise.corpora.conditions.question import ConditionsQuestion, gold_answer, unknown_parts
 from branchwise.corpora.conditions.solver import equivalent_sentences
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Gold, Question
@@ -196,8 +196,7 @@ class MDCRTask(Task):
         return Brief(prompt, told, one_line(question.question))
 
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
-        asked = ConditionsQuestion.of(question)
-        for part in asked.lacks:
+        for part in unknown_parts(question):
             if tells(system.hints, part):
                 what = f"hints of {part}: the file does not give them"
                 raise InputError(what, remedy="ask with other hints, or none")

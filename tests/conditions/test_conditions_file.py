@@ -40,7 +40,7 @@ def read(record):
 
 
 def test_the_worked_example_is_two_and_the_last_conditions_of_the_narrower_document():
-    loaded = load_questions(f"mdcr:{WORKED}", gold_of=lambda _: "conditions")
+    loaded = load_questions(f"mdcr:{WORKED}")
     assert loaded.task == "mdcr"
     found = {one.problem.kind: one for one in map(ConditionsQuestion.of, loaded.questions)}
     assert found["q3"].gold == ConditionsAnswer(2, (("C-c5", "C-c6"),))

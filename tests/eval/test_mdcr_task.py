@@ -183,7 +183,7 @@ def bare(tmp_path: Path) -> str:
 
 
 def test_what_a_file_does_not_give_leaves_errors_and_scores_unknown(bare: str) -> None:
-    (asked,) = load_questions(bare, gold_of=lambda _: "conditions").questions
+    (asked,) = load_questions(bare).questions
     low, high = conditional_item(asked, "1", [["C-c5"]]), conditional_item(asked, "3", [["C-c0"]])
     assert errors(low) == {
         "over_reaction?", "wrong_association?", "redundant?", "out_of_reach?", "incomplete",
@@ -202,7 +202,7 @@ def test_what_a_file_does_not_give_leaves_errors_and_scores_unknown(bare: str) -
 def test_hints_that_a_file_lacks_are_refused_by_name(
     bare: str, hints: QuestionHints, refused: str
 ) -> None:
-    questions = load_questions(bare, gold_of=lambda _: "conditions")
+    questions = load_questions(bare)
     system = System(hints=hints)
     if not refused:
         check_questions(TASK, system, questions, has_tools=False)
@@ -224,7 +224,7 @@ def test_each_hint_tells_what_it_should(tmp_path: Path) -> None:
     record["documents"][1]["conditions"] = {"c3": "c3", "x": "c3", "c4": "c4"}
     record["documents"][1]["expression"] = "c3 AND x AND c4"
     (tmp_path / "q.json").write_text(json.dumps(record))
-    loaded = load_questions(f"mdcr:{tmp_path / 'q.json'}", gold_of=lambda _: "conditions")
+    loaded = load_questions(f"mdcr:{tmp_path / 'q.json'}")
     asked = loaded.questions[0]
     plain = message(asked, "none")
     assert "Document B: Offer B\nB-c0: <p>Sentence 0 of B.</p>\nB-c3: <p>" in plain
@@ -310,7 +310,7 @@ def test_the_examples_answer_is_the_solvers(tmp_path: Path) -> None:
         ],
     }
     (tmp_path / "q.json").write_text(json.dumps(record))
-    loaded = load_questions(f"mdcr:{tmp_path / 'q.json'}", gold_of=lambda _: "conditions")
+    loaded = load_questions(f"mdcr:{tmp_path / 'q.json'}")
     gold = ConditionsQuestion.of(loaded.questions[0]).gold
     read = TASK.flow.format.read_text(prompts.render("mdcr_example_answer"))
     assert read is not None

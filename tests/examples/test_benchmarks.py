@@ -11,7 +11,7 @@ BENCHMARKS = Path(__file__).parents[2] / "examples" / "benchmarks"
 def test_the_mdcr_set_is_small_and_has_every_kind_of_question():
     file = BENCHMARKS / "mdcr.json"
     assert file.stat().st_size < 300_000
-    loaded = load_questions(f"mdcr:{file}", gold_of=lambda _: "conditions")
+    loaded = load_questions(f"mdcr:{file}")
     read = [ConditionsQuestion.of(question) for question in loaded.questions]
     assert len(read) == 180
     assert len({question.scenario for question in read}) == 60

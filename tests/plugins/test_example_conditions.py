@@ -68,7 +68,7 @@ def test_nothing_more_may_be_needed():
 @pytest.mark.slow
 def test_gold_answers_of_the_example_set_are_found():
     source = f"mdcr:{EXAMPLES / 'benchmarks' / 'mdcr.json'}"
-    found = load_questions(source, gold_of=lambda _: "conditions").questions
+    found = load_questions(source).questions
     for question in map(ConditionsQuestion.of, found):
         problem = question.problem
         relations = [

@@ -56,7 +56,7 @@ def conditional_question(
 ) -> Question:
     """One question (`q1`, `q2`, `q3`) of such a file, which is written to `path`."""
     file = conditions_file(path, documents, relations, values)
-    found = load_questions(f"mdcr:{file}", gold_of=lambda _: "conditions")
+    found = load_questions(f"mdcr:{file}")
     return next(one for one in found.questions if one.id == f"s-{kind}")
 
 

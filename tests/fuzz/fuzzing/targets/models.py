@@ -181,7 +181,7 @@ def _in_conditional_run(reply: Reply) -> Callable[[Ground, Path], Opened]:
         from branchwise.graphs.system import Budget, System
 
         (here / "q.json").write_text(json.dumps(_CONDITIONS))
-        questions = load_questions(f"mdcr:{here / 'q.json'}", gold_of=lambda _: "conditions")
+        questions = load_questions(f"mdcr:{here / 'q.json'}")
         with serving() as server:
             system = System(
                 model=f"openai:m@{server.url}/v1",
