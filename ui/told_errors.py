@@ -17,7 +17,11 @@ from branchwise.ui.steps.text import few, short
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_MAX_PAIRS, _MOST_RUNS = 20, 5
+_MAX_PAIRS = 20
+_ROOM, _CELL = 80, 10
+"""Columns of a terminal, and of a count with its share."""
+_Counted = tuple[str, ErrorCounts]
+"""A run's name and its errors."""
 _NOTES = (
     "an item is a question in one epoch; it may have several errors, each counted",
     "what each means: docs/benchmarks; each item: branchwise errors DIR",
@@ -27,23 +31,45 @@ _NOTES = (
 def told_error_tables(report: StudyReport) -> "Iterator[RenderableType]":
     """Items by error, a column a run, for a terminal; nothing where traces tell more."""
     classes = report.task.error_classes
-    runs = [(one.name, error_counts(one.run, "all")) for one in report.systems if classes]
-    for start in range(0, len(runs), _MOST_RUNS):
-        chosen = runs[start : start + _MOST_RUNS]
+    if not classes:
+        return
+    runs = [(one.name, error_counts(one.run, "all")) for one in report.systems]
+    label = max(len(words) for group in classes.classes for *_, words in _kinds(group))
+    for chosen in _side_by_side(runs, label):
         yield heading("items by error", [name for name, _ in runs])
         table = new_table()
+        table.columns[0].no_wrap = True
         for name, _ in chosen:
-            words = "items" if len(runs) == 1 else run_name(name)
+            words = "items" if len(runs) == 1 else "\n".join(_lines(name))
             table.add_column(plain(words), justify="right", overflow="fold")
         table.add_row(plain("all", "bold"), *(plain(count(one.items)) for _, one in chosen))
-        for group in classes.classes if classes else ():
+        for group in classes.classes:
             for one, style, words in _kinds(group):
                 if found_in(one, (counts for _, counts in chosen)):
                     cells = [_share(counts, one) for _, counts in chosen]
                     table.add_row(plain(words, style), *(plain(c, style) for c in cells))
         yield table
-    if runs:
-        yield notes(_NOTES)
+    yield notes(_NOTES)
+
+
+def _side_by_side(runs: Sequence[_Counted], label: int) -> Iterator[list[_Counted]]:
+    """The runs of each table: as many as a terminal has room for beside the labels."""
+    chosen: list[_Counted] = []
+    taken = label
+    for one in runs:
+        width = max(_CELL, *map(len, _lines(one[0]))) + 2
+        if chosen and taken + width > _ROOM:
+            yield chosen
+            chosen, taken = [], label
+        chosen.append(one)
+        taken += width
+    if chosen:
+        yield chosen
+
+
+def _lines(name: str) -> list[str]:
+    """A run's name, each of the settings that it lists on its own line."""
+    return run_name(name).replace(", ", ",\n").split("\n")
 
 
 def _kinds(group: ErrorClass[Any]) -> Iterator[tuple[ErrorClass[Any] | ErrorType[Any], str, str]]:

@@ -73,7 +73,7 @@ _TYPES = Grouping("type", "type of question", _type)
 _DOCUMENTS = Grouping(
     "documents",
     "documents",
-    binned(Bins((1, 2, 3, 4, 5)), lambda item: len(_asked(item).problem.documents)),
+    binned(Bins((1, 2, 3, 4, 5, 6)), lambda item: len(_asked(item).problem.documents)),
 )
 _DOMAIN = Grouping("domain", "domain", lambda item: labels([_asked(item).domain]))
 _RELATIONS = Grouping("relations", "whether relations decide", _relations)

@@ -150,7 +150,7 @@ def sections(report: StudyReport) -> dict[str, Any]:
         "base": short(report.base_words, MAX_NAME),
         "bases": [(short(one.name, MAX_NAME), base_words(report, one)) for one in report.bases],
         "main": report.task.main.name,
-        "filled": report.task.questions_words("ambiguous"),
+        "filled": report.task.questions_words("ambiguous") if len(report.subsets) > 1 else "",
         "of_entities": report.task.is_attributable,
         "kinds": {name: report.called(name) for _, name in _KINDS},
         "findings": findings(report),
