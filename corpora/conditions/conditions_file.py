@@ -41,11 +41,15 @@ from branchwise.corpora.text import one_line
 
 _MOST_LISTED = 10
 _DESCRIBED = "see docs/benchmarks/mdcr.md for the form"
+_ANOTHER = (
+    'give {"mdcr": 1, "documents": ...} (docs/benchmarks/mdcr.md); the published form will be read '
+    "when a published file is at hand"
+)
 
 
 def read_conditions(path: Path) -> ConditionsSet:
     """What a file holds. Raises InputError as `parse_conditions` does, and for what is not JSON."""
-    return parse_conditions(json_object(path, MAX_JSON_BYTES), str(path))
+    return parse_conditions(json_object(path, MAX_JSON_BYTES, _ANOTHER), str(path))
 
 
 def parse_conditions(data: Mapping[str, Any], where: str) -> ConditionsSet:
@@ -53,12 +57,7 @@ def parse_conditions(data: Mapping[str, Any], where: str) -> ConditionsSet:
     what contradicts itself in it, except for values and relations that do so through others (the
     solver finds these)."""
     if "mdcr" not in data:
-        raise InputError(
-            "is not of the form that is read",
-            where=where,
-            remedy='give {"mdcr": 1, "documents": ...} (docs/benchmarks/mdcr.md); the published '
-            "form will be read when a published file is at hand",
-        )
+        raise InputError("is not of the form that is read", where=where, remedy=_ANOTHER)
     try:
         record = FileRecord.model_validate(data)
     except ValidationError as error:
@@ -73,7 +72,7 @@ class _Reading:
         self._where = where
         self._record = record
         self._documents: dict[str, ConditionsDocument] = {}
-        self._conditions: set[str] = set()
+        self._conditions: dict[str, None] = {}
 
     def result(self) -> ConditionsSet:
         for record in self._record.documents:
@@ -109,7 +108,7 @@ class _Reading:
             conditions,
             expression,
         )
-        self._conditions.update(condition.id for condition in conditions)
+        self._conditions |= dict.fromkeys(condition.id for condition in conditions)
 
     def _check_sentences(self, place: str, record: DocumentRecord) -> None:
         for name in record.sentences:
@@ -179,11 +178,11 @@ class _Reading:
                 remedy = "leave it out"
                 self._refuse(f"{place}, gold", "it is worked out from the values", remedy)
             return
-        sentences = {
+        sentences = dict.fromkeys(
             self._documents[id].sentence_id(name)
             for id in record.documents
             for name in self._documents[id].sentences
-        }
+        )
         for kind in record.kinds:
             if kind not in record.gold:
                 missing = '"relations"' if has_values else '"values"'

@@ -278,12 +278,17 @@ def test_what_is_not_of_the_form_is_refused_in_one_line(record, line):
 
 def test_a_file_that_is_not_ours_names_what_is_read(tmp_path):
     path = tmp_path / "published.json"
-    path.write_text("[]")
-    with pytest.raises(InputError, match="expected a JSON object, found an array"):
-        read_conditions(path)
-    path.write_text("{}")
-    with pytest.raises(InputError, match="the published form will be read when a published file"):
-        load_questions(f"mdcr:{path}")
+    for text in ("[]", '[{"title": "T", "contents": []}]', "{}", '{\n"title": "T"}'):
+        path.write_text(text)
+        for read in (read_conditions, lambda file: load_questions(f"mdcr:{file}")):
+            with pytest.raises(InputError, match="the published form will be read when a publish"):
+                read(path)
+
+
+def test_unknown_names_are_told_beside_the_known_ones_in_their_order():
+    record = changed("relations", 0, "between", to=["A-c1", "Z-c9"])
+    with pytest.raises(InputError, match=r"known are A-c1, A-c2, B-c3, B-c4, C-c5, C-c6$"):
+        parse_conditions(record, "f.json")
 
 
 def test_a_question_of_another_kind_is_refused():

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -156,10 +157,27 @@ def test_a_terminal_counts_errors_below_the_scores(runs: Path, type_in: Any) -> 
     code, out, _ = type_in("report", runs / "mdcr", runs / "mdcr-all")
     assert code == 0
     assert "items by error" in out
+
+
+def test_errors_of_many_systems_stand_in_several_tables(
+    runs: Path, tmp_path: Path, type_in: Any
+) -> None:
+    names = [f"shots={n}, reasoning=steps, hints=documents" for n in range(4)]
+    folders = [shutil.copytree(runs / "mdcr", tmp_path / name) for name in names]
+    code, out, _ = type_in("report", *folders)
+    assert code == 0
+    tables = out.partition("an item is")[0].split("items by error")[1:]
+    assert [table.count("hints=documents") for table in tables] == [3, 1]
+    lines = "".join(tables).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("  incomplete") for line in lines)
+
+
+def test_benchmarks_are_listed_with_what_one_must_know(type_in: Any) -> None:
     code, out, _ = type_in("benchmarks", "list")
-    assert (code, out.count("licence")) == (0, 4)
+    assert (code, out.count("licence")) == (0, 5)
     code, out, _ = type_in("benchmarks", "list", "--json")
     told = {one["name"]: one for one in json.loads(out)}
-    assert {*told} == {"cambignq", "condambigqa", "deepambigqa", "mdcr"}
+    assert {*told} == {"ambignq", "cambignq", "condambigqa", "deepambigqa", "mdcr"}
     keys = {"tasks", "sizes", "source", "licence", "get", "cost", "page"}
     assert all(keys <= one.keys() for one in told.values())
