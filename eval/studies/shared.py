@@ -45,7 +45,7 @@ class SharedSources:
 
         plugged = is_plugin_retriever(system.retriever)
         settings = system.model_dump_json(include={"settings"}) if plugged else ""
-        settings += str(sorted(system.keys.items()))
+        settings += str(sorted(system.keys.items())) + str(sorted(system.headers.items()))
         key = (_place(system.corpus), system.retriever, _place(system.reranker), settings)
         if key not in self._retrievers:
             found = retriever_of(system)
@@ -168,7 +168,13 @@ def _check_put(loaded: LoadedStudy, questions: QuestionSet) -> None:
         try:
             flow_of(task, named.system, KEYS)
             has_tools = bool(tools_of(named.system))
-            check_questions(task, named.system, questions, has_tools=has_tools)
+            check_questions(
+                task,
+                named.system,
+                questions.questions,
+                has_tools=has_tools,
+                source=questions.source,
+            )
         except InputError as error:
             what, where = error.what, error.where
             if isinstance(error, SettingError):

@@ -16,6 +16,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from branchwise.agents.headers import checked_headers
+from branchwise.agents.setting import refused
+from branchwise.corpora.durations import EXAMPLE, read_duration
+from branchwise.corpora.errors import InputError
 from branchwise.eval.bounds import (
     CONCURRENCY,
     MAX_CONCURRENCY,
@@ -61,6 +64,13 @@ class Questions(BaseModel):
 
 def _as_questions(value: Any) -> Any:
     return {"source": value} if isinstance(value, str) else value
+
+
+def _patience(value: Any) -> float | None:
+    try:
+        return None if value is None else read_duration(value)
+    except InputError:
+        raise refused("is not a duration", EXAMPLE) from None
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,12 +128,13 @@ class Study(BaseModel):
     the value that `base` gives, that value comes first; where `base` gives none, the factor's first
     value is the base's. `design`: each value alone against the base (`vary`), or all combinations
     (`factorial`), but for those with all the values of one of `leave_out`. Where `base` names
-    `models`, each is varied so, from a base of its own. `max_cost` in USD. `matcher`,
-    `judge_entities`, `judge`, `judge_pairs` and `variant` as on the command line. `nodes`:
-    plug-ins' steps by names of the file's own, which are on or off in `base` and `factors`;
-    `settings`: those of plug-ins, by the plug-ins' names; `metrics`: further metrics. `keys`: by
-    HOST or HOST:PORT the environment variable whose key goes there; `headers`: of requests to model
-    servers. Paths are relative to the study file.
+    `models`, each is varied so, from a base of its own. `max_cost` in USD; `patience`: how long a
+    server that is gone is waited for, in seconds or as "2m". `matcher`, `judge_entities`, `judge`,
+    `judge_pairs` and `variant` as on the command line. `nodes`: plug-ins' steps by names of the
+    file's own, which are on or off in `base` and `factors`; `settings`: those of plug-ins, by the
+    plug-ins' names; `metrics`: further metrics. `keys`: by HOST or HOST:PORT the environment
+    variable whose key goes there; `headers`: of requests to model servers. Paths are relative to
+    the study file.
     """
 
     model_config = _STRICT
@@ -136,6 +147,7 @@ class Study(BaseModel):
     design: Design = "vary"
     leave_out: _Combinations = ()
     concurrency: int = Field(default=CONCURRENCY, ge=1, le=MAX_CONCURRENCY)
+    patience: Annotated[float | None, BeforeValidator(_patience)] = None
     max_cost: float | None = Field(default=None, gt=0, le=1_000_000, allow_inf_nan=False)
     matcher: Text = "lexical"
     judge_entities: bool = False

@@ -1,7 +1,9 @@
 """The flow of a task's questions by a system's protocol, and what must hold for it."""
 
+from collections.abc import Iterable
+
 from branchwise.corpora.errors import FLAGS, InputError, SettingError, SettingNames
-from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.questions import Question
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows import Flow
 from branchwise.graphs.protocol import DEFAULT_PROTOCOL
@@ -40,11 +42,14 @@ def _idle(setting: str, in_what: str, words: SettingNames) -> SettingError:
     return SettingError(setting, what, where=words.name(setting), remedy="leave it out")
 
 
-def check_questions(task: Task, system: System, questions: QuestionSet, *, has_tools: bool) -> None:
-    """Raise InputError for the first question that cannot be put to the system as it wants."""
-    for question in questions.questions:
+def check_questions(
+    task: Task, system: System, questions: Iterable[Question], *, has_tools: bool, source: str
+) -> None:
+    """Raise InputError for the first question that cannot be put to the system as it wants.
+    `source`: what the questions are of, for the error."""
+    for question in questions:
         try:
             task.check(question, system, has_tools=has_tools)
         except InputError as error:
-            where = f"{questions.source}: question {question.id[:80]!r}"
+            where = f"{source}: question {question.id[:80]!r}"
             raise InputError(error.what, where=where, remedy=error.remedy) from None

@@ -12,7 +12,7 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.errors import InputError, SettingError
 from branchwise.corpora.loaders import load_questions
-from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.questions import Question
 from branchwise.eval.errors.classes import found_errors
 from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.items import AnsweredItem
@@ -205,11 +205,11 @@ def test_hints_that_a_file_lacks_are_refused_by_name(
     questions = load_questions(bare)
     system = System(hints=hints)
     if not refused:
-        check_questions(TASK, system, questions, has_tools=False)
+        check_questions(TASK, system, questions.questions, has_tools=False, source=bare)
         return
     what = rf"q\.json: question 's-q3': hints of ({refused}): the file does not give them; ask"
     with pytest.raises(InputError, match=what):
-        check_questions(TASK, system, questions, has_tools=False)
+        check_questions(TASK, system, questions.questions, has_tools=False, source=bare)
 
 
 def message(question: Question, hints: QuestionHints) -> str:
@@ -341,6 +341,6 @@ def test_answers_and_groups_stand_beside_gold(worked: Question) -> None:
 
 
 def test_a_set_of_one_task_is_not_asked_as_another(worked: Question) -> None:
-    plain = QuestionSet("q.jsonl", "mdcr", (Question(id="q", question="Who?"),), "d")
+    plain = [Question(id="q", question="Who?")]
     with pytest.raises(InputError, match="'q' is not about documents with conditions"):
-        check_questions(TASK, System(), plain, has_tools=False)
+        check_questions(TASK, System(), plain, has_tools=False, source="q")
