@@ -11,7 +11,6 @@ from branchwise import System, run, score
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import QuestionSet
-from branchwise.eval.experiment import Selection
 from branchwise.eval.export import export_lines
 from branchwise.eval.scoring_predictions import score_predictions
 from support.chat_server import call, say
@@ -80,7 +79,6 @@ def test_a_model_that_knows_gold_scores_one_in_every_setting(
     tmp_path: Path,
     settings: dict[str, Any],
 ) -> None:
-    chosen = Selection(limit=12)
 
     def answer(body: Any) -> Any:
         found = asked_about(body, generated)
@@ -89,7 +87,7 @@ def test_a_model_that_knows_gold_scores_one_in_every_setting(
 
     chat_server.play(answer)
     system = scripted(**settings)
-    made = run(generated, system, out=tmp_path / "R", selection=chosen)
+    made = run(generated, system, out=tmp_path / "R", limit=12)
     found = score(made)
     means = found.aggregates["all"]
     assert {one.mean for one in means.values()} == {1.0}
@@ -179,7 +177,7 @@ def test_answers_that_are_not_as_asked_are_recorded_and_scored(
 ) -> None:  # fmt: skip
     chat_server.play(lambda _: say(BAD[name]))
     system = scripted()
-    made = run(worked, system, out=tmp_path / "R", selection=Selection(ids={"s-q3"}))
+    made = run(worked, system, out=tmp_path / "R", ids={"s-q3"})
     (row,) = score(made).items
     keys = ("short_accuracy", "exact_f1", "relaxed_f1")
     assert tuple(row.metrics[key] for key in keys) == pytest.approx(metrics)
@@ -194,7 +192,7 @@ def test_a_repair_shows_the_form_and_is_read(
 ) -> None:
     chat_server.play([say("two of them"), say('<ans>2</ans> <cond>[["C-c5", "C-c6"]]</cond>')])
     system = scripted()
-    made = run(worked, system, out=tmp_path / "R", selection=Selection(ids={"s-q3"}))
+    made = run(worked, system, out=tmp_path / "R", ids={"s-q3"})
     (row,) = score(made).items
     assert row.metrics["answer_em"] == 1
     _, second = chat_server.requests
@@ -301,7 +299,7 @@ def test_an_agent_may_solve_conditions_with_a_tool(
 
     chat_server.play(answer)
     system = scripted(tools=(f"{plugin}:solve_conditions",))
-    made = run(worked, system, out=tmp_path / "R", selection=Selection(ids={"s-q3"}))
+    made = run(worked, system, out=tmp_path / "R", ids={"s-q3"})
     (row,) = score(made).items
     assert row.metrics["answer_em"] == 1
     told = chat_server.requests[0]["messages"]
