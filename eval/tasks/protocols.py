@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from branchwise.corpora.errors import FLAGS, InputError, SettingError, SettingNames
-from branchwise.corpora.questions import DEFAULT_BRANCH, Question
+from branchwise.corpora.questions import Question
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows import Flow
 from branchwise.graphs.protocol import DEFAULT_PROTOCOL
@@ -36,6 +36,8 @@ def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
         what = f"there are no {system.shots} examples {in_what}"
         known = " or ".join(map(str, (0, *flow.examples)))
         raise SettingError("shots", what, where=words.name("shots"), remedy=f"write {known}")
+    if system.expand and not flow.readings:
+        raise _idle("expand", in_what, words)
     return flow
 
 
@@ -44,17 +46,14 @@ def _idle(setting: str, in_what: str, words: SettingNames) -> SettingError:
     return SettingError(setting, what, where=words.name(setting), remedy="leave it out")
 
 
-def check_conditions(flow: Flow, questions: Iterable[Question], *, has_tools: bool) -> None:
-    """Raise InputError for a question that the flow cannot put: guided by no condition, or neither
-    with passages nor with tools where there is no prompt for that."""
-    if not flow.tells_conditions:
-        return
+def check_questions(
+    task: Task, system: System, questions: Iterable[Question], *, has_tools: bool, source: str
+) -> None:
+    """Raise InputError for the first question that cannot be put to the system as it wants.
+    `source`: what the questions are of, for the error."""
     for question in questions:
-        if all(branch.name == DEFAULT_BRANCH for branch in question.branches):
-            what, remedy = "it has no conditions to be guided by", "ask it by another protocol"
-        elif not question.passages and not has_tools:
-            what, remedy = "it brings no passages", "give the agent a corpus to search"
-        else:
-            continue
-        where = f"question {question.id[:80]!r}"
-        raise InputError(f"the protocol guided: {what}", where=where, remedy=remedy)
+        try:
+            task.check(question, system, has_tools=has_tools)
+        except InputError as error:
+            where = f"{source}: question {question.id[:80]!r}"
+            raise InputError(error.what, where=where, remedy=error.remedy) from None

@@ -124,7 +124,8 @@ class Flow:
     """How a kind of question flows.
 
     `prompts`: by setting, the prompt file that says what to do; settings that it lacks are never
-    used. `readings`: the prompt file that presents a question's readings. `own_prompts`: its prompt
+    used. `readings`: the prompt file that presents a question's readings; "" where a question
+    has none, and is not expanded. `own_prompts`: its prompt
     files on which no other flow's answers depend, which keeps them out of other systems' digests.
     `graph` builds its graph, and imports LangGraph when it is called; None is
     `graphs.base.build_graph`. A graph of its own cannot be entered in the middle by a fork.
@@ -141,7 +142,7 @@ class Flow:
     name: str
     format: AnswerFormat
     prompts: Mapping[FlowSetting, str]
-    readings: str
+    readings: str = ""
     own_prompts: frozenset[str] = frozenset()
     graph: GraphBuilder | None = None
     stages: "tuple[Flow, ...]" = ()
