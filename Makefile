@@ -94,6 +94,7 @@ bench: install
 	$(BIN)/python benchmarks/trace.py
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/paired_statistics.py
+	$(BIN)/python benchmarks/conditions.py
 	$(BIN)/python benchmarks/store_damage.py --copies 200
 	$(BIN)/python benchmarks/kills.py --kills 100
 

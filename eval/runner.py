@@ -164,8 +164,7 @@ class _Pass:
 
     async def _answer(self, question: Question, journal: ItemJournal) -> dict[str, Any]:
         task, ledger = self._part.task, Ledger()
-        protocol = self._agent.system.protocol
-        brief = task.brief(question, has_tools=self._has_tools, protocol=protocol)
+        brief = task.brief(question, has_tools=self._has_tools, system=self._agent.system)
         try:
             answered = await self._agent.answer(brief, journal, ledger, journal.opening)
             return outcome_record(answered, ledger)

@@ -243,8 +243,7 @@ def _prompt_sections(system: System, parts: GraphParts) -> list[str]:
     tools = [tool.name for tool in parts.tools]
     said = [parts.prompts.render(name) for name in sections(tools, system.prompt_set)]
     said += plugin_sections(parts.tools)
-    if system.at_most is not None and parts.flow.at_most:
-        said.append(parts.prompts.render(parts.flow.at_most, most=str(system.at_most)))
+    said += [section.rendered(parts.prompts) for section in parts.flow.sections(system)]
     if parts.shows_budget:
         said.append(budget_stated(parts.prompts, system.budget))
     return said

@@ -52,7 +52,7 @@ VariantOption = Annotated[
         "--variant",
         help="Free text: align graded properties one-to-one, or as CondAmbigQA's published-code "
         "does. Options and answers to them: compare by substring, subsequence, or as CAmbigNQ's "
-        "published-code does.",
+        "published-code does. Conditional answers: F1 summed over all questions, or by group-f1.",
         rich_help_panel=SCORING,
     ),
 ]
