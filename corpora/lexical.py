@@ -81,9 +81,12 @@ class LexicalIndex:
         # Without counting what matches, passages that cannot be among the best are skipped.
         hits = self._searcher.search(query, depth, count=False).hits
         rows = self._searcher.fast_field_values(_ROW, [address for _, address in hits])
-        if not all(0 <= row < len(self._corpus) for row in rows):
-            raise ValueError
-        return [Scored(row, score) for row, (score, _) in zip(rows, hits, strict=True)]
+        found = []
+        for row, (score, _) in zip(rows, hits, strict=True):
+            if not isinstance(row, int) or not 0 <= row < len(self._corpus):
+                raise ValueError
+            found.append(Scored(row, score))
+        return found
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
