@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from branchwise.api import ask, resume, run, score
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.graph.answers import Graph
+    from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.plugins.retriever import retriever
     from branchwise.corpora.plugins.run_context import RunContext
     from branchwise.eval.experiment import Run
@@ -38,6 +39,7 @@ __all__ = [
     "ToolResult",
     "__version__",
     "ask",
+    "load_questions",
     "metric",
     "node",
     "resume",
@@ -59,6 +61,7 @@ _HOMES = {
     "ToolError": "branchwise.tools.errors",
     "ToolResult": "branchwise.tools.plugins.results",
     "ask": "branchwise.api",
+    "load_questions": "branchwise.corpora.loaders",
     "metric": "branchwise.eval.plugins.metric",
     "node": "branchwise.graphs.plugins.declared",
     "resume": "branchwise.api",

@@ -17,12 +17,15 @@ from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.records import parse_record, to_passage
+from branchwise.corpora.rows import read_rows
 from branchwise.corpora.scan import Scan, scan_corpus
 
 if TYPE_CHECKING:
     import numpy as np
 
 CORPUS_FILE, FACTS_FILE, OFFSETS_FILE = "corpus.jsonl", "corpus.json", "offsets.npy"
+_MOST_CHARACTERS = 4_000_000
+"""Of the passages that are kept when they have been read."""
 
 
 class _Facts(BaseModel):
@@ -39,27 +42,32 @@ class _Facts(BaseModel):
 class Corpus:
     """Passages by row, read from disk one at a time. Thread-safe.
 
-    Memory: 16 bytes a passage for the offsets (mapped, not loaded); the text stays on disk.
+    Memory: 16 bytes a passage for the offsets (mapped, not loaded), and the passages read last;
+    the others stay on disk.
     """
 
     def __init__(self, path: Path, sha256: str, offsets: "np.ndarray") -> None:
-        self.path, self.sha256, self._offsets = path, sha256, offsets
+        import numpy as np
+
+        # Still mapped, but of the plain class: numpy's own for maps takes long for each element.
+        self.path, self.sha256, self._offsets = path, sha256, np.asarray(offsets)
+        self._read: dict[int, Passage] = {}
+        self._characters = 0
         with (path / CORPUS_FILE).open("rb") as stream:
             self._lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
     @classmethod
     def open(cls, path: Path) -> "Corpus":
-        """The corpus in folder `path`. Raises InputError if it is missing or damaged."""
+        """The corpus in folder `path`. Raises InputError if it is missing or damaged, with the
+        command that builds it where `path` names what a corpus may be built from."""
         path = Path(path)
         file = path / CORPUS_FILE
         if not file.is_file():
-            raise InputError(
-                f"no corpus here ({CORPUS_FILE} is missing)",
-                where=str(path),
-                remedy=f"build one with `branchwise corpus build --from SRC --out {path}`",
-            )
+            raise no_corpus(path)
         known = _recall(path)
         if known is None:
+            if is_source(path):
+                raise no_corpus(path)
             before = file.stat()
             known = scan_corpus(file)
             _remember(path, known, before)
@@ -75,7 +83,15 @@ class Corpus:
 
     def passage(self, row: int) -> Passage:
         """The passage in `row`, its title without surrounding quotes."""
-        return to_passage(*self._record(row))
+        # An agent's searches find much of what its last ones found.
+        passage = self._read.get(row)
+        if passage is None:
+            passage = to_passage(*self._record(row))
+            if self._characters > _MOST_CHARACTERS:
+                self._read, self._characters = {}, 0
+            self._read[row] = passage
+            self._characters += len(passage.text)
+        return passage
 
     def id(self, row: int) -> str:
         """The id of the passage in `row`."""
@@ -97,6 +113,29 @@ class Corpus:
                 remedy=f"remove {OFFSETS_FILE}, which is then made again, or rebuild the corpus",
             ) from None
         return record.id or record.hash, record.contents
+
+
+def no_corpus(path: Path) -> InputError:
+    """What is wrong with what was named in place of a corpus folder, and how to make one of it."""
+    from branchwise.corpora.forms import source_at
+
+    source = source_at(str(path))
+    if source is None:
+        what, out = f"no corpus here ({CORPUS_FILE} is missing)", str(path)
+    else:
+        what, out = "is what a corpus is built from, not a corpus folder", "C"
+    command = f"branchwise corpus build --from {source or 'SRC'} --out {out}"
+    return InputError(what, where=str(path), remedy=f"build one with `{command}`")
+
+
+def is_source(path: Path) -> bool:
+    """Whether what stands in a folder's corpus file are passages with a title and a text, as
+    others write them and a corpus is built from."""
+    try:
+        first = next(read_rows(path / CORPUS_FILE, "json"), None)
+    except InputError:
+        return False
+    return first is not None and "contents" not in first.fields and "text" in first.fields
 
 
 def _recall(path: Path) -> Scan | None:

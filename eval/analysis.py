@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from branchwise.eval.ceilings.breakdowns import GROUPINGS, Breakdown, breakdown
+from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, grouping_of, groupings_of
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceilings
 from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
 from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
@@ -52,9 +52,11 @@ class Analysis:
         return self._curves[by]
 
     def breakdown(self, by: str) -> Breakdown:
-        """Scores and ceilings by a property of the question; InputError for an unknown one."""
+        """Scores and ceilings by a property of the question."""
         if by not in self._breakdowns:
-            self._breakdowns[by] = breakdown(by, self.items, self.ceilings, self.task.headline)
+            grouping = grouping_of(self.task, by)
+            found = breakdown(grouping, self.items, self.task.headline, self.ceilings)
+            self._breakdowns[by] = found
         return self._breakdowns[by]
 
     # Page, tables and figures of one report ask for the same ones, which take seconds each.
@@ -77,7 +79,7 @@ class Analysis:
             "errors": self.errors.to_json(),
             "ceilings": self.ceilings.to_json(),
             "curves": {by: self.curve(by).to_json() for by in ("calls", "tokens")},
-            "breakdowns": {by: self.breakdown(by).to_json() for by in GROUPINGS},
+            "breakdowns": {by: self.breakdown(by).to_json() for by in groupings_of(self.task)},
             "epochs": self.epochs.to_json() if self.epochs else None,
             "items": [found.to_json() for found in self.item_errors],
         }
@@ -96,7 +98,12 @@ def analyse(
     listed = list(items)
     found = examine_items(path, listed)
     traced = tuple(
-        TracedItem(item, one.matches, one.evidence, metrics[item.question.id, item.epoch])
+        TracedItem(
+            item,
+            one.matches,
+            one.evidence,
+            metrics=metrics[item.question.id, item.epoch],
+        )
         for item, one in zip(listed, found, strict=True)
     )
     modules = total_work(one.modules for one in found)

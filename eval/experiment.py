@@ -1,7 +1,7 @@
 """Running an experiment from beginning to end; a new run and a continued one take the same path."""
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -18,10 +18,11 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.loaders import load_questions, questions_digest
+from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.prompt_sets import PromptSet
-from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.costs.kept_prices import keep_prices
@@ -36,7 +37,7 @@ from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.store.run_store import check_vacant
 from branchwise.eval.tasks import get_task, gold_of
-from branchwise.eval.tasks.protocols import check_conditions, flow_of
+from branchwise.eval.tasks.protocols import check_questions, flow_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Selection:
 
 
 def run(
-    questions: str | QuestionSet,
+    questions: str | QuestionSource | QuestionSet,
     system: System,
     *,
     out: Path | str | None = None,
@@ -114,10 +115,10 @@ def run(
     written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
-    if isinstance(questions, str):
-        loaded = load_questions(questions, gold_of=gold_of(task))
-    else:
+    if isinstance(questions, QuestionSet):
         loaded = questions
+    else:
+        loaded = load_questions(questions, gold_of=gold_of(task))
     chosen = selection.of(loaded)
     check_scoring(scoring, system, task or chosen.task)
     path, observer = Path(out) if out else _default_folder(), observer or Silent()
@@ -134,7 +135,7 @@ def run(
         create_run(path, spec, chosen.questions)
         return Run(path, RunState(0, 0, len(chosen) * epochs, stopped="interrupted"))
     agent.check_settings()
-    check_conditions(agent.flow, chosen.questions, has_tools=bool(agent.tools))
+    _check_put(agent, task or chosen.task, chosen.questions, chosen.source)
     spec = run_spec(chosen, agent, task, epochs, scoring)
     if is_pilot(path):
         _check_continues(path, spec, agent)
@@ -164,7 +165,7 @@ def check_run(
     agent = make_agent(system, task or questions.task)
     try:
         agent.check_settings()
-        check_conditions(agent.flow, questions.questions, has_tools=bool(agent.tools))
+        _check_put(agent, task or questions.task, questions.questions, questions.source)
         if out and is_pilot(out):
             _check_continues(out, run_spec(questions, agent, task, epochs, scoring), agent)
         return agent.digest
@@ -302,9 +303,14 @@ def _opened_at_last(path: Path, agent: "Agent") -> None:
     its description."""
     agent.check_settings()
     with closing(open_run(path)) as reader:
-        questions = [*reader.questions()]
-    check_conditions(agent.flow, questions, has_tools=bool(agent.tools))
+        _check_put(agent, reader.task, reader.questions(), str(path))
     complete_spec(path, agent.identity, agent.digest)
+
+
+def _check_put(agent: "Agent", task: str, questions: Iterable[Question], source: str) -> None:
+    """Raise InputError for a question that the agent cannot be asked."""
+    has_tools = bool(agent.tools)
+    check_questions(get_task(task), agent.system, questions, has_tools=has_tools, source=source)
 
 
 def make_agent(system: System, task: str, restraints: Restraints = UNRESTRAINED) -> "Agent":

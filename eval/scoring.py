@@ -6,6 +6,7 @@ The results are saved beside the run.
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,15 +21,19 @@ from branchwise.corpora.progress import Progress as PassageProgress
 from branchwise.corpora.progress import silent
 from branchwise.eval.analysis import Analysis, analyse
 from branchwise.eval.blocking import run_blocking
+from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, grouping_of, groupings_of
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
-from branchwise.eval.ceilings.sources import run_sources
+from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.spending import Spending, check_bounded_scoring
 from branchwise.eval.costs.usage import Costs, run_costs
+from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
+from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
 from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
 from branchwise.eval.experiment import Run
 from branchwise.eval.gold_sets import each_gold_set
+from branchwise.eval.grouping import META, ScoredItem
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.grading import Announce
 from branchwise.eval.judging.judge_check import CheckChoice
@@ -44,9 +49,9 @@ from branchwise.eval.store.damage import reading
 from branchwise.eval.store.judgements import run_judgements
 from branchwise.eval.store.results import keep_reach, save_scores
 from branchwise.eval.tasks import get_task, is_graded
-from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
+from branchwise.graphs.protocol import QuestionProtocol
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, checked_roles
-from branchwise.graphs.system import System
+from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,8 @@ class ScoredRun:
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
     for tasks whose answers are sentences. `modules`: what query expansion, evidence extraction and
     plug-ins' nodes did, for every task. `left_out`: what requests lacked since a server refuses it.
-    `protocol`: how its questions were put.
+    `system`: what answered, as it was recorded. `evidence`: what was searched, in words, for tasks
+    whose questions bring no passages; None for others, and where it is not known.
     """
 
     path: Path
@@ -98,11 +104,61 @@ class ScoredRun:
     analysis: Analysis | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
     left_out: tuple[OmittedField, ...] = ()
-    protocol: QuestionProtocol = DEFAULT_PROTOCOL
+    system: System = DEFAULT_SYSTEM
+    evidence: str | None = None
+
+    @property
+    def protocol(self) -> QuestionProtocol:
+        """How its questions were put."""
+        return self.system.protocol
+
+    @cached_property
+    def items(self) -> tuple[ScoredItem, ...]:
+        """Its items with their metrics; with traces where answers are entities."""
+        if self.analysis:
+            return self.analysis.items
+        metrics = {(row.id, row.epoch): row.metrics for row in self.scores.items}
+        return tuple(
+            ScoredItem(item, metrics=metrics[item.question.id, item.epoch])
+            for item in self.settled.items
+        )
+
+    @property
+    def error_classes(self) -> ErrorClasses[Any] | None:
+        """The classes of `errors`; None where the task's answers are not examined for any."""
+        if self.analysis:
+            return ANSWER_ERRORS
+        return self.scores.scorer.scored_task.error_classes
+
+    @cached_property
+    def errors(self) -> tuple[FoundErrors, ...]:
+        """What went wrong with each item."""
+        classes = self.error_classes
+        if classes is None:
+            return ()
+        if self.analysis:
+            return tuple(
+                found_errors(one.id, one.epoch, one.ambiguous, classes, one)
+                for one in self.analysis.item_errors
+            )
+        task = self.scores.scorer.scored_task
+        return tuple(
+            found_errors(*one.key, one.item.question.ambiguous, classes, task.examined(one.item))
+            for one in self.items
+        )
+
+    def breakdown(self, by: str) -> Breakdown | None:
+        """Scores by a property of the question; None where its task is not broken down by it."""
+        task = self.scores.scorer.scored_task
+        if by not in groupings_of(task) and not by.startswith(META):
+            return None
+        if self.analysis:
+            return self.analysis.breakdown(by)
+        return breakdown(grouping_of(task, by), self.items, task.headline)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,
-        `analysis`, `lexical`."""
+        `analysis`, `lexical`, and `evidence` if that is told."""
         return {
             **self.scores.to_json(),
             "costs": self.costs.to_json(),
@@ -111,6 +167,7 @@ class ScoredRun:
             "left_out": [one.to_json() for one in self.left_out],
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": self.lexical.to_json() if self.lexical else None,
+            **({} if self.evidence is None else {"evidence": self.evidence}),
         }
 
 
@@ -156,8 +213,8 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     keys = with_kept_keys(settings.keys, reader.system, str(reader.path))
     task = get_task(reader.task)
     rows = [row for row in reader.items() if row.outcome is not None]
-    protocol = System.recorded(reader.system).protocol
-    items = [replace(item, protocol=protocol) for item in reader.answered_items()]
+    system = System.recorded(reader.system)
+    items = [replace(item, protocol=system.protocol) for item in reader.answered_items()]
     choice = _choice(reader, settings)
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
     with reading(reader.path):
@@ -191,8 +248,10 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         analysis = analyse(reader.path, settled.items, scores, looked_up.reach)
     modules = _modules(reader, analysis)
     run = ScoredRun(
-        reader.path, scores, costs, settled, lexical, analysis, modules, left_out, protocol
+        reader.path, scores, costs, settled, lexical, analysis, modules, left_out, system
     )
+    if task.names_evidence:
+        run = replace(run, evidence=evidence_words(reader.meta))
     return run, looked_up
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import check_ready
 from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, file_costs
@@ -68,7 +69,7 @@ class ScoredFile:
 
 
 def score_predictions(
-    questions: str,
+    questions: str | QuestionSource,
     predictions: Path,
     task_name: str | None = None,
     settings: ScoringSettings | None = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.options import Field, Separator, read_questions
 from branchwise.corpora.text import counted
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ def recover(
     questions: Annotated[
         str | None, typer.Option(help="The run's own question set, for questions that are lost.")
     ] = None,
+    field: Field = None,
+    separator: Separator = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per run, one per line.")
     ] = False,
@@ -35,7 +38,10 @@ def recover(
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval.studies.archive import recover_folder
 
-    given = load_questions(questions, require_gold=False) if questions else None
+    given = None
+    if questions:
+        named = read_questions(questions, field, separator)
+        given = load_questions(named, require_gold=False)
     for recovery in recover_folder(path, out, given):
         _print(recovery, as_json=json_output)
 

@@ -39,6 +39,7 @@ from branchwise.commands.scoring_options import (
 )
 
 if TYPE_CHECKING:
+    from branchwise.eval.reporting.published import Published
     from branchwise.eval.reporting.study_report import StudyReport, SystemReport
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import ScoredRun, ScoringSettings
@@ -54,7 +55,8 @@ def report(
         list[str] | None,
         typer.Option(
             help="Break down by branches, steps, operations, domain, answers, calls, "
-            "tokens, conditions or meta.KEY, comma-separated; with tests between systems."
+            "tokens or conditions; conditional answers by type, documents, domain or relations; "
+            "all by meta.KEY; comma-separated. With tests between systems."
         ),
     ] = None,
     matcher: Matcher = None,
@@ -92,7 +94,6 @@ def report(
     Example: branchwise report runs/base runs/expanded --html report.html
     """
     from branchwise.commands.score import print_runs, say
-    from branchwise.eval.reporting.run_folders import report_of_runs
     from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.metric_failures import failure_lines
@@ -119,12 +120,12 @@ def report(
     _check_breakdowns(groupings, runs)
     beside = chosen_published(published, runs)
     if html is not None or exports.wanted:
-        whole = report_of_runs(runs, chosen_runs.title, chosen_runs.records)
         named = tuple(name for name in groupings if name != BY_CONDITIONS)
-        whole = replace(whole, published=beside, by=named)
-        exports.write(whole)
+        made = _reports(runs, chosen_runs, published, beside)
+        reports = [replace(one, by=named) for one in made]
+        exports.write(reports)
         if html is not None:
-            _write_html(whole, html)
+            _write_html(reports, html)
     if json_output:
         _print_json(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
@@ -133,20 +134,36 @@ def report(
         _print_changes(shown)
 
 
+def _reports(
+    runs: "Sequence[tuple[str, ScoredRun]]",
+    named: NamedRuns,
+    published: str | None,
+    beside: "Published | None",
+) -> "list[StudyReport]":
+    """One report, or one for each task of the runs, with what was published of its benchmark."""
+    from branchwise.eval.reporting.run_folders import report_of_runs, reports_of_tasks
+
+    if len({run.scores.scorer.task for _, run in runs}) == 1:
+        return [replace(report_of_runs(runs, named.title, named.records), published=beside)]
+    found = reports_of_tasks(runs, named.records)
+    return found if published is None else [replace(one, published=beside) for one in found]
+
+
 def _check_names(groupings: Sequence[str]) -> None:
     """Raise InputError for a name that nothing is grouped by."""
-    from branchwise.eval.ceilings.breakdowns import get_grouping
+    from branchwise.eval.ceilings.breakdowns import check_grouping
     from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
 
     for name in groupings:
         if name != BY_CONDITIONS:
-            get_grouping(name)
+            check_grouping(name)
 
 
 def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, ScoredRun]]") -> None:
-    """Raise InputError if no run can be broken down because its answers are sentences."""
-    from branchwise.corpora.errors import InputError, did_you_mean
-    from branchwise.eval.ceilings.breakdowns import META
+    """Raise InputError if no run can be broken down so, or at all as its answers are sentences."""
+    from branchwise.corpora.errors import InputError
+    from branchwise.eval.ceilings.breakdowns import groupings_of
+    from branchwise.eval.grouping import META
     from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
 
     if BY_CONDITIONS in groupings:
@@ -156,20 +173,30 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
                 remedy="--by branches says the same of others",
             )
         groupings = [name for name in groupings if name != BY_CONDITIONS]
-    if groupings and not any(run.analysis for _, run in runs):
-        tasks = ", ".join(dict.fromkeys(run.scores.scorer.task for _, run in runs))
-        raise InputError(f"the task {tasks} has no breakdowns", remedy="leave out --by")
-    known = dict.fromkeys(
-        f"{META}{key}"
-        for _, run in runs
-        for traced in (run.analysis.items if run.analysis else ())
-        for key in traced.item.question.meta
-    )
+    tasks = {run.scores.scorer.task: run.scores.scorer.scored_task for _, run in runs}
+    known = [name for task in tasks.values() for name in groupings_of(task)]
     for name in groupings:
-        if name.startswith(META) and name not in known:
-            what = f"no question has {name[:80]!r}"
-            remedy = did_you_mean(name, known) if known else "the questions have no meta"
-            raise InputError(what, where="--by", remedy=remedy)
+        if name.startswith(META):
+            _check_meta(name, runs)
+            continue
+        if not known:
+            what = f"the task {', '.join(tasks)} has no breakdowns"
+            raise InputError(what, remedy="leave out --by")
+        if name not in known:
+            what = f"the task {', '.join(tasks)} is not broken down by {name}"
+            raise InputError(what, remedy=f"it is by {', '.join(dict.fromkeys(known))}")
+
+
+def _check_meta(name: str, runs: "Sequence[tuple[str, ScoredRun]]") -> None:
+    """Raise InputError where no question has the key."""
+    from branchwise.corpora.errors import InputError, did_you_mean
+    from branchwise.eval.grouping import META
+
+    items = (one for _, run in runs for one in run.items)
+    known = dict.fromkeys(f"{META}{key}" for one in items for key in one.item.question.meta)
+    if name not in known:
+        remedy = did_you_mean(name, known) if known else "the questions have no meta"
+        raise InputError(f"no question has {name[:80]!r}", where="--by", remedy=remedy)
 
 
 def _systems(runs: "Sequence[tuple[str, ScoredRun]]", named: NamedRuns) -> "list[SystemReport]":
@@ -210,14 +237,19 @@ def _print_changes(systems: "Sequence[SystemReport]") -> None:
             console().print(part)
 
 
-def _write_html(report: "StudyReport", path: Path) -> None:
+def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
+    from branchwise.corpora.atomic import write_named
     from branchwise.ui.console import error_console
-    from branchwise.ui.html.page import render_html, write_html
+    from branchwise.ui.html.page import render_html, render_reports
 
+    if len(reports) == 1:
+        page = render_html(reports[0])
+    else:
+        page = render_reports(reports, ", ".join(one.title for one in reports))
     if path == PRINTED:
-        typer.echo(render_html(report), nl=False)
+        typer.echo(page, nl=False)
         return
-    write_html(report, path)
+    write_named(path, page.encode())
     error_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
 
 
@@ -263,9 +295,14 @@ def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
 
 
 def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
+    """Say on standard error where runs of one task hold different questions."""
     from branchwise.ui.console import error_console
 
-    if len({frozenset(item.id for item in scores.items) for scores in runs}) > 1:
+    asked: dict[str, set[frozenset[str]]] = {}
+    for scores in runs:
+        ids = frozenset(item.id for item in scores.items)
+        asked.setdefault(scores.scorer.task, set()).add(ids)
+    if any(len(different) > 1 for different in asked.values()):
         error_console().print(
             "The runs do not hold the same questions: their means are not comparable.",
             soft_wrap=True,

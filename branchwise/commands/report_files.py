@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from branchwise.eval.reporting.tables import Table
     from branchwise.ui.exports.latex import LatexLook
 
+    _Made = tuple[StudyReport, Sequence[Table]]
+
 FILES = "Files"
 PRINTED = Path("-")
 
@@ -114,19 +116,19 @@ class Exports:
                 remedy="add --latex, --csv or --markdown",
             )
 
-    def write(self, report: "StudyReport") -> None:
+    def write(self, reports: "Sequence[StudyReport]") -> None:
         """Write the files, and list them on standard error.
 
-        Everything is made before anything is written. Raises InputError for a place that cannot be
-        written.
+        Of several reports each has a part of the texts and a folder of its own. Everything is made
+        before anything is written. Raises InputError for a place that cannot be written.
         """
         from branchwise.eval.reporting.tables import report_tables
         from branchwise.ui.console import error_console
 
-        tables: Sequence[Table] = ()
-        if self.markdown or self.latex or self.csv:
-            tables = _chosen(report_tables(report), self.tables)
-        texts, folders = list(self._texts(report, tables)), list(self._folders(report, tables))
+        needed = self.markdown or self.latex or self.csv
+        made: list[_Made] = [(one, report_tables(one) if needed else ()) for one in reports]
+        made = _chosen(made, self.tables)
+        texts, folders = list(self._texts(made)), list(self._folders(made))
         for path, text in texts:
             _write_text(path, text)
         for folder, files in folders:
@@ -136,33 +138,34 @@ class Exports:
         for line in written:
             error_console().print(f"written: {line}", markup=False, soft_wrap=True)
 
-    def _texts(
-        self, report: "StudyReport", tables: "Sequence[Table]"
-    ) -> Iterator[tuple[Path, str]]:
+    def _texts(self, made: "Sequence[_Made]") -> Iterator[tuple[Path, str]]:
         if self.markdown:
             from branchwise.ui.exports.markdown import markdown
 
-            yield self.markdown, markdown(report, tables)
+            yield self.markdown, "\n".join(markdown(*one) for one in made)
         if self.latex and self._is_one_file:
             from branchwise.ui.exports.latex import latex
 
-            yield self.latex, latex(tables, self._look)
+            yield self.latex, latex(_told_apart(made), self._look)
 
-    def _folders(
-        self, report: "StudyReport", tables: "Sequence[Table]"
-    ) -> Iterator[tuple[Path, Mapping[str, bytes]]]:
+    def _folders(self, made: "Sequence[_Made]") -> Iterator[tuple[Path, Mapping[str, bytes]]]:
+        from branchwise.eval.studies.names import slugs
+
         if self.latex and not self._is_one_file:
             from branchwise.ui.exports.latex import latex_files
 
-            yield self.latex, latex_files(tables, self._look)
-        if self.csv:
-            from branchwise.ui.exports.csv_files import csv_files
+            yield self.latex, latex_files(_told_apart(made), self._look)
 
-            yield self.csv, csv_files(tables)
-        if self.figures:
-            from branchwise.ui.figures.files import figure_files
+        names = slugs([one.title for one, _ in made]) if len(made) > 1 else [""]
+        for (report, tables), own in zip(made, names, strict=True):
+            if self.csv:
+                from branchwise.ui.exports.csv_files import csv_files
 
-            yield self.figures, figure_files(report)
+                yield self.csv / own, csv_files(tables)
+            if self.figures:
+                from branchwise.ui.figures.files import figure_files
+
+                yield self.figures / own, figure_files(report)
 
     @property
     def _is_one_file(self) -> bool:
@@ -176,16 +179,37 @@ class Exports:
         return LatexLook(read_width(self.width), self.intervals)
 
 
-def _chosen(tables: "Sequence[Table]", names: Sequence[str]) -> "Sequence[Table]":
+def _told_apart(made: "Sequence[_Made]") -> "list[Table]":
+    """The tables of all reports; of several their names and titles begin with the report's."""
+    from branchwise.eval.studies.names import slugs
+
+    if len(made) == 1:
+        return list(made[0][1])
+    names = slugs([one.title for one, _ in made])
+    return [
+        replace(table, name=f"{name}-{table.name}", title=f"{one.title}: {table.title}")
+        for (one, tables), name in zip(made, names, strict=True)
+        for table in tables
+    ]
+
+
+def _chosen(made: "list[_Made]", names: Sequence[str]) -> "list[_Made]":
     """The tables of these names, in this order; a chosen one is printed everywhere."""
     from branchwise.corpora.errors import InputError, did_you_mean
 
-    by_name = {table.name: table for table in tables}
+    if not names:
+        return made
+    known = dict.fromkeys(table.name for _, tables in made for table in tables)
     for name in names:
-        if name not in by_name:
-            remedy = did_you_mean(name, by_name)
+        if name not in known:
+            remedy = did_you_mean(name, known)
             raise InputError(f"there is no table {name[:60]!r}", where="--tables", remedy=remedy)
-    return [replace(by_name[name], printed=True) for name in dict.fromkeys(names)] or tables
+    chosen: list[_Made] = []
+    for report, tables in made:
+        by_name = {table.name: replace(table, printed=True) for table in tables}
+        found = [by_name[name] for name in dict.fromkeys(names) if name in by_name]
+        chosen.append((report, found))
+    return chosen
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import QUESTION_FORMATS, Header, Key, TaskOption, read_keys
+from branchwise.commands.options import (
+    QUESTIONS,
+    Field,
+    Header,
+    Key,
+    Separator,
+    TaskOption,
+    read_keys,
+    read_questions,
+)
 from branchwise.commands.pace_options import (
     DryRun,
     EstimateFrom,
@@ -52,10 +61,10 @@ QuestionConcurrency = Annotated[
 
 @with_system_options
 def run(
-    questions: Annotated[
-        str, typer.Option(help=f"Question set: a native JSONL file, or {QUESTION_FORMATS}.")
-    ],
+    questions: Annotated[str, typer.Option(help=f"Question set: {QUESTIONS}.")],
     system: "System",
+    field: Field = None,
+    separator: Separator = None,
     out: Annotated[
         Path | None, typer.Option(help="Run folder to make. Default: runs/DATE-TIME.")
     ] = None,
@@ -97,7 +106,7 @@ def run(
     from branchwise.eval.tasks import gold_of
 
     scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
-    loaded = load_questions(questions, gold_of=gold_of(task))
+    loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
     selected = Selection(_read_ids(ids), limit).of(loaded)
     wanted = _Wanted(system, selected, out, task, epochs, scoring, max_cost, prices, concurrency)
     if dry_run and pilot is None:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import Key, TaskOption, read_keys
+from branchwise.commands.options import (
+    Field,
+    Key,
+    Separator,
+    TaskOption,
+    read_keys,
+    read_questions,
+)
 from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
 from branchwise.commands.scoring_options import (
     Attempts,
@@ -33,6 +40,7 @@ from branchwise.commands.scoring_options import (
 from branchwise.eval.bounds import CONCURRENCY
 
 if TYPE_CHECKING:
+    from branchwise.corpora.loaders.source import QuestionSource
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.judging.grading import Announce, Demand
     from branchwise.eval.judging.settle import Settled
@@ -49,6 +57,8 @@ def score(
     questions: Annotated[
         str | None, typer.Option(help="Question set with gold, for --predictions.")
     ] = None,
+    field: Field = None,
+    separator: Separator = None,
     predictions: Annotated[
         Path | None, typer.Option(help='JSONL of {"id", "answers"}: any agent\'s predictions.')
     ] = None,
@@ -101,7 +111,8 @@ def score(
         _score_run(path, settings, prices, as_json=json_output)
     elif path is None and questions is not None and predictions is not None:
         _refuse_for_files(settings, prices)
-        _score_file(questions, predictions, task, settings, as_json=json_output)
+        named = read_questions(questions, field, separator)
+        _score_file(named, predictions, task, settings, as_json=json_output)
     else:
         from branchwise.corpora.errors import InputError
 
@@ -246,7 +257,7 @@ def _refuse_for_files(settings: "ScoringSettings", prices: Path | None) -> None:
 
 
 def _score_file(
-    questions: str,
+    questions: "QuestionSource",
     predictions: Path,
     task: str | None,
     settings: "ScoringSettings",
@@ -255,7 +266,7 @@ def _score_file(
 ) -> None:
     from branchwise.eval.scoring_predictions import score_predictions
 
-    named = ["--questions", questions, "--predictions", str(predictions)]
+    named = ["--questions", *questions.words, "--predictions", str(predictions)]
     command = shlex.join(["branchwise", "score", *named, *(["--task", task] if task else [])])
     with _asking(command, settings) as shown:
         found = score_predictions(questions, predictions, task, shown)

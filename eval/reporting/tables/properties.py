@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from branchwise.eval.ceilings.breakdowns import GROUPINGS, bins_of, get_grouping
+from branchwise.eval.ceilings.breakdowns import Breakdown, bins_of, grouping_of, groupings_of
 from branchwise.eval.ceilings.curves import Effort
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.changes import DIFFERENCE_NOTES, difference_cell
@@ -20,28 +20,25 @@ from branchwise.eval.scores import Scores
 from branchwise.eval.statistics import compare_each
 
 _CEILINGS = (("ceiling_retrieved", "retrieved", ""), ("ceiling_shown", "shown", ""))
+_CEILINGS_SAY = "Retrieved, shown: recall of a perfect reader of what was."
 _EFFORTS: tuple[tuple[Effort, str], ...] = (("calls", "tool calls"), ("tokens", "tokens"))
 
 
 def breakdown_tables(report: StudyReport) -> Iterator[Table]:
     """A table for each property that questions have: branches, steps, operations, domain ...; of
     those that the report is broken down by also the systems' changes."""
-    if report.analysed:
-        yield from (
-            breakdown_table(report, name) for name in dict.fromkeys((*GROUPINGS, *report.by))
-        )
-        for name in report.by:
-            yield from breakdown_change_tables(report, name)
+    for name in dict.fromkeys((*groupings_of(report.task), *report.by)):
+        yield breakdown_table(report, name)
+    for name in report.by:
+        yield from breakdown_change_tables(report, name)
 
 
 def breakdown_table(report: StudyReport, name: str) -> Table:
-    """The headline metrics in the bins of a property; without rows where no question has it.
-
-    Raises InputError for an unknown grouping.
-    """
-    grouping = get_grouping(name)
+    """The headline metrics in the bins of a property that the task is broken down by; without rows
+    where no question has it."""
+    grouping = grouping_of(report.task, name)
     headline = ((one.key, one.title, one.heading) for one in report.task.headline)
-    metrics = (*headline, *_CEILINGS)
+    metrics = (*headline, *(_CEILINGS if report.analysed else ()))
     columns = (
         system_column(),
         TableColumn(name, grouping.words, "text", is_key=True),
@@ -51,14 +48,14 @@ def breakdown_table(report: StudyReport, name: str) -> Table:
     )
     rows: tuple[tuple[CellValue, ...], ...] = tuple(
         (system, one.label, one.questions, one.items, *(one.aggregates[k] for k, _, _ in metrics))
-        for _, system, analysis in report.analysed
-        for one in analysis.breakdown(name).bins
+        for system, found in _broken_down(report, name)
+        for one in found.bins
     )
-    note = "Retrieved, shown: recall of a perfect reader of what was."
+    notes = (_CEILINGS_SAY,) if report.analysed else ()
     printed = len({row[1] for row in rows}) > 1  # else it repeats the main results
     title = f"By {grouping.words}"
     section: PageSection | None = "more" if printed else None
-    return Table(_table_name(name), title, columns, rows, (note,), printed, section)
+    return Table(_table_name(name), title, columns, rows, notes, printed, section)
 
 
 def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
@@ -67,15 +64,15 @@ def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
     None of what systems spent: the bins of two systems then hold different questions. A question
     is in the bins of its base's item, should alternative gold sets make a difference.
     """
-    grouping, metrics = get_grouping(name), report.task.headline
-    analyses = {system: analysis for _, system, analysis in report.analysed}
-    scored = {one.name: one for one in report.systems}
+    grouping, metrics = grouping_of(report.task, name), report.task.headline
+    by_name = {one.name: one for one in report.systems}
     pairs: dict[tuple[str, str], tuple[Scores, Scores]] = {}
     for one in report.systems:
-        if grouping.is_spent or one.base == one.name or one.base not in analyses:
+        base = by_name.get(one.base)
+        if grouping.is_spent or base is None or base is one:
             continue
-        for label, ids in bins_of(grouping, analyses[one.base].items).items():
-            both = (_only(scored[one.base].scores, ids), _only(one.scores, ids))
+        for label, ids in bins_of(grouping, base.run.items).items():
+            both = (_only(base.scores, ids), _only(one.scores, ids))
             if all(scores.items for scores in both):
                 pairs[one.name, label] = both
     compared = compare_each(
@@ -111,6 +108,14 @@ def _table_name(grouping: str) -> str:
     safe = re.sub(r"[^A-Za-z0-9_]+", "-", grouping).strip("-")[:40]
     digest = hashlib.sha256(grouping.encode("utf-8", "replace")).hexdigest()[:6]
     return f"by-{safe}" if safe == grouping.replace(".", "-") else f"by-{safe}-{digest}"
+
+
+def _broken_down(report: StudyReport, name: str) -> Iterator[tuple[str, Breakdown]]:
+    """Name and breakdown of each system; of entities, where the items have traces."""
+    for system in report.systems:
+        has_any = system.run.analysis or not report.task.is_attributable
+        if has_any and (found := system.run.breakdown(name)):
+            yield system.name, found
 
 
 def curve_tables(report: StudyReport) -> Iterator[Table]:
