@@ -67,11 +67,13 @@ class ChatCompletions(ChatOpenAI):
         """
         if body.get("stream"):
             return await self._streamed(body, seconds)
-        request = self.http_async_client.build_request(
+        client = self.http_async_client
+        assert client is not None
+        request = client.build_request(
             "POST", self._address, headers=self._headers, content=_encoded(body), timeout=seconds
         )
         try:
-            response = await self.http_async_client.send(request)
+            response = await client.send(request)
         except httpx2.TimeoutException as error:
             raise APITimeoutError(request) from error
         except httpx2.RequestError as error:
@@ -150,7 +152,7 @@ class _Client(DefaultAsyncHttpxClient):
     """OpenAI's client over aiohttp; through a proxy that the environment names, over httpx."""
 
     def _init_transport(
-        self, verify: ssl.SSLContext | str | bool = True, **_: Any
+        self, verify: ssl.SSLContext | str | bool = True, *_: Any, **__: Any
     ) -> httpx2.AsyncBaseTransport:
         assert isinstance(verify, ssl.SSLContext)
         return AiohttpTransport(verify)
