@@ -1,6 +1,6 @@
 """OpenAI's chat-completions protocol, through LangChain's client. Import it lazily.
 
-`ChatOpenAI` makes the payload and owns the HTTP client. Bodies are read here instead of there:
+`ChatOpenAI` makes the payload. Requests are sent, and bodies read, here instead of there:
 it drops `reasoning_content`, raises if a tool call's arguments are not a JSON object, and spends
 most of a request's CPU time on turning dictionaries into typed objects and back.
 """
@@ -67,11 +67,13 @@ class ChatCompletions(ChatOpenAI):
         """
         if body.get("stream"):
             return await self._streamed(body, seconds)
-        request = self.http_async_client.build_request(
+        assert self.http_async_client is not None
+        http: httpx2.AsyncClient = self.http_async_client
+        request = http.build_request(
             "POST", self._address, headers=self._headers, content=_encoded(body), timeout=seconds
         )
         try:
-            response = await self.http_async_client.send(request)
+            response = await http.send(request)
         except httpx2.TimeoutException as error:
             raise APITimeoutError(request) from error
         except httpx2.RequestError as error:
@@ -150,7 +152,7 @@ class _Client(DefaultAsyncHttpxClient):
     """OpenAI's client over aiohttp; through a proxy that the environment names, over httpx."""
 
     def _init_transport(
-        self, verify: ssl.SSLContext | str | bool = True, **_: Any
+        self, verify: ssl.SSLContext | str | bool = True, *_: Any, **__: Any
     ) -> httpx2.AsyncBaseTransport:
         assert isinstance(verify, ssl.SSLContext)
         return AiohttpTransport(verify)
