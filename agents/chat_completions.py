@@ -76,7 +76,7 @@ class ChatCompletions(ChatOpenAI):
             response = await http.send(request)
         except httpx2.TimeoutException as error:
             raise APITimeoutError(request) from error
-        except httpx2.RequestError as error:
+        except (httpx2.RequestError, ssl.SSLError) as error:
             raise APIConnectionError(request=request) from error
         if not response.is_success:
             raise self.root_async_client._make_status_error_from_response(response)
