@@ -67,13 +67,13 @@ class ChatCompletions(ChatOpenAI):
         """
         if body.get("stream"):
             return await self._streamed(body, seconds)
-        assert self.http_async_client is not None
-        http: httpx2.AsyncClient = self.http_async_client
-        request = http.build_request(
+        client = self.http_async_client
+        assert client is not None
+        request = client.build_request(
             "POST", self._address, headers=self._headers, content=_encoded(body), timeout=seconds
         )
         try:
-            response = await http.send(request)
+            response = await client.send(request)
         except httpx2.TimeoutException as error:
             raise APITimeoutError(request) from error
         except (httpx2.RequestError, ssl.SSLError) as error:

@@ -66,7 +66,8 @@ _KINDS = (
     IndexKind(
         "flat", "dense vectors, exact search", "encoding", "inner_product", "flat", encodes=True
     ),
-    IndexKind("bm25", "words", "counting words", "bm25", "lexical"),
+    IndexKind("bm25", "words", "indexing words", "bm25", "lexical"),
+    IndexKind("bm25s", "words, by bm25s", "counting words", "bm25", "bm25s_index"),
 )
 INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}
 DEFAULT = "flat"
