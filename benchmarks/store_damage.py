@@ -42,12 +42,13 @@ from branchwise.corpora.indexing import build_index
 from branchwise.eval.export import export_lines
 from branchwise.eval.scoring import ScoredRun, ScoringSettings, score_run
 from branchwise.eval.store import RunStore, open_run
+from branchwise.eval.store.connection import PAGE_SIZE
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.store.recovering import recover_run
 from branchwise.eval.store.verifying import verify_run
 
 FILE, LOG = "run.sqlite", "run.sqlite-wal"
-PAGE = 4096
+PAGE = PAGE_SIZE
 READS = ScoringSettings(saves=False)
 Damage = Callable[[random.Random, "Copy"], None]
 Items = Mapping[tuple[str, int], Any]

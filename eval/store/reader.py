@@ -195,7 +195,7 @@ class RunReader:
     def responses(self, item: int) -> dict[tuple[CallKey, int], Mapping[str, Any]]:
         """The recorded responses of an item by key and occurrence."""
         with reading(self.path), self._file.snapshot():
-            rows = self._file.rows("responses", "WHERE item = ?", (item,))
+            rows = self._file.of_item("responses", item)
             self._check_item(item, responses=len(rows))
             unfolded = self._unfolded([row[5] for row in rows])
         return {
@@ -203,12 +203,22 @@ class RunReader:
             for (_, kind, role, digest, occurrence, _), response in zip(rows, unfolded, strict=True)
         }
 
+    def packed_rows(self, item: int) -> list[tuple[str, Row]]:
+        """Table and row of everything that is packed of an item."""
+        return self._file.packed_rows(item)
+
     def model_usage(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Role and tokens of every recorded model reply, including those of unended items."""
-        for _, _, role, _, _, body in self._file.each("responses", "WHERE kind = 'model'"):
-            with reading(self.path):
-                usage = orjson.loads(body)["usage"]
-            yield role, usage
+        with self._file.snapshot():
+            rows = self._file.rows("responses", "WHERE kind = 'model'")
+            packed = self._file.packed_items()
+        for item in packed:
+            rows += [row for table, row in self.packed_rows(item) if table == "responses"]
+        for _, kind, role, _, _, body in rows:
+            if kind == "model":
+                with reading(self.path):
+                    usage = orjson.loads(body)["usage"]
+                yield role, usage
 
     def saved_scores(self, scorer_digest: str) -> Mapping[str, Any] | None:
         """Scores saved under this scorer's digest."""
@@ -240,13 +250,13 @@ class RunReader:
         return record
 
     def _event_rows(self, item: int) -> list[Row]:
-        rows = self._file.rows("events", "WHERE item = ? ORDER BY seq", (item,))
+        rows = self._file.of_item("events", item)
         self._check_item(item, events=len(rows))
         return rows
 
     def _check_not_begun(self, item: int) -> None:
         sql = "SELECT 1 FROM responses WHERE item = ? LIMIT 1"
-        if list(self._file.query(sql, (item,))):
+        if list(self._file.query(sql, (item,))) or self._file.packed_rows(item):
             raise DamagedError(self.path, f"item {item} has started, but its row says otherwise")
 
     def _check_item(self, item: int, **counts: int) -> None:
