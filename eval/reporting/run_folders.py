@@ -11,6 +11,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport, study_report
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.store import open_run
+from branchwise.eval.store.reader import QuestionMark
 from branchwise.eval.studies.folder import SystemRecord
 from branchwise.eval.studies.names import model_names, setting_name
 from branchwise.eval.studies.settings import written_settings
@@ -80,12 +81,12 @@ def _loose(systems: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
         yield models[spec], setting_name(words[0], own)
 
 
-def questions_of(runs: Sequence[tuple[str, ScoredRun]]) -> list[Question]:
-    """All questions of all runs."""
-    found: list[Question] = []
+def marks_of(runs: Sequence[tuple[str, ScoredRun]]) -> list[QuestionMark]:
+    """What all questions of all runs say of themselves."""
+    found: list[QuestionMark] = []
     for _, run in runs:
         with closing(open_run(run.path)) as reader:
-            found += reader.questions()
+            found += reader.question_marks()
     return found
 
 

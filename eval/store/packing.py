@@ -18,6 +18,9 @@ from branchwise.eval.store.tables import COLUMNS, ENDED, Layout, hash_number
 
 PER_BLOCK = 128
 """Passages of a block."""
+PLACES = 1024
+"""Numbers for them: `packed_passages.place` is the block's number times this, and the passage's
+number in it."""
 PACKED = {"events": "packed_items", "responses": "packed_items", "passages": "passage_blocks"}
 """Where rows of these tables are, once they are packed."""
 
@@ -48,7 +51,7 @@ def pack_passages(
         ((block,),) = connection.execute(sql).fetchall()
         body = orjson.dumps([row[2:] for row in some])
         connection.execute(layout.insert("passage_blocks"), (block, body))
-        places = [(hash_number(row[1]), block * PER_BLOCK + n) for n, row in enumerate(some)]
+        places = [(hash_number(row[1]), block * PLACES + n) for n, row in enumerate(some)]
         connection.executemany("INSERT OR IGNORE INTO packed_passages VALUES (?, ?)", places)
         connection.executemany("DELETE FROM passages WHERE rowid = ?", [(row[0],) for row in some])
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from branchwise.eval.store.damage import DamagedError, reading
-from branchwise.eval.store.packing import PER_BLOCK, Row, block_passage, read_block
+from branchwise.eval.store.packing import PLACES, Row, block_passage, read_block
 from branchwise.eval.store.passage_references import StoredPassage
 from branchwise.eval.store.run_file import RunFile
 from branchwise.eval.store.tables import hash_number
@@ -47,7 +47,7 @@ class StoredPassages:
             numbers = [hash_number(hash) for hash in hashes]
         of_blocks: dict[int, list[int]] = defaultdict(list)
         for (place,) in list(self._file.query(sql, numbers)):
-            of_blocks[place // PER_BLOCK].append(place % PER_BLOCK)
+            of_blocks[place // PLACES].append(place % PLACES)
         for block, places in of_blocks.items():
             with reading(self._file.run):
                 for place in places:

@@ -1,5 +1,6 @@
 """A run folder open for reading: works beside a writer, after a kill, and on an ended run."""
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,13 @@ class ItemRow(NamedTuple):
     epoch: int
     status: str
     outcome: Mapping[str, Any] | None
+
+
+class QuestionMark(NamedTuple):
+    """A question's id, and what its set says of it (`Question.meta`)."""
+
+    id: str
+    meta: Mapping[str, Any]
 
 
 class RunReader:
@@ -110,6 +118,12 @@ class RunReader:
         with reading(self.path):
             ((_, _, body),) = self._file.rows("questions", "WHERE n = ?", (n,))
             return unfold_question(body, self._passages.of)
+
+    def question_marks(self) -> Iterator[QuestionMark]:
+        """What all questions say of themselves, without their gold and passages."""
+        for _, id, body in self._file.each("questions", "ORDER BY n"):
+            with reading(self.path):
+                yield QuestionMark(id, orjson.loads(body)["meta"])
 
     def questions(self) -> Iterator[Question]:
         """All questions in order."""
@@ -232,6 +246,26 @@ class RunReader:
     def kept_reach(self, key: str) -> Mapping[str, Any] | None:
         """What was found in the run's corpus and graph (`eval.ceilings.reach`)."""
         return self._result("reach", "WHERE key = ?", (key,))
+
+    def scored_run(self, settings: str) -> bytes | None:
+        """What scoring saved of the whole run, under the digest of its settings."""
+        rows = self._file.rows("scored_runs", "WHERE settings = ?", (settings,))
+        return rows[0][-1] if rows else None
+
+    def state(self) -> str | None:
+        """A digest of all that scoring reads, but what models judged; None without checksums.
+
+        Of the rows' checksums, which are over their contents: a fiftieth of reading them.
+        """
+        if self._file.layout.seed is None:
+            return None
+        found = hashlib.sha256()
+        tables = ("meta", "questions", "items", "events", "responses", *self._file.packs)
+        with self._file.snapshot():
+            for table in tables:
+                rows = self._file.query(f"SELECT rowid, checksum FROM {table} ORDER BY rowid")  # noqa: S608 - names of ours
+                found.update(orjson.dumps([table, list(rows)]))
+        return found.hexdigest()
 
     def _result(self, table: str, rest: str, key: tuple[Any, ...]) -> Mapping[str, Any] | None:
         rows = self._file.rows(table, rest, key)

@@ -12,7 +12,7 @@ import orjson
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store.connection import DATABASE, FORMAT, connect_to_read
 from branchwise.eval.store.damage import DamagedError, reading
-from branchwise.eval.store.packing import unpacked
+from branchwise.eval.store.packing import PACKED, unpacked
 from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.tables import (
     BY_ITSELF,
@@ -105,6 +105,11 @@ class RunFile:
         packs = self.rows("packed_items", "WHERE item = ?", (item,))
         with reading(self.run):
             return [found for pack in packs for found in unpacked("packed_items", pack)]
+
+    @property
+    def packs(self) -> tuple[str, ...]:
+        """The tables of packed rows that have checksums."""
+        return tuple(sorted(set(PACKED.values()))) if self.layout.packs else ()
 
     def packed_items(self) -> list[int]:
         """The items that are packed, by number."""

@@ -33,6 +33,7 @@ COLUMNS = {
     "item_errors": ("scorer", "item", "body"),
     "reach": ("key", "body"),
     "judgements": ("role", "digest", "sample", "body"),
+    "scored_runs": ("settings", "body"),
     "packed_items": ("item", "body"),
     "passage_blocks": ("block", "body"),
 }
@@ -46,6 +47,7 @@ LATER = {
     "reach": "key TEXT PRIMARY KEY, body BLOB NOT NULL{}",
     "judgements": "role TEXT NOT NULL, digest TEXT NOT NULL, sample INTEGER NOT NULL,"
     " body BLOB NOT NULL{}, PRIMARY KEY (role, digest, sample)",
+    "scored_runs": "settings TEXT PRIMARY KEY, body BLOB NOT NULL{}",
     "packed_items": "item INTEGER PRIMARY KEY, body BLOB NOT NULL{}",
     "passage_blocks": "block INTEGER PRIMARY KEY, body BLOB NOT NULL{}",
     "packed_passages": "hash INTEGER PRIMARY KEY, place INTEGER NOT NULL",

@@ -10,7 +10,7 @@ from typing import Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store.damage import DamagedError, check_line
-from branchwise.eval.store.packing import PACKED, PER_BLOCK, block_passages, unpacked
+from branchwise.eval.store.packing import PACKED, PLACES, block_passages, unpacked
 from branchwise.eval.store.run_file import Row, RunFile, check_schema
 from branchwise.eval.store.survey import Survey, survey
 from branchwise.eval.store.tables import ENDED, LATER, hash_number
@@ -144,7 +144,7 @@ class ReadableRows:
 def _verdict(file: RunFile) -> Verdict:
     rows = ReadableRows(file)
     found = survey(rows, file.meta)
-    for table in ("scores", "item_errors", "reach", "judgements"):
+    for table in ("scores", "item_errors", "reach", "judgements", "scored_runs"):
         for _ in rows(table):
             pass
     ended = sum(state.status in ENDED for state in found.items.values())
@@ -188,7 +188,7 @@ def _of_places(file: RunFile) -> Iterator[str]:
             marks = ", ".join("?" * len(hashes))
             sql = f"SELECT hash, place FROM packed_passages WHERE hash IN ({marks})"  # noqa: S608 - only question marks are inserted
             places = dict(file.connection.execute(sql, hashes).fetchall())
-            expected = {hash: block * PER_BLOCK + n for n, hash in enumerate(hashes)}
+            expected = {hash: block * PLACES + n for n, hash in enumerate(hashes)}
             lost += sum(places.get(hash) != place for hash, place in expected.items())
     if lost:
         yield f"packed passages that nothing leads to: {lost}"
