@@ -161,7 +161,11 @@ class _Saving(NamedTuple):
 def _saving(reader: RunReader, settings: ScoringSettings) -> _Saving | None:
     """None where scores are not only names' (`eval.saved_scores`)."""
     choice = _choice(reader, settings)
-    metrics = (*settings.metrics, *choice.metrics, *reader.meta.get("scoring", {}).get("metrics", ()))
+    metrics = (
+        *settings.metrics,
+        *choice.metrics,
+        *reader.meta.get("scoring", {}).get("metrics", ()),
+    )
     if not settings.reuses or choice.asks or metrics or is_graded(reader.task):
         return None
     of = made_of(reader.state())
