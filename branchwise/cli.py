@@ -6,12 +6,14 @@ import typer
 
 from branchwise.commands.ablate import ablate
 from branchwise.commands.ask import ask
+from branchwise.commands.benchmarks import benchmarks_app
 from branchwise.commands.corpus import corpus_app
 from branchwise.commands.demo import demo
 from branchwise.commands.errors import errors
 from branchwise.commands.export import export
 from branchwise.commands.fork import fork
 from branchwise.commands.kg import kg_app
+from branchwise.commands.mdcr import mdcr_app
 from branchwise.commands.questions import questions_app
 from branchwise.commands.recover import recover
 from branchwise.commands.report import report
@@ -60,6 +62,8 @@ for command in (verify, recover):
 app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")
 app.add_typer(kg_app, name="kg", help="Build, query and search knowledge graphs.")
 app.add_typer(world_app, name="world", help="Make worlds that no model has seen.")
-app.add_typer(questions_app, name="questions", help="Generate, inspect and convert question sets.")
+app.add_typer(questions_app, name="questions", help="Generate, check and convert question sets.")
+app.add_typer(benchmarks_app, name="benchmarks", help="List what can be run.")
+app.add_typer(mdcr_app, name="mdcr", help="Solve and generate questions about conditions.")
 app.add_typer(tools_app, name="tools", help="List, show, try and create tools.")
 app.add_typer(serve_app, name="serve", help="Serve the corpus and the tools to other programs.")

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from branchwise.corpora.errors import InputError
 
@@ -24,18 +25,26 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file by renaming a finished one into its place.
+    """Write a file by renaming a finished one into its place, as `new_file` does."""
+    with new_file(path) as stream:
+        stream.write(data)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write, renamed to `path` at the end, gone after an error or Ctrl-C.
 
     A link, a pipe or a device (`/dev/stdout`) stays what it is: it is written through.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        path.write_bytes(data)
+        with path.open("wb") as stream:
+            yield stream
         return
     remove_abandoned(path)
     descriptor, partial = _locked_file(path)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
             partial.chmod(0o666 & ~_mask())

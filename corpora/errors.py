@@ -1,7 +1,8 @@
 """The one exception for input that the user can mend, and what may have been meant."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import NoReturn
 
 _LONGEST = 1_000
 _SHORT = 3
@@ -23,6 +24,15 @@ class InputError(Exception):
         what, where, remedy = self.what, self.where, self.remedy
         parts = f"{where}: {what}" if where else what
         super().__init__(" ".join(f"{parts}; {remedy}".split() if remedy else parts.split()))
+
+
+Refuse = Callable[[str, InputError], None]
+"""Takes bad input behind the kind of mistake that it is ("not-json"): raises it, or notes it."""
+
+
+def raising(kind: str, error: InputError) -> NoReturn:
+    """Refuse by raising: the first mistake ends the reading."""
+    raise error
 
 
 class SettingNames:

@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 import orjson
 from pydantic import ValidationError
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, Refuse, raising
 
 MAX_LINE_BYTES = 16 * 2**20
 MAX_JSON_BYTES = 512 * 2**20
@@ -100,19 +100,37 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     Raises InputError for a line of more than `MAX_LINE_BYTES`.
     """
     with open_data(path) as stream:
-        number = 0
-        while line := stream.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            if len(line) > MAX_LINE_BYTES:
-                raise InputError(
-                    f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB",
-                    where=f"{path}:{number}",
-                    remedy="write one JSON object per line",
-                )
-            if number == 1:
-                line = line.removeprefix(codecs.BOM_UTF8)  # some editors begin a file with one
-            if line and not line.isspace():
-                yield number, line
+        yield from lines_of(stream, path)
+
+
+def lines_of(
+    stream: IO[bytes], path: Path, refuse: Refuse = raising
+) -> Iterator[tuple[int, bytes]]:
+    """The same of a file that is open. Lines that are too long go to `refuse`."""
+    number = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            what = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
+            remedy = "write one JSON object per line"
+            refuse("too-long", InputError(what, where=f"{path}:{number}", remedy=remedy))
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(MAX_LINE_BYTES)
+            continue
+        if number == 1:
+            line = without_mark(line, path)
+        if line and not line.isspace():
+            yield number, line
+
+
+def without_mark(start: bytes, path: Path) -> bytes:
+    """The start of a text file without the mark (BOM) with which some editors begin it.
+
+    Raises InputError where the mark is UTF-16's.
+    """
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError("is UTF-16", where=str(path), remedy="save it as UTF-8")
+    return start.removeprefix(codecs.BOM_UTF8)
 
 
 def parse_object(line: bytes, where: str) -> dict[str, Any]:
@@ -127,31 +145,11 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
         raise InputError(
             f"expected a JSON object, found {json_kind(value)}",
             where=where,
-            remedy="write one object per line, without a list around them",
+            remedy="write one object per line",
         )
     return value
 
 
-def read_json_array(path: Path) -> list[Any]:
-    """The entries of a file that is one JSON array. Raises InputError."""
-    with open_data(path) as stream:
-        data = stream.read(MAX_JSON_BYTES + 1)
-    if len(data) > MAX_JSON_BYTES:
-        raise InputError(f"is larger than {MAX_JSON_BYTES // 2**20} MiB", where=str(path))
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise InputError(
-            f"not valid JSON ({error.msg})", where=f"{path}:{error.lineno}", remedy=_ONE_ARRAY
-        ) from None
-    if not isinstance(value, list):
-        raise InputError(
-            f"expected a JSON array, found {json_kind(value)}", where=str(path), remedy=_ONE_ARRAY
-        )
-    return value
-
-
-_ONE_ARRAY = "give the file as its authors publish it: one JSON array"
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "true or false"}
 
 

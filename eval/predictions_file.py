@@ -1,7 +1,9 @@
 """Predictions of any agent: a JSONL file with one answered question a line, read into items."""
 
+import warnings
 from codecs import BOM_UTF8
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from branchwise.agents.format_error import FormatError
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import first_problem, json_kind, parse_object, read_lines
+from branchwise.corpora.files import json_kind, parse_object, read_lines
+from branchwise.corpora.loaders.format_fields import misspelt
+from branchwise.corpora.loaders.records import problems
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question, QuestionSet
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
@@ -22,9 +26,13 @@ MISSING = "missing"
 _SHAPE = 'write {"id": "...", "answers": {"branch name": ["entity", ...]}}'
 
 
+_OUTCOME = ("turns", "calls", "tokens", "usage", "seconds", "events")
+_EXPORTED = frozenset(("question", "status", "gold", "problem", *_OUTCOME))
+"""What `branchwise export` writes besides, for other readers."""
+
+
 class _Line(BaseModel):
-    """The fields read from a line; others, such as those that `branchwise export` adds, are
-    ignored."""
+    """The fields that are read from a line."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
@@ -44,20 +52,24 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
 
     A line has "id" and "answers", and may have "reasoning", "citations", "epoch" (for several
     samples a question), "evidence" (passage ids in the order shown), "how" and "error", as
-    `branchwise export` writes them. Where no evidence is named, it is what the task gives every
+    `branchwise export` writes them. Other fields are not read: a warning counts them, unless they
+    look like a misspelt one. Where no evidence is named, it is what the task gives every
     agent without tools. `"answers": ["..."]` is read as the branch `default`, and a text or
     a number in the place of a list as a list of one. A line with "task_output", for a task whose
     answer is not a set, needs no answers.
 
-    Raises InputError, with file and line, for bad JSON, a wrong shape, an output that the task
-    cannot score, an unknown id, and a repeated id.
+    Raises InputError, with file and line, for bad JSON, a wrong shape, a misspelt field, an output
+    that the task cannot score, an unknown id, and a repeated id.
     """
     by_id = {question.id: question for question in questions.questions}
     first: dict[tuple[str, int], str] = {}
     items: list[AnsweredItem] = []
+    unread: Counter[str] = Counter()
     for number, text in read_lines(path):
         where = f"{path}:{number}"
-        line = _parse(parse_object(text.removeprefix(BOM_UTF8), where), where)
+        record = parse_object(text.removeprefix(BOM_UTF8), where)
+        unread.update(_unread(record, where))
+        line = _parse(record, where)
         if line.id not in by_id:
             raise InputError(
                 f"no question has the id {line.id!r}",
@@ -71,9 +83,22 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
                 remedy='keep one line, or number the samples with "epoch"',
             )
         items.append(_item(line, by_id[line.id], get_task(questions.task), where))
+    if unread:
+        counted = ", ".join(f"{name} ({count:,})" for name, count in unread.items())
+        warnings.warn(f"{path}: fields that are not read: {counted}", stacklevel=2)
     answered = {item.question.id for item in items}
     missing = [question for id, question in by_id.items() if id not in answered]
     return items + [AnsweredItem(question, Prediction(), how=MISSING) for question in missing]
+
+
+def _unread(record: Mapping[str, Any], where: str) -> Iterator[str]:
+    """The fields that are not read. Raises InputError for one that looks misspelt."""
+    absent = _Line.model_fields.keys() - record
+    for name in record.keys() - _Line.model_fields - _EXPORTED:
+        if near := misspelt(name, frozenset(absent)):
+            what, remedy = f"has a field {name!r}", f"did you mean {near!r}?"
+            raise InputError(what, where=where, remedy=remedy)
+        yield name
 
 
 def _parse(record: dict[str, Any], where: str) -> _Line:
@@ -86,12 +111,12 @@ def _parse(record: dict[str, Any], where: str) -> _Line:
     try:
         return _Line.model_validate(record)
     except ValidationError as error:
-        raise InputError(first_problem(error), where=where, remedy=_SHAPE) from None
+        raise InputError(problems(error)[0], where=where, remedy=_SHAPE) from None
 
 
 def _by_branch(answers: Any, where: str) -> dict[str, Any]:
-    if isinstance(answers, list):
-        return {DEFAULT_BRANCH: answers}
+    if isinstance(answers, list | str | int | float):
+        return {DEFAULT_BRANCH: _listed(answers, DEFAULT_BRANCH, where)}
     if isinstance(answers, dict):
         return {name: _listed(value, name, where) for name, value in answers.items()}
     what = "is missing" if answers is None else f"must be an object, found {json_kind(answers)}"

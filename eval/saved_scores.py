@@ -26,7 +26,6 @@ from branchwise.eval.errors.totals import ErrorTotals
 from branchwise.eval.left_out import OmittedField
 from branchwise.eval.scores import Scores
 from branchwise.eval.tasks import get_task
-from branchwise.graphs.protocol import QuestionProtocol
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -50,7 +49,6 @@ class SavedScores:
     costs: Costs
     modules: ModuleWork
     left_out: tuple[OmittedField, ...]
-    protocol: QuestionProtocol
     errors: ErrorTotals | None = None
     ceilings: CeilingScores | None = None
     epochs: EpochSpread | None = None
@@ -60,7 +58,7 @@ class SavedScores:
     def of_run(cls, of: str, run: "ScoredRun") -> "SavedScores":
         """What is saved of a run that was scored."""
         analysis = run.analysis
-        saved = cls(of, run.scores, run.costs, run.modules, run.left_out, run.protocol)
+        saved = cls(of, run.scores, run.costs, run.modules, run.left_out)
         if analysis is None:
             return saved
         return replace(

@@ -4,14 +4,16 @@ The results are saved beside the run.
 """
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.headers import checked_headers
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.keys import NO_KEYS, Keys
@@ -19,12 +21,18 @@ from branchwise.corpora.progress import Progress as PassageProgress
 from branchwise.corpora.progress import silent
 from branchwise.eval.analysis import Analysis, TracedRun, analyse
 from branchwise.eval.blocking import run_blocking
+from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, groupings_of
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import run_sources
+from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
+from branchwise.eval.costs.spending import Spending, check_bounded_scoring
 from branchwise.eval.costs.usage import Costs, run_costs
+from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
+from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
 from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
 from branchwise.eval.gold_sets import each_gold_set
+from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.grading import Announce
 from branchwise.eval.judging.judge_check import CheckChoice
@@ -40,10 +48,10 @@ from branchwise.eval.store import RunReader, StoreError, open_run
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.judgements import run_judgements
 from branchwise.eval.store.results import keep_reach, save_scored_run, save_scores
-from branchwise.eval.tasks import get_task, is_graded
-from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
+from branchwise.eval.tasks import get_task, is_attributable, is_graded
+from branchwise.graphs.protocol import QuestionProtocol
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, checked_roles
-from branchwise.graphs.system import System
+from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
 if TYPE_CHECKING:
     from branchwise.eval.experiment import Run
@@ -52,14 +60,16 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class ScoringSettings:
     """How a run is scored. `choice`: None is the run's own. `metrics`: of plug-ins, by their specs
-    or themselves, beside those that the run is scored with. `prices`: None are the built-in ones.
+    or themselves, beside those that the run is scored with. `prices`: None are those kept with the
+    run, else the built-in ones.
 
     `asks`: whether models may be asked for what is not kept. `read_passages`: look for answers in
     the whole corpus where gold names no support. `saves`: keep the result beside the run.
     `decoding`: how matcher and judge are asked; its patience is in no score. `keys`: for their
     servers, before those that the run names. `roles`: decoding of matcher and judge, each setting
     before the run's own. `announce`: is told what a judge of free text is to be asked; `check`:
-    what it is to grade twice. `reuses`: take what was saved where nothing has changed since.
+    what it is to grade twice. `restraints` hold requests to both back. `reuses`: take what was
+    saved where nothing has changed since.
     """
 
     choice: ScoringChoice | None = None
@@ -76,6 +86,7 @@ class ScoringSettings:
     announce: Announce | None = None
     check: CheckChoice | None = None
     passage_progress: PassageProgress = silent
+    restraints: Restraints = UNRESTRAINED
     reuses: bool = True
 
 
@@ -86,7 +97,7 @@ class ScoredRun:
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
     for tasks whose answers are sentences. `modules`: what query expansion, evidence extraction and
     plug-ins' nodes did, for every task. `left_out`: what requests lacked since a server refuses it.
-    `protocol`: how its questions were put.
+    `system`: what answered, as it was recorded.
     """
 
     path: Path
@@ -97,7 +108,55 @@ class ScoredRun:
     analysis: Analysis | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
     left_out: tuple[OmittedField, ...] = ()
-    protocol: QuestionProtocol = DEFAULT_PROTOCOL
+    system: System = DEFAULT_SYSTEM
+
+    @property
+    def protocol(self) -> QuestionProtocol:
+        """How its questions were put."""
+        return self.system.protocol
+
+    @cached_property
+    def items(self) -> tuple[ScoredItem, ...]:
+        """Its items with their metrics; with traces where answers are entities."""
+        if self.analysis:
+            return self.analysis.items
+        metrics = {(row.id, row.epoch): row.metrics for row in self.scores.items}
+        return tuple(
+            ScoredItem(item, metrics=metrics[item.question.id, item.epoch])
+            for item in self.settled.items
+        )
+
+    @property
+    def error_classes(self) -> ErrorClasses[Any] | None:
+        """The classes of `errors`; None where the task's answers are not examined for any."""
+        if self.analysis:
+            return ANSWER_ERRORS
+        return self.scores.scorer.scored_task.error_classes
+
+    @cached_property
+    def errors(self) -> tuple[FoundErrors, ...]:
+        """What went wrong with each item."""
+        classes = self.error_classes
+        if classes is None:
+            return ()
+        if self.analysis:
+            return tuple(
+                found_errors(one.id, one.epoch, one.ambiguous, classes, one)
+                for one in self.analysis.item_errors
+            )
+        task = self.scores.scorer.scored_task
+        return tuple(
+            found_errors(*one.key, one.item.question.ambiguous, classes, task.examined(one.item))
+            for one in self.items
+        )
+
+    def breakdown(self, by: str) -> Breakdown | None:
+        """Scores by a property of the question; None where its task is not broken down by it."""
+        if self.analysis:
+            return self.analysis.breakdown(by) if by in groupings_of(self.analysis.task) else None
+        task = self.scores.scorer.scored_task
+        grouping = groupings_of(task).get(by)
+        return breakdown(grouping, self.items, task.headline) if grouping else None
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,
@@ -111,20 +170,6 @@ class ScoredRun:
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": self.lexical.to_json() if self.lexical else None,
         }
-
-
-def score(
-    run: "Run | Path | str", *, matcher: str | None = None, metrics: Iterable[Named] = ()
-) -> Scores:
-    """Score every item of a run that has ended, and save the scores in the run folder.
-
-    Failed items count 0; items that have not ended are in no mean (`Counts.pending` says how
-    many; `branchwise resume` first). `matcher` as `branchwise score --matcher` takes it; None is
-    the run's own. `metrics`: further ones, what `@metric` made or specs of such. Where the folder
-    cannot be written, a warning says so.
-    """
-    choice = None if matcher is None else ScoringChoice.parse(matcher)
-    return score_run(run, ScoringSettings(choice, metrics=tuple(metrics))).scores
 
 
 def score_run(run: "Run | Path | str", settings: ScoringSettings = ScoringSettings()) -> ScoredRun:
@@ -159,17 +204,13 @@ class _Saving(NamedTuple):
 
 
 def _saving(reader: RunReader, settings: ScoringSettings) -> _Saving | None:
-    """None where scores are not only names' (`eval.saved_scores`)."""
-    choice = _choice(reader, settings)
-    metrics = (
-        *settings.metrics,
-        *choice.metrics,
-        *reader.meta.get("scoring", {}).get("metrics", ()),
-    )
-    if not settings.reuses or choice.asks or metrics or is_graded(reader.task):
+    """None where a run is not saved (`eval.saved_scores`)."""
+    choice, kept = _choice(reader, settings), reader.meta.get("scoring", {})
+    measured = settings.metrics or choice.metrics or kept.get("metrics")
+    if not settings.reuses or choice.asks or measured or not is_attributable(reader.task):
         return None
     of = made_of(reader.state())
-    prices = settings.prices or Prices.load()
+    prices = settings.prices or prices_of(reader.path)
     said = settings_digest(choice.to_json(), settings.read_passages, prices.to_json())
     return _Saving(said, of) if of else None
 
@@ -200,7 +241,7 @@ def _saved(reader: RunReader, saving: _Saving, settings: ScoringSettings) -> Sco
         analysis=saved.analysis(read),
         modules=saved.modules,
         left_out=saved.left_out,
-        protocol=saved.protocol,
+        system=System.recorded(reader.system),
     )
 
 
@@ -226,8 +267,8 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     keys = with_kept_keys(settings.keys, reader.system, str(reader.path))
     task = get_task(reader.task)
     rows = [row for row in reader.items() if row.outcome is not None]
-    protocol = System.recorded(reader.system).protocol
-    items = [replace(item, protocol=protocol) for item in reader.answered_items()]
+    system = System.recorded(reader.system)
+    items = [replace(item, protocol=system.protocol) for item in reader.answered_items()]
     choice = _choice(reader, settings)
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
     with reading(reader.path):
@@ -235,6 +276,7 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         roles = {role: {**kept.get(role, {}), **settings.roles.get(role, {})} for role in SCORERS}
         roles = checked_roles(roles)
         headers = checked_headers(reader.system.get("headers") or {})
+    check_affordable(choice, reader.system, roles, settings)
     asking = _Asking(choice, prompts, keys, roles, headers)
     scored_task = get_task(task.name, choice.variant_of(task.name))
     settled = _settled(reader, each_gold_set(items), asking, settings).decided(scored_task)
@@ -249,7 +291,7 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     lexical = None
     if settled.lexical is not None:
         lexical = scores_of(settled.lexical, replace(choice, matcher="lexical"))
-    prices = settings.prices or Prices.load()
+    prices = settings.prices or prices_of(reader.path)
     outcomes = [row.outcome for row in rows if row.outcome is not None]
     with reading(reader.path):
         costs = run_costs(outcomes, reader.system, prices, spent_by(choice, settled))
@@ -260,7 +302,7 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         analysis = analyse(reader.path, settled.items, scores, looked_up.reach)
     modules = _modules(reader, analysis)
     run = ScoredRun(
-        reader.path, scores, costs, settled, lexical, analysis, modules, left_out, protocol
+        reader.path, scores, costs, settled, lexical, analysis, modules, left_out, system
     )
     return run, looked_up
 
@@ -273,6 +315,19 @@ def _modules(reader: RunReader, analysis: Analysis | None) -> ModuleWork:
     # One at a time: together they may be more than memory holds.
     found = total_work(module_work([event]) for event in reader.module_events())
     return found.of_system(reader.system, nodes)
+
+
+def check_affordable(
+    choice: ScoringChoice,
+    system: Mapping[str, Any] | None,
+    roles: RoleDecoding,
+    settings: ScoringSettings,
+) -> None:
+    """Raise InputError where there is a limit of cost and calls of matcher or judge have none."""
+    spending = settings.restraints.allowance
+    if isinstance(spending, Spending) and choice.asks:
+        beside = settings.check.beside if settings.check else None
+        check_bounded_scoring(choice, system, roles, spending.prices, beside=beside)
 
 
 def _choice(reader: RunReader, settings: ScoringSettings) -> ScoringChoice:
@@ -334,6 +389,7 @@ def _settled(
             graded=is_graded(reader.task),
             announce=settings.announce,
             check=settings.check,
+            restraints=settings.restraints,
         )
         return run_blocking(settling.settle(items))
 

@@ -171,6 +171,13 @@ BY_NAMES = ScoringChoice()
 """The default: no model takes part."""
 
 
+def _check_variant(task: str, variant: ScoreVariant, where: str | None) -> None:
+    try:
+        get_task(task, variant)
+    except InputError as error:
+        raise InputError(error.what, where=where, remedy=error.remedy) from None
+
+
 def _remedy(role: str) -> str:
     return f"name one, for example --{role} openai:gpt-5-mini"
 

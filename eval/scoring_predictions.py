@@ -9,6 +9,7 @@ from typing import Any
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import check_ready
 from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, file_costs
@@ -23,7 +24,7 @@ from branchwise.eval.judging.settle import Settled, Settling
 from branchwise.eval.plugins.loading import load_metrics
 from branchwise.eval.predictions_file import MISSING, read_predictions
 from branchwise.eval.scores import Scores, score_items
-from branchwise.eval.scoring import ScoringSettings
+from branchwise.eval.scoring import ScoringSettings, check_affordable
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store.judgements import file_judgements
 from branchwise.eval.tasks import Task, get_task, gold_of
@@ -68,7 +69,7 @@ class ScoredFile:
 
 
 def score_predictions(
-    questions: str,
+    questions: str | QuestionSource,
     predictions: Path,
     task_name: str | None = None,
     settings: ScoringSettings | None = None,
@@ -87,6 +88,7 @@ def score_predictions(
     if settings.check:
         settings.check.require_grades(choice, task.name)
     choice = choice.resolved(None)
+    check_affordable(choice, None, settings.roles, settings)
     prompts, metrics = Prompts.load(), load_metrics((*settings.metrics, *choice.metrics))
     settled = _settled(each_gold_set(items), predictions, task, choice, prompts, settings)
     settled = settled.decided(get_task(task.name, choice.variant_of(task.name)))
@@ -140,5 +142,6 @@ def _settled(
             graded=task.is_graded,
             announce=settings.announce,
             check=settings.check,
+            restraints=settings.restraints,
         )
         return run_blocking(settling.settle(items))

@@ -12,12 +12,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from branchwise.agents import headers as model_headers
 from branchwise.agents.decoding import PANEL, Decoding
-from branchwise.agents.setting import Setting, declared
+from branchwise.agents.setting import NamedSettings, Setting, declared
 from branchwise.corpora.keys import HELP, OPTION
 from branchwise.corpora.kinds import NAMES
 from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
+from branchwise.graphs.protocol import (
+    DEFAULT_HINTS,
+    DEFAULT_PROTOCOL,
+    QuestionHints,
+    QuestionProtocol,
+)
 from branchwise.graphs.role_decoding import RoleDecoding, checked_roles, decoding_with
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
@@ -26,7 +31,7 @@ _model, _tools = partial(Setting, panel="Model"), partial(Setting, panel="Tools 
 _module, _budget = partial(Setting, panel="Modules"), partial(Setting, panel="Budget")
 
 
-class Budget(BaseModel):
+class Budget(BaseModel, metaclass=NamedSettings):
     """What one item may spend. When any part is spent, the agent is told to answer.
 
     `turns`: model turns, the answering one included. `calls`: tool calls. `tokens`: input and
@@ -52,7 +57,7 @@ class Budget(BaseModel):
     seconds: Annotated[float, Field(gt=0), _budget("Seconds an item.", word="max_seconds")] = 600.0
 
 
-class Roles(BaseModel):
+class Roles(BaseModel, metaclass=NamedSettings):
     """Models for roles other than the agent's, as model specs; None is the agent's model.
 
     `matcher` and `judge` only score: no answer depends on them.
@@ -72,7 +77,7 @@ class Roles(BaseModel):
     judge: Annotated[str | None, Setting(flag=None, holds="model", changes="scores")] = None
 
 
-class System(BaseModel):
+class System(BaseModel, metaclass=NamedSettings):
     """Model, tools, modules, retriever settings, decoding, budget and prompts.
 
     `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only one
@@ -95,7 +100,8 @@ class System(BaseModel):
     `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
     the built-in prompts, and what tools say of themselves (`corpora/prompt_sets.py`). `protocol`
     and `at_most`: how questions are put where a task has several ways, and how much an answer in
-    free text may hold.
+    free text may hold. `shots`, `reasoning` and `hints`: the same of conditional answers: worked
+    examples, whether to reason in steps first, and what of the gold is told.
     `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`corpora/keys.py`);
     no answer depends on them, nor on `headers`, which go to model servers. `role_decoding`: by role
     the decoding settings that are not the agent's.
@@ -141,8 +147,33 @@ class System(BaseModel):
             "Free text: conditions, with --protocol standard citations of an answer, at most.",
             none="unbounded",
             later=True,
+            of_flow=True,
         ),
     ] = None
+    shots: Annotated[
+        int,
+        Field(ge=0, le=1),
+        _model(
+            "Conditional answers: worked examples in the prompt, 0 or 1.", later=True, of_flow=True
+        ),
+    ] = 0
+    reasoning: Annotated[
+        Literal["off", "steps"],
+        _model(
+            "Conditional answers: answer at once, or reason in steps before.",
+            later=True,
+            of_flow=True,
+        ),
+    ] = "off"
+    hints: Annotated[
+        QuestionHints,
+        _model(
+            "Conditional answers: what is told of the gold. Documents: their sentences that state "
+            "conditions; values of mentioned conditions; relations; or all three.",
+            later=True,
+            of_flow=True,
+        ),
+    ] = DEFAULT_HINTS
     prompt_set: Annotated[
         PromptSet,
         _model(
@@ -324,6 +355,7 @@ class System(BaseModel):
         return cls.model_validate(nested)
 
 
+DEFAULT_SYSTEM = System()
 SETTINGS = tuple(declared(System))
 """Every setting that users write, in the order in which help lists them."""
 MODULES: Mapping[str, str] = {

@@ -45,6 +45,7 @@ def test_commands_and_options_exist(page):
         ("metric", 2),
         ("table", 3),
         ("plugin-kind", 4),
+        ("form", 4),
     ],
 )
 def test_an_example_of_a_contribution_still_applies(name, most):

@@ -18,13 +18,10 @@ OF_TASKS = (
     "agents/branches_format.py",
     "agents/conditions_format.py",
     "agents/clarification_format.py",
+    "agents/mdcr_format.py",
     "eval/clarifications.py",
     # A question format says which task its questions are of.
-    "corpora/loaders/ambignq.py",
-    "corpora/loaders/cambignq.py",
-    "corpora/loaders/native.py",
-    "corpora/loaders/condambigqa.py",
-    "corpora/loaders/fanoutqa.py",
+    "corpora/loaders/forms.py",
 )
 NAMES = {*TASKS, *FLOWS}
 KEYS = {column.key for task in TASKS.values() for column in task.columns}

@@ -45,7 +45,7 @@ def body(table: Table) -> "RichTable":
     cells = [[*_cells(printed, row, shown)] for row in printed.rows]
     heads, cells = in_groups([printed.columns[i] for i in shown], cells)
     # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.
-    tight = sum(isinstance(cell, Aggregate) for cell in printed.rows[0]) >= 6
+    tight = _intervals_width(printed) >= 6 * len("1.00–1.00")
     drawn = new_table(tight=tight)
     lines = max(head.count("\n") for head in heads)
     for head in heads:
@@ -60,6 +60,12 @@ def body(table: Table) -> "RichTable":
             name = plain(run_name(str(row[label])))
             drawn.add_row(indented(name) if groups else name, *shown_cells)
     return drawn
+
+
+def _intervals_width(table: Table) -> int:
+    """Characters of a row's intervals at their widest."""
+    means = zip(table.columns, table.rows[0], strict=True)
+    return sum(2 * (column.digits + 2) + 1 for column, c in means if isinstance(c, Aggregate))
 
 
 def _cells(table: Table, row: Sequence[CellValue], shown: Sequence[int]) -> "Iterator[Text]":

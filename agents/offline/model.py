@@ -18,6 +18,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.offline.branches import read_branches
+from branchwise.agents.offline.conditional import read_conditional
 from branchwise.agents.offline.conditions import read_listed
 from branchwise.agents.offline.graph import (
     graph_account,
@@ -66,6 +67,9 @@ class OfflineChatModel(BaseChatModel):
             return _result(AIMessage(content=said))
         listing = _listing_tool(kwargs.get("tools"))
         view = View.of(messages, listing["name"] if listing else None)
+        if view.wants_groups:
+            said = read_conditional(view.message, in_steps=view.in_steps)
+            return _result(AIMessage(content=said))
         search = None if kwargs.get("tool_choice") == "none" else _search_tool(kwargs.get("tools"))
         queries = next_queries(view) if search else []
         calls = _calls(search, queries) if search else []

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from branchwise.agents.offline.conditional import FORM
 from branchwise.agents.offline.words import asked_name, base_name, unique
 
 _SAYS = "may refer to"
@@ -160,6 +161,12 @@ class View:
     """Whether the question is ambiguous, and no answer."""
     wants_clarification: bool = False
     """Which reading is meant, and no answer."""
+    wants_groups: bool = False
+    """A short answer and groups of conditions, of documents that are in the message."""
+    in_steps: bool = False
+    """With the reasoning before the answer."""
+    message: str = ""
+    """The first user's message, as it was."""
     listed: tuple[str, ...] = ()
     """Titles that a tool listed as what the asked name may refer to."""
 
@@ -186,6 +193,9 @@ class View:
             wants_texts='"answers": [' in system,
             wants_verdict='"ambiguous":' in system,
             wants_clarification='"clarification_question":' in system,
+            wants_groups=FORM in system,
+            in_steps="step by step" in system,
+            message=users[0] if users else "",
             must_answer=len(users) > 1,
             readings=readings or conditions,
             told=told,

@@ -1,20 +1,23 @@
 """`branchwise corpus`: build, index, search and look at passage collections."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import click
 import typer
 
-from branchwise.commands.options import AsJson, Key, read_keys
+from branchwise.commands.corpus_eval import evaluate
+from branchwise.commands.options import AsJson, Field, FieldCommand, Header, Key, read_keys
+from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
 from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.corpora.text import one_line
+from branchwise.corpora.text import counted, one_line
 
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import EncoderSettings
     from branchwise.corpora.folder import Corpus
-    from branchwise.corpora.retrieval import Hit
+    from branchwise.corpora.passages import Passage
 
 corpus_app = typer.Typer(help="Build, index and search passage collections.", no_args_is_help=True)
 
@@ -37,30 +40,73 @@ class _Chosen(TypedDict):
 CorpusDir = Annotated[Path, typer.Argument(metavar="DIR", help="Corpus folder.")]
 
 
-@corpus_app.command()
+@corpus_app.command(cls=FieldCommand)
 def build(
     source: Annotated[
         str,
         typer.Option(
             "--from",
-            help="Passages as JSONL of {id, contents} (also .gz, .zst), or a question set "
-            "whose own passages to take: questions.jsonl, condambigqa:PATH.",
+            metavar="SRC",
+            help=f"Passages or documents: {', '.join(f'{name}:' for name in CORPUS_FORMS)} before "
+            "a file or a folder (see `corpus forms`), one whose form shows, or a question set "
+            "whose own passages to take (condambigqa:PATH).",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Corpus folder to make.")],
+    field: Field = None,
+    split: Annotated[str | None, typer.Option(help=SPLIT_HELP)] = None,
+    json_output: AsJson = False,
 ) -> None:
-    """Make a corpus folder from passages or from a question set's own passages.
+    """Make a corpus folder from passages, documents or a question set's own passages.
+
+    What is left out (doubles, empty texts, files that cannot be read) is counted and named.
 
     Example: branchwise corpus build --from condambigqa:dev.json --out C
+    Example: branchwise corpus build --from docs --split words:100 --out C
+    Example: branchwise corpus build --from csv:p.csv --field text=body title=name --out C
     """
     from branchwise.commands.passage_progress import showing
     from branchwise.corpora.build import build_corpus
+    from branchwise.corpora.text import printable
 
-    with showing("reading", "lines") as progress:
-        built = build_corpus(source, out, progress)
-    left_out = f" ({built.repeated} repeats left out)" if built.repeated else ""
-    typer.echo(f"{out}: {len(built.corpus)} passages{left_out}")
-    typer.echo(f"next: branchwise corpus index {out} --kind flat")
+    with showing("reading", "passages") as progress:
+        built = build_corpus(source, out, progress, fields=field or (), split=split)
+    corpus = built.corpus
+    if json_output:
+        _print_json(
+            {
+                "source": built.source,
+                "passages": len(corpus),
+                "bytes": corpus.bytes,
+                "sha256": corpus.sha256,
+                "left_out": built.omissions.as_json(),
+                "sample": [corpus.passage(row).model_dump() for row in _sampled(corpus)],
+            }
+        )
+        return
+    typer.echo(f"{out}: {counted(len(corpus), 'passage')}, {corpus.bytes / 2**20:.1f} MiB")
+    if built.source != source:
+        typer.echo(printable(f"read as {built.source}"))
+    for line in built.omissions.lines():
+        typer.echo(f"left out: {line}")
+    typer.echo("for example:")
+    for row in _sampled(corpus):
+        _show("-", corpus.passage(row))
+    typer.echo(f"next: branchwise corpus index {out} --kind {DEFAULT}")
+
+
+@corpus_app.command()
+def forms(json_output: AsJson = False) -> None:
+    """List the forms of passages and documents that a corpus is built from.
+
+    Example: branchwise corpus forms
+    """
+    if json_output:
+        _print_json([asdict(form) for form in CORPUS_FORMS.values()])
+        return
+    from branchwise.ui.corpus_tables import print_forms
+
+    print_forms(CORPUS_FORMS.values())
 
 
 @corpus_app.command()
@@ -147,8 +193,13 @@ def index(
 
 @corpus_app.command()
 def search(
-    path: CorpusDir,
-    query: Annotated[str, typer.Argument(help="What to look for.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[DIR] QUERY",
+            help="Corpus folder, unless the retriever needs none, and what to look for.",
+        ),
+    ],
     retriever: Annotated[
         str | None,
         typer.Option(
@@ -158,25 +209,49 @@ def search(
     ] = None,
     k: Annotated[int, typer.Option(help="How many passages.", min=1, max=MAX_K)] = 3,
     key: Key = None,
+    header: Header = None,
     json_output: AsJson = False,
 ) -> None:
-    """Search a corpus as an agent would.
+    """Search a corpus, or a retrieval server, as an agent would.
 
     Example: branchwise corpus search C "Who won the 2010 World Cup?" --k 5
     """
-    from branchwise.corpora.errors import InputError
+    from branchwise.agents.headers import headers_over
     from branchwise.corpora.open import open_retriever
 
-    if not query.strip():
-        raise InputError("the query is empty", remedy="put it in quotes after the corpus folder")
-    hits = open_retriever(path, retriever, keys=read_keys(key)).search([query], k)[0]
+    path, query = _place_and_query(words, retriever)
+    headers = headers_over(header or (), {})
+    opened = open_retriever(path, retriever, keys=read_keys(key), headers=headers)
+    hits = opened.search([query], k)[0]
     if json_output:
         _print_json([hit.passage.model_dump() | {"score": hit.score} for hit in hits])
     elif not hits:
         typer.echo("no passage matches")
     else:
         for rank, hit in enumerate(hits, start=1):
-            _show(rank, hit)
+            _show(f"{rank}.", hit.passage, f"  ({hit.score:.4f})")
+
+
+corpus_app.command(name="eval", cls=FieldCommand)(evaluate)
+
+
+def _place_and_query(words: list[str], retriever: str | None) -> tuple[Path | None, str]:
+    """The corpus folder, None where none is given, and the query. Raises InputError."""
+    from branchwise.corpora.errors import InputError
+    from branchwise.corpora.open import needs_corpus
+
+    if len(words) > 2:
+        remedy = "put the query in quotes after the corpus folder"
+        raise InputError(
+            f"{len(words)} arguments are more than a folder and a query", remedy=remedy
+        )
+    *places, query = words
+    if not query.strip():
+        raise InputError("the query is empty", remedy="put it in quotes after the corpus folder")
+    if not places and needs_corpus(retriever):
+        remedy = f'name its folder: branchwise corpus search DIR "{query[:60]}"'
+        raise InputError("there is no corpus to search", remedy=remedy)
+    return (Path(places[0]) if places else None), query
 
 
 @corpus_app.command()
@@ -192,7 +267,7 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
     if json_output:
         _print_json(facts)
         return
-    typer.echo(f"{path}: {facts['passages']} passages, {facts['bytes'] / 2**20:.1f} MiB")
+    typer.echo(f"{path}: {counted(facts['passages'], 'passage')}, {facts['bytes'] / 2**20:.1f} MiB")
     typer.echo(f"SHA-256 {facts['sha256']}")
     for name, manifest in facts["indexes"].items():
         problem = manifest.get("problem")
@@ -225,13 +300,16 @@ def _described(manifest: dict[str, Any]) -> str:
     return f"{kind}, {INDEX_KINDS[kind].load().described(manifest)}"
 
 
-def _show(rank: int, hit: "Hit") -> None:
-    from branchwise.corpora.text import printable
+def _sampled(corpus: "Corpus") -> list[int]:
+    """Rows to show: the first, the middle and the last."""
+    return sorted({0, len(corpus) // 2, len(corpus) - 1})
 
-    text = one_line(hit.passage.text)
-    shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
-    typer.echo(printable(f"{rank}. [{hit.passage.id}] {hit.passage.title}  ({hit.score:.4f})"))
-    typer.echo(f"   {printable(shown)}")
+
+def _show(mark: str, passage: "Passage", behind: str = "") -> None:
+    from branchwise.corpora.text import cut, printable
+
+    typer.echo(printable(f"{mark} [{passage.id}] {passage.title}{behind}"))
+    typer.echo(f"   {printable(cut(one_line(passage.text), _SHOWN_CHARS + 1))}")
 
 
 def _print_json(value: Any) -> None:

@@ -63,9 +63,7 @@ def _page(study: "StudyFolder") -> Path:
 
 def _questions(world: Path) -> Path:
     """The questions' file in the world's folder."""
-    import orjson
-
-    from branchwise.corpora.atomic import write_bytes
+    from branchwise.commands.question_files import write_questions
     from branchwise.corpora.synthesis.generate import generate
     from branchwise.corpora.synthesis.settings import Settings
     from branchwise.corpora.synthesis.sources import open_source
@@ -75,8 +73,7 @@ def _questions(world: Path) -> Path:
         source = open_source(str(world))
         settings = Settings(QUESTIONS, SHARE_AMBIGUOUS, source.domains, source.common, SEED)
         made = generate(source.facts, source.names, settings, support=source.support)
-        lines = (orjson.dumps(question.model_dump(mode="json")) + b"\n" for question in made)
-        write_bytes(path, b"".join(lines))
+        write_questions(path, made)
     return path
 
 

@@ -1,22 +1,98 @@
 """The options that many commands share."""
 
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
+from typer.core import TyperCommand
 
 from branchwise.corpora.keys import HELP, METAVAR, OPTION
 
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
+    from branchwise.corpora.loaders.source import QuestionSource
 
 NO_TOOLS = "none"
 """As a tool's name: the system has none, whatever there is to search."""
 
-QUESTION_FORMATS = "ambignq:PATH, cambignq:PATH, condambigqa:PATH or fanoutqa:PATH"
-"""Question sets in formats other than the native one, for help texts."""
+QUESTIONS = "a file in our own format, or FORM:PATH (`branchwise questions forms` lists them)"
+"""What names a question set, for help texts."""
 
+Field = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field",
+        metavar="FIELD=COLUMN ...",
+        help="Of csv:, jsonl:, parquet: and hf:, the columns of fields: text=body title=name.",
+    ),
+]
+Separator = Annotated[
+    str | None, typer.Option(help="What stands between several answers in one cell of such a set.")
+]
+
+
+class _TaskName(click.ParamType[str]):
+    """A task's name: checked with its nearest one where it is used, listed where it is explained,
+    since `branchwise --help` does without the tasks."""
+
+    name = "TASK"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        from branchwise.eval.tasks import TASKS
+
+        return f"[{'|'.join(TASKS)}]"
+
+
+TaskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--task", click_type=_TaskName(), help="Task, if it is not the question set's own."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Header = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Header of requests to servers, repeatable: X-Title=Films, "
+        "search.example/X-Index=films.",
+        metavar="[HOST/]NAME=VALUE",
+    ),
+]
 Key = Annotated[list[str] | None, typer.Option(OPTION, metavar=METAVAR, help=HELP)]
+
+
+class FieldCommand(TyperCommand):
+    """A command whose option `Field` takes several pairs: `--field text=body title=name`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, spread_fields(args))
+
+
+_PAIR = re.compile(r"[a-z_]+=")
+
+
+def spread_fields(args: Iterable[str]) -> list[str]:
+    """Arguments with `--field` before each of the pairs that follow one."""
+    spread: list[str] = []
+    naming = False
+    for arg in args:
+        follows = naming and _PAIR.match(arg) is not None
+        if follows and spread[-1] != "--field":
+            spread.append("--field")
+        spread.append(arg)
+        naming = follows or arg == "--field" or arg.startswith("--field=")
+    return spread
+
+
+def read_questions(
+    questions: str, field: list[str] | None, separator: str | None
+) -> "QuestionSource":
+    """The question set that the options name. Raises InputError."""
+    from branchwise.corpora.loaders.source import QuestionSource
+
+    return QuestionSource.parse(questions, field or (), separator)
 
 
 def read_keys(given: list[str] | None) -> "Keys":

@@ -1,12 +1,20 @@
-"""`branchwise questions`: generate, inspect and convert question sets."""
+"""`branchwise questions`: generate and inspect question sets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import QUESTION_FORMATS, Key, read_keys
-from branchwise.corpora.text import one_line
+from branchwise.commands.options import QUESTIONS, Field, Key, Separator, read_keys, read_questions
+from branchwise.commands.question_files import (
+    check,
+    check_place,
+    convert,
+    forms,
+    schema,
+    write_questions,
+)
+from branchwise.corpora.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,14 +28,13 @@ if TYPE_CHECKING:
     from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
 
 questions_app = typer.Typer(
-    help="Generate, inspect and convert question sets.", no_args_is_help=True
+    help="Generate, check, inspect and convert question sets.", no_args_is_help=True
 )
 
-OF_A_WORLD = 600
+for command in (check, convert, forms, schema):
+    questions_app.command()(command)
 
-QuestionSource = Annotated[
-    str, typer.Argument(metavar="SRC", help=f"A native JSONL file, or {QUESTION_FORMATS}.")
-]
+OF_A_WORLD = 600
 
 
 @questions_app.command()
@@ -68,10 +75,9 @@ def generate(
     """
     from contextlib import ExitStack
 
-    from branchwise.corpora.atomic import write_bytes
     from branchwise.corpora.synthesis.settings import GenerationTally, Settings
 
-    _check_place(out)
+    check_place(out)
     chosen, keys = _listed(domains), read_keys(key)
     with ExitStack() as opened:
         source = _opened(kg, schema=schema, names=names, corpus=corpus, domains=chosen, keys=keys)
@@ -79,9 +85,9 @@ def generate(
         settings = Settings(n, ambiguous, source.domains, source.common, seed)
         words = _words(source, settings, writer, reviewer, keys, opened)
         tally = GenerationTally()
-        lines = list(_lines(_made(source, settings, tally, words)))
-    if lines:
-        write_bytes(out, b"".join(lines))
+        made = list(_made(source, settings, tally, words))
+    if made:
+        write_questions(out, made)
     _report(out, tally, words, settings)
 
 
@@ -91,13 +97,15 @@ def info(
         str,
         typer.Argument(
             metavar="SRC",
-            help=f"A native JSONL file, {QUESTION_FORMATS}, or a world's folder: "
-            f"{OF_A_WORLD} questions made from it, half of them ambiguous.",
+            help=f"Question set: {QUESTIONS}; or a world's folder: {OF_A_WORLD} questions made "
+            "from it, half of them ambiguous.",
         ),
     ],
     id: Annotated[
         str | None, typer.Option(help="Show only this question, with its plan and branches.")
     ] = None,
+    field: Field = None,
+    separator: Separator = None,
     figures: Annotated[
         Path | None,
         typer.Option(
@@ -119,7 +127,8 @@ def info(
     if Path(source, WORLD_FILE).is_file():
         questions = _of_world(source, quiet=json_output or id is not None)
     else:
-        questions = load_questions(source, require_gold=False).questions
+        named = read_questions(source, field, separator)
+        questions = load_questions(named, require_gold=False).questions
     if id is not None:
         _show_question(source, id, questions)
         return
@@ -176,34 +185,6 @@ def _show_question(source: str, id: str, questions: "tuple[Question, ...]") -> N
         )
     for line in question_lines(chosen[0]):
         typer.echo(printable(line))
-
-
-@questions_app.command()
-def convert(
-    source: QuestionSource,
-    out: Annotated[Path, typer.Option(help="JSONL file to write.")],
-) -> None:
-    """Write a question set of any known format as native JSONL.
-
-    Example: branchwise questions convert condambigqa:dev.json --out q.jsonl
-    """
-    from branchwise.corpora.atomic import write_bytes
-    from branchwise.corpora.loaders import load_questions
-
-    _check_place(out)
-    found = load_questions(source, require_gold=False).questions
-    write_bytes(out, b"".join(_lines(found)))
-    typer.echo(f"{out}: {len(found):,} questions")
-
-
-def _check_place(out: Path) -> None:
-    """Raise InputError at once for what would otherwise fail after long work."""
-    from branchwise.corpora.errors import InputError
-
-    if out.is_dir():
-        raise InputError("is a folder", where=str(out), remedy="name a file with --out")
-    if not out.parent.is_dir():
-        raise InputError("there is no such folder", where=str(out.parent), remedy="make it first")
 
 
 def _listed(domains: str | None) -> list[str]:
@@ -300,14 +281,6 @@ def _made(
             _complain("the graph failed", error)
 
 
-def _lines(questions: "Iterator[Question] | tuple[Question, ...]") -> "Iterator[bytes]":
-    """Questions as native JSONL."""
-    import orjson
-
-    for question in questions:
-        yield orjson.dumps(question.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE)
-
-
 def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: "Settings") -> None:
     """Print the result. Exits with 1 if there are fewer questions than requested."""
     from branchwise.ui.question_tables import summary
@@ -317,11 +290,11 @@ def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: 
     if tally.accepted < settings.questions:
         why = f"; given up: {', '.join(tally.exhausted)}" if tally.exhausted else ""
         written = f", which are in {out}" if tally.accepted else ""
+        wanted = counted(settings.questions, "question")
         typer.echo(
-            f"branchwise: only {tally.accepted:,} of {settings.questions:,} questions could be "
-            f"made{written}{why}",
+            f"branchwise: only {tally.accepted:,} of {wanted} could be made{written}{why}",
             err=True,
         )
         raise typer.Exit(1)
-    typer.echo(f"{out}: {tally.accepted:,} questions")
+    typer.echo(f"{out}: {counted(tally.accepted, 'question')}")
     typer.echo(f"next: branchwise questions info {out}")

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.options import Field, Separator, read_questions
+from branchwise.corpora.text import counted
+
 if TYPE_CHECKING:
     from branchwise.eval.store.recovering import Recovery
 
@@ -20,6 +23,8 @@ def recover(
     questions: Annotated[
         str | None, typer.Option(help="The run's own question set, for questions that are lost.")
     ] = None,
+    field: Field = None,
+    separator: Separator = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per run, one per line.")
     ] = False,
@@ -33,7 +38,10 @@ def recover(
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval.studies.archive import recover_folder
 
-    given = load_questions(questions, require_gold=False) if questions else None
+    given = None
+    if questions:
+        named = read_questions(questions, field, separator)
+        given = load_questions(named, require_gold=False)
     for recovery in recover_folder(path, out, given):
         _print(recovery, as_json=json_output)
 
@@ -53,7 +61,7 @@ def _print(recovery: "Recovery", *, as_json: bool) -> None:
 
 def _lines(recovery: "Recovery") -> Iterator[str]:
     saved, again = recovery.saved, recovery.begun_again
-    yield f"{recovery.run}: {saved['items']} of {recovery.items} items saved whole"
+    yield f"{recovery.run}: {saved['items']} of {counted(recovery.items, 'item')} saved whole"
     yield f"  saved: {', '.join(f'{saved[kind]} {kind}' for kind in _KINDS)}"
     if given := recovery.questions_given:
         yield f"  questions given again: {len(given)} ({_named(given)})"

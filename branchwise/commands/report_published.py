@@ -16,7 +16,7 @@ PublishedOption = Annotated[
     typer.Option(
         metavar="BENCHMARK",
         help="Show what a paper published beside the scores: deepambigqa, condambigqa, cambignq, "
-        "ambignq, or none. Default: of the benchmark that the questions name, "
+        "ambignq, mdcr, or none. Default: of the benchmark that the questions name, "
         "in files alone if they were generated in its form.",
     ),
 ]

@@ -1,45 +1,84 @@
-"""Question sets from files of several formats."""
+"""Question sets from files of many forms."""
 
 import hashlib
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import orjson
 
-from branchwise.corpora.errors import InputError, nearest
-from branchwise.corpora.loaders import ambignq, cambignq, condambigqa, fanoutqa, native
-from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.loaders.forms import FORMS, QuestionForm, form_of
+from branchwise.corpora.loaders.reading import Loading, PlacedQuestion, RowPlace
+from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import Gold, Question, QuestionSet
-
-_Loader = Callable[[Path], list[PlacedQuestion]]
-
-FORMATS: dict[str, tuple[str, _Loader]] = {
-    "ambignq": (ambignq.TASK, ambignq.load),
-    "cambignq": (cambignq.TASK, cambignq.load),
-    "condambigqa": (condambigqa.TASK, condambigqa.load),
-    "fanoutqa": (fanoutqa.TASK, fanoutqa.load),
-}
-"""The task and the loader of each format but the native one, by its prefix."""
+from branchwise.corpora.rows import DataRow
 
 
 def load_questions(
-    source: str, *, require_gold: bool = True, gold_of: Callable[[str], Gold] = lambda _: "answers"
+    source: str | QuestionSource,
+    *,
+    fields: Mapping[str, str] | Sequence[str] = (),
+    separator: str | None = None,
+    require_gold: bool = True,
+    gold_of: Callable[[str], Gold] | None = None,
 ) -> QuestionSet:
-    """Questions of `source`: a native JSONL file, or FORMAT:PATH (`condambigqa:dev.json`).
+    """Questions of `source`: a file in our own format (docs/format.md), or FORM:PATH.
 
-    Raises InputError, with file and line, for data that cannot be used: an unknown format, an
-    empty set, duplicate ids, and (unless `require_gold` is False) a question without gold: of
-    which kind, `gold_of` says for the format's task.
+    `fields`: of CSV, JSON, Parquet and hub sets, which column is which field
+    (`{"question": "q"}`, or `["question=q"]`); `separator`: what stands between several answers in
+    one text. What is kept in `meta` because the format does not know it is a warning, and so is
+    what was mended.
+
+    Raises InputError, with file and line, for data that cannot be used: an unknown form, one that
+    does not fit the file, an empty set, duplicate ids, and (unless `require_gold` is False) a
+    question without gold: of which kind, `gold_of` says for the form's task, or the form itself.
     """
-    task, load, path = _resolve(source)
-    placed = load(path)
-    if not placed:
-        raise InputError("holds no questions", where=str(path), remedy="write one per line")
-    _check_ids(placed)
+    chosen = source
+    if isinstance(chosen, str):
+        chosen = QuestionSource.parse(chosen, fields, separator)
+    placed = list(each_question(chosen))
     if require_gold:
-        _check_gold(placed, gold_of(task))
+        form = chosen.form
+        _check_gold(placed, gold_of(form.task) if gold_of else form.gold)
     questions = tuple(item.question for item in placed)
-    return QuestionSet(source, task, questions, questions_digest(questions))
+    return QuestionSet(chosen.text, chosen.form.task, questions, questions_digest(questions))
+
+
+def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
+    """The questions of a set one at a time; in memory are their ids.
+
+    Raises InputError at the first mistake, a repeated id, or where there are none. Warns at the
+    end.
+    """
+    loading = Loading(source)
+    first: dict[str, str] = {}
+    for item in read_questions(source, loading):
+        if (earlier := first.setdefault(item.question.id, item.where)) != item.where:
+            raise InputError(
+                f"question id {item.question.id!r} is already used by {earlier}",
+                where=item.where,
+                remedy="give each question its own id",
+            )
+        yield item
+    if not first:
+        remedy = "write one per line"
+        raise InputError("holds no questions", where=source.place, remedy=remedy)
+    loading.warn()
+
+
+def read_questions(source: QuestionSource, loading: Loading) -> Iterator[PlacedQuestion]:
+    """The questions of a set in their order, one at a time. What is wrong goes to `loading`."""
+    form = source.form
+    module = form.load()
+    rows = source.rows(loading.refuse, strict=loading.is_strict)
+    for number, row in enumerate(rows, start=1):
+        if number == 1:
+            _check_form(source, row)
+        loading.rows = number
+        at = RowPlace(loading, row.where, number)
+        if (question := module.question(row.fields, at)) is not None:
+            question = _with_rest(question, row, form, at)
+            if _is_writable(question, at):
+                yield PlacedQuestion(row.where, question)
 
 
 def questions_digest(questions: Sequence[Question]) -> str:
@@ -50,40 +89,65 @@ def questions_digest(questions: Sequence[Question]) -> str:
     digest = hashlib.sha256()
     for question in questions:
         record = question.model_dump(mode="json")
-        if str(record["meta"].get("benchmark")) in FORMATS:
+        if str(record["meta"].get("benchmark")) in FORMS:
             del record["meta"]["benchmark"]
         line = orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
         digest.update(line + b"\n")
     return digest.hexdigest()
 
 
-def _resolve(source: str) -> tuple[str, _Loader, Path]:
-    prefix, colon, rest = source.partition(":")
-    if colon and prefix in FORMATS:
-        task, load = FORMATS[prefix]
-        return task, load, Path(rest)
-    # A path may hold a colon itself; what exists as a file is a file.
-    if colon and prefix.isidentifier() and len(prefix) > 1 and not Path(source).exists():
-        known = ", ".join(f"{name}:PATH" for name in FORMATS)
-        near = nearest(prefix, FORMATS)
-        hint = f"did you mean {near[0]}:{rest}?" if near else f"known are {known}"
-        raise InputError(
-            f"unknown question format {prefix!r}",
-            where=source,
-            remedy=f"{hint} (native JSONL takes no prefix)",
-        )
-    return native.TASK, native.load, Path(source)
+def _check_form(source: QuestionSource, row: DataRow) -> None:
+    """Raise InputError if the first row is of another form than the one that was named."""
+    form, fields = source.form, row.fields
+    if form.takes_fields or form.fits(fields):
+        return
+    fitting = form_of(fields)
+    if fitting and (mark := _first(fitting.mark, fields)) not in form.reads:
+        what, remedy = f'it has "{mark}"', f"its fields fit {source.as_form(fitting)}"
+    elif form.is_own or fitting or _first(("answer", "answers"), form.reads.keys() & fields):
+        return
+    else:
+        what = f'it lacks "{form.mark[0]}"'
+        named = f"{source.by_fields} --field question=FIELD --field answers=FIELD"
+        remedy = f"name its fields: {named} (they are {', '.join(fields)})"
+    named = "our own format" if form.is_own else f"the form {form.name}"
+    raise InputError(f"{named} does not fit: {what}", where=row.where, remedy=remedy)
 
 
-def _check_ids(placed: Sequence[PlacedQuestion]) -> None:
-    first: dict[str, str] = {}
-    for item in placed:
-        if (earlier := first.setdefault(item.question.id, item.where)) != item.where:
-            raise InputError(
-                f"question id {item.question.id!r} is already used by {earlier}",
-                where=item.where,
-                remedy="give each question its own id",
-            )
+def _first(marks: Sequence[str], fields: Collection[str]) -> str | None:
+    return next((mark for mark in marks if mark in fields), None)
+
+
+def _with_rest(question: Question, row: DataRow, form: QuestionForm, at: RowPlace) -> Question:
+    """The question of a published form, with the other fields of its row in `meta`."""
+    if form.is_own or form.takes_fields:
+        return question
+    rest = {}
+    for name, value in row.fields.items():
+        known = name in form.keeps
+        if value is None or name in form.drops or (name in form.reads and not known):
+            continue
+        if not known:
+            at.keep(name)
+        rest[name] = value
+    return question.model_copy(update={"meta": {**rest, **question.meta}}) if rest else question
+
+
+_PLAIN = frozenset((str, bool, float))
+
+
+def _is_writable(question: Question, at: RowPlace) -> bool:
+    """Whether what it holds besides its gold can be written as JSON again."""
+    if not question.plan and _PLAIN.issuperset(map(type, question.meta.values())):
+        return True
+    try:
+        orjson.dumps(question.model_dump(mode="json"))
+    except (TypeError, ValueError, RecursionError) as error:
+        large = "64-bit" in str(error)
+        what = "holds a number of more than 64 bits" if large else "is nested too deeply"
+        at.refuse("unwritable", what, "write it as a text" if large else "reduce the nesting")
+        return False
+    return True
 
 
 def _check_gold(placed: Sequence[PlacedQuestion], gold: Gold) -> None:
@@ -99,7 +163,9 @@ def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
     """What it lacks, and how to add it."""
     if gold == "label":
         return "gold label", 'add "ambiguous": true or false'
+    if gold == "conditions":
+        return "documents with conditions", "load it from mdcr:PATH"
     branches = (branch for gold in question.gold_sets for branch in gold)
     empty = next((branch.name for branch in branches if not branch.answers), None)
     of = f" in branch {empty!r}" if empty else ""
-    return f"gold answers{of}", 'add "branches", or "answers": {"default": ["..."]}'
+    return f"gold answers{of}", 'add "answers": ["..."]'

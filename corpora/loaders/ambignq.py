@@ -8,24 +8,20 @@ best of them, too. A question is ambiguous where all annotators listed readings.
 `meta["annotators"]` says how many there were, where it was not one.
 """
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import (
     PublishedEntry,
     PublishedRecord,
     answer_of,
-    read_entries,
+    entry_of,
     uniquely_named,
 )
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, GoldSet, Question
 from branchwise.corpora.text import one_line
-
-TASK = "ambigqa"
-"""What its questions are asked and scored as, unless another task is chosen."""
 
 
 class _Pair(PublishedRecord):
@@ -43,12 +39,10 @@ class _Entry(PublishedEntry):
     annotations: tuple[_Annotation, ...]
 
 
-def load(path: Path) -> list[PlacedQuestion]:
-    """Questions in file order. Raises InputError, with file and entry, for what is not one."""
-    return [
-        PlacedQuestion(where, _question(entry, where))
-        for where, entry in read_entries(path, _Entry)
-    ]
+def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
+    """The question of an entry; None if something in it was refused."""
+    entry = entry_of(_Entry, record, at)
+    return None if entry is None else at.attempt(lambda: _question(entry, at.where))
 
 
 def _question(entry: _Entry, where: str) -> Question:

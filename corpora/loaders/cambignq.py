@@ -8,26 +8,22 @@ keeps `clarification_question`, `dqs` and, where they are known, the titles and 
 annotators. The files hold no passages.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
 from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import (
     PublishedEntry,
     answer_of,
-    read_entries,
+    entry_of,
     uniquely_named,
 )
 from branchwise.corpora.questions import Branch, Question
 from branchwise.corpora.text import one_line
-
-TASK = "branches"
-"""What its questions are asked and scored as, unless another task is chosen."""
 
 
 def _queries(given: Any) -> list[str]:
@@ -46,12 +42,10 @@ class _Entry(PublishedEntry):
     nq_doc_title: str | None = None
 
 
-def load(path: Path) -> list[PlacedQuestion]:
-    """Questions in file order. Raises InputError, with file and entry, for what is not one."""
-    return [
-        PlacedQuestion(where, _question(entry, where))
-        for where, entry in read_entries(path, _Entry)
-    ]
+def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
+    """The question of an entry; None if something in it was refused."""
+    entry = entry_of(_Entry, record, at)
+    return None if entry is None else at.attempt(lambda: _question(entry, at.where))
 
 
 def _question(entry: _Entry, where: str) -> Question:

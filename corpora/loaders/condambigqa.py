@@ -14,25 +14,21 @@ apart in `meta["unresolved_citations"]`. `meta["benchmark"]` names the benchmark
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import (
     PublishedEntry,
     PublishedRecord,
-    read_entries,
+    entry_of,
     uniquely_named,
     validated,
 )
 from branchwise.corpora.passages import Passage, make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.corpora.text import one_line
-
-TASK = "condambigqa"
-"""What its questions are asked and scored as."""
 
 _MARKER = r"\[[^\[\]]{0,200}\bfragments?\b[^\[\]]{0,200}\]"
 _MARKER_IN_SENTENCE = re.compile(rf"(?:\s*{_MARKER})+(?=\s*[.,;:!?])", re.IGNORECASE)
@@ -68,12 +64,10 @@ class _Entry(PublishedEntry):
     ctxs: list[_Context]
 
 
-def load(path: Path) -> list[PlacedQuestion]:
-    """Questions in file order. Raises InputError, with file and entry, for what is not one."""
-    return [
-        PlacedQuestion(where, _question(entry, where))
-        for where, entry in read_entries(path, _Entry)
-    ]
+def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
+    """The question of an entry; None if something in it was refused."""
+    entry = entry_of(_Entry, record, at)
+    return None if entry is None else at.attempt(lambda: _question(entry, at.where))
 
 
 def without_markers(text: str) -> str:
@@ -96,14 +90,14 @@ def _question(entry: _Entry, where: str) -> Question:
         unresolved += [c.title for c, id in zip(item.citations, cited, strict=True) if id is None]
         citations = tuple(dict.fromkeys(id for id in cited if id is not None))
         branches.append(_branch(item, citations, f"{where}, property {number}"))
-    meta = {"benchmark": TASK, **({"unresolved_citations": unresolved} if unresolved else {})}
+    told = {"unresolved_citations": unresolved} if unresolved else {}
     return Question(
         id=entry.id,
         question=entry.question.strip(),
         ambiguous=len(branches) > 1,
         branches=uniquely_named(branches),
         passages=tuple(passages),
-        meta=meta,
+        meta={"benchmark": "condambigqa", **told},
     )
 
 

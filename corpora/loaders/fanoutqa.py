@@ -3,30 +3,27 @@
 Format: the JSON array `fanout-final-dev.json` (github.com/zhudotexe/fanoutqa; Zhu et al. 2024). How
 an answer becomes branches: a dictionary has a branch for each key, named by it, with the value as
 its answers; a list has its members, a single value itself, under `default`. A dictionary within a
-dictionary has a branch for each of its keys, "outer: inner"; other lists within lists are one.
-Numbers are written as JSON has them, true and false as yes and no. Branches are things that are
-asked about, not readings: no question is ambiguous. `meta` keeps the published `answer`, the
-`categories` and the titles of the `pages` that the decomposition names as evidence.
+dictionary has a branch for each of its keys, "outer: inner"; other lists within lists are one. A
+value that stands twice in a branch is one answer. Numbers are written as JSON has them, true and
+false as yes and no. Branches are things that are asked about, not readings: no question is
+ambiguous. `meta` has the published fields and the titles of the `pages` that the decomposition
+names as evidence. The test set has no answers.
 """
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import json_kind
-from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import (
     PublishedEntry,
     PublishedRecord,
-    read_entries,
+    entry_of,
     uniquely_named,
 )
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
 from branchwise.corpora.text import one_line
-
-TASK = "fanoutqa"
-"""What its questions are asked and scored as, unless another task is chosen."""
 
 _MOST_NESTED = 5
 _Named = Iterator[tuple[str, Answer]]
@@ -42,44 +39,38 @@ class _Step(PublishedRecord):
 
 
 class _Entry(PublishedEntry):
-    answer: Any
-    categories: tuple[str, ...] = ()
+    answer: Any = None
     decomposition: tuple[_Step, ...] = ()
 
 
-def load(path: Path) -> list[PlacedQuestion]:
-    """Questions in file order. Raises InputError, with file and entry, for what is not one."""
-    return [
-        PlacedQuestion(where, _question(entry, where))
-        for where, entry in read_entries(path, _Entry)
-    ]
+def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
+    """The question of an entry; None if something in it was refused."""
+    entry = entry_of(_Entry, record, at)
+    return None if entry is None else at.attempt(lambda: _question(entry, at.where))
 
 
 def _question(entry: _Entry, where: str) -> Question:
-    pages = dict.fromkeys(_pages(entry.decomposition))
-    meta = {
-        "benchmark": TASK,
-        "answer": entry.answer,
-        "categories": list(entry.categories),
-        "pages": list(pages),
-    }
+    answered = "answer" in entry.model_fields_set
+    pages = list(dict.fromkeys(_pages(entry.decomposition)))
     return Question(
         id=entry.id,
         question=one_line(entry.question),
         ambiguous=False,
-        branches=branches_of(entry.answer, where),
-        meta={key: value for key, value in meta.items() if value != []},
+        branches=branches_of(entry.answer, where) if answered else (),
+        meta={"benchmark": "fanoutqa", **({"pages": pages} if pages else {})},
     )
 
 
 def branches_of(answer: Any, where: str) -> tuple[Branch, ...]:
     """The branches of a nested answer. Raises InputError for one that is empty or too deep."""
-    named: dict[str, list[Answer]] = {}
+    named: dict[str, dict[str, Answer]] = {}
     for name, one in _flat(answer, "", where):
-        named.setdefault(name or DEFAULT_BRANCH, []).append(one)
+        named.setdefault(name or DEFAULT_BRANCH, {}).setdefault(one.text, one)
     if not named:
         raise InputError("its answer is empty", where=where, remedy="fill it in, or remove it")
-    return uniquely_named([Branch(name=n, answers=tuple(found)) for n, found in named.items()])
+    return uniquely_named(
+        [Branch(name=name, answers=tuple(found.values())) for name, found in named.items()]
+    )
 
 
 def _flat(value: Any, name: str, where: str, depth: int = 0) -> _Named:

@@ -1,146 +1,211 @@
-"""The native question format: JSONL, one question per line, and its shorthand."""
+"""Our own question format: JSONL, one question per line. docs/format.md says what it may hold."""
 
-from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import first_problem, json_kind, parse_object, read_lines
-from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.files import json_kind
+from branchwise.corpora.loaders.answers import GoldReader, folded_name, single
+from branchwise.corpora.loaders.format_fields import PASSAGE, QUESTION, names
+from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.passages import Passage, passage_id
-from branchwise.corpora.questions import Branch, Question
+from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, GoldSet, Question
 
-TASK = "branches"
-"""What its questions are asked and scored as."""
-
-
-def load(path: Path) -> list[PlacedQuestion]:
-    """Questions in file order. Raises InputError, with file and line, for what is not one."""
-    return [
-        PlacedQuestion(where := f"{path}:{number}", _question(parse_object(line, where), where))
-        for number, line in read_lines(path)
-    ]
+_QUESTION, _PASSAGE = names(QUESTION), names(PASSAGE)
+_TRUE_OR_FALSE: Mapping[Any, bool] = {
+    **dict.fromkeys((True, 1, "1", "true", "yes"), True),
+    **dict.fromkeys((False, 0, "0", "false", "no"), False),
+}
 
 
-def _question(record: dict[str, Any], where: str) -> Question:
-    if "answers" in record:
-        record = _from_shorthand(record, where)
-    record = record | {"passages": _passages_with_ids(record.get("passages", []))}
-    if "alternatives" in record:
-        record["alternatives"] = _alternatives(record, where)
-    gold_sets = [record.get("branches"), *record.get("alternatives", ())]
-    if "ambiguous" not in record and all(isinstance(one, list) and one for one in gold_sets):
-        record["ambiguous"] = all(len(branches) > 1 for branches in gold_sets)
+def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
+    """The question that a record of our own format is; None if something in it was refused."""
+    if (plain := _plain(record)) is not None:
+        return plain
+    reader = _QuestionReader(at)
+    read = reader.read(record)
+    return None if reader.refused else read
+
+
+def _plain(record: Mapping[str, Any]) -> Question | None:
+    """The question of a record that needs no interpretation, in a third of the time.
+
+    None of any other record, and where there is something to say about it.
+    """
+    given = dict(record)
+    if (answers := given.pop("answers", None)) is not None:
+        if not isinstance(answers, dict) or single(answers) or "branches" in given:
+            return None
+        given["branches"] = [
+            {"name": name, "answers": [{"text": text} for text in texts]}
+            for name, texts in answers.items()
+            if isinstance(texts, list)
+        ]
+        if len(given["branches"]) < len(answers):
+            return None
+    if not isinstance(alternatives := given.get("alternatives", []), list):
+        return None
+    gold_sets = [given.get("branches"), *alternatives]
+    if all(isinstance(one, list) and one for one in gold_sets):
+        given.setdefault("ambiguous", all(len(one) > 1 for one in gold_sets))
+    if not isinstance(given.get("ambiguous", True), bool):
+        return None
     try:
-        # From JSON arrays to tuples: strict would refuse lists, lax would turn 1 into True.
-        question = Question.model_validate(record)
-    except ValidationError as error:
-        raise InputError(
-            first_problem(error), where=where, remedy="see the question format in the README"
-        ) from None
-    _check(question, where)
-    if question.meta:
-        _check_depth(question, where)
-    return question
+        read = Question.model_validate(given)
+    except ValidationError:
+        return None
+    ids = {passage.id for passage in read.passages}
+    whole = read.id.strip() and read.question.strip() and len(ids) == len(read.passages)
+    if not whole or not _are_plain(read.branches):
+        return None
+    if read.alternatives and not all(gold and _are_plain(gold) for gold in read.gold_sets):
+        return None
+    return read if read.ambiguous or not _have_several(read.gold_sets) else None
 
 
-def _check_depth(question: Question, where: str) -> None:
-    """Raise InputError if `meta` is nested more deeply than it can be written."""
-    try:
-        orjson.dumps(question.model_dump(mode="json"))
-    except (ValueError, TypeError, RecursionError):
-        raise InputError(
-            '"meta" is nested too deeply', where=where, remedy="reduce the nesting"
-        ) from None
+def _have_several(gold_sets: Iterable[GoldSet]) -> bool:
+    """Whether each of them has several branches: all annotators saw several readings."""
+    return all(len(branches) > 1 for branches in gold_sets)
 
 
-def _from_shorthand(record: dict[str, Any], where: str) -> dict[str, Any]:
-    """`{"answers": {branch: [text, ...]}}` written out as branches."""
-    answers = record["answers"]
-    if "branches" in record:
-        raise InputError('has both "answers" and "branches"', where=where, remedy="keep one")
-    branches = _written_out(answers, '"answers"', where)
-    return {key: value for key, value in record.items() if key != "answers"} | {
-        "branches": branches
-    }
+def _are_plain(branches: GoldSet) -> bool:
+    """Whether they can be told apart, and are plain."""
+    if not all(map(_is_plain, branches)):
+        return False
+    if len(branches) < 2:
+        return True
+    names = {folded_name(branch.name) for branch in branches}
+    return len(names) == len(branches) and DEFAULT_BRANCH not in names
 
 
-def _written_out(answers: Any, field: str, where: str) -> list[dict[str, Any]]:
-    """Branches of `{branch: [text, ...]}`."""
-    wrong = (
-        [json_kind(answers)]
-        if not isinstance(answers, dict)
-        else [f"{json_kind(v)} under {k!r}" for k, v in answers.items() if not isinstance(v, list)]
+def _is_plain(branch: Branch) -> bool:
+    """Whether it has a name, and answers: each once, none of them empty."""
+    texts = {answer.text for answer in branch.answers}
+    if not texts or len(texts) < len(branch.answers) or not branch.name.strip():
+        return False
+    return all(map(str.strip, texts)) and all(
+        all(map(str.strip, answer.aliases)) for answer in branch.answers if answer.aliases
     )
-    if wrong:
-        raise InputError(
-            f"{field} must map branch names to lists of texts, found {wrong[0]}",
-            where=where,
-            remedy='write "answers": {"default": ["..."]}',
-        )
-    return [
-        {"name": name, "answers": [{"text": text} for text in texts]}
-        for name, texts in answers.items()
-    ]
 
 
-def _alternatives(record: dict[str, Any], where: str) -> list[Any]:
-    """Further gold sets, each written like `branches` or like `answers`."""
-    given = record["alternatives"]
-    if not isinstance(given, list):
-        what = f'"alternatives" must be a list of gold sets, found {json_kind(given)}'
-        raise InputError(what, where=where, remedy='write each as "answers" or "branches" are')
-    if given and not record.get("branches"):
-        what = 'has "alternatives" without "branches" or "answers"'
-        raise InputError(what, where=where, remedy="write the first of them as these")
-    return [
-        one if isinstance(one, list) else _written_out(one, f"alternative {number}", where)
-        for number, one in enumerate(given, start=1)
-    ]
+class _QuestionReader(GoldReader):
+    """Reads a whole question."""
 
+    def read(self, record: Mapping[str, Any]) -> Question | None:
+        """The question, as far as it could be read."""
+        if not _QUESTION.issuperset(record):
+            self.extra.update(self.unknown(record, _QUESTION, ""))
+        answers, branches = record.get("answers"), record.get("branches")
+        if answers is not None and branches is not None:
+            self.refuse("answers-and-branches", 'has both "answers" and "branches"', "keep one")
+        fields: dict[str, Any] = {
+            "id": self.id(record.get("id")),
+            "question": self.question_text(record.get("question")),
+        }
+        if answers is not None:
+            fields["branches"] = self.branches(answers)
+        elif branches is not None:
+            fields["branches"] = self.listed_branches(branches)
+        if (alternatives := record.get("alternatives")) is not None:
+            fields["alternatives"] = self.alternatives(alternatives)
+            if alternatives and answers is None and branches is None:
+                what = 'has "alternatives", and neither "answers" nor "branches"'
+                self.refuse("alternatives", what, "write one of them as these")
+        self._add_ambiguous(record.get("ambiguous"), fields)
+        if passages := record.get("passages"):
+            fields["passages"] = self._passages(passages)
+        if plan := record.get("plan"):
+            fields["plan"] = self._plan(plan)
+        if meta := self._meta(record.get("meta")):
+            fields["meta"] = meta
+        if self.refused:
+            return None
+        for name in self.extra:
+            self.at.keep(name)
+        return Question(**fields)
 
-def _passages_with_ids(passages: Any) -> Any:
-    """Give passages without an id their content hash; malformed ones are left to the model."""
-    if not isinstance(passages, list):
-        return passages
-    return [
-        passage | {"id": passage_id(passage["title"], passage["text"])}
-        if isinstance(passage, dict)
-        and "id" not in passage
-        and isinstance(passage.get("title"), str)
-        and isinstance(passage.get("text"), str)
-        else passage
-        for passage in passages
-    ]
+    def _add_ambiguous(self, value: Any, fields: dict[str, Any]) -> None:
+        gold_sets = (fields.get("branches", ()), *fields.get("alternatives", ()))
+        several = _have_several(gold_sets)
+        if value is None:
+            if fields.get("branches"):
+                fields["ambiguous"] = several
+            return
+        written = value.casefold() if isinstance(value, str) else value
+        found = _TRUE_OR_FALSE.get(written) if isinstance(written, str | int) else None
+        if found is None:
+            shown = repr(value) if isinstance(written, str | int) else json_kind(value)
+            self.refuse("ambiguous", f'"ambiguous" is {shown}', "write true or false")
+        elif several and not found:
+            what, remedy = '"ambiguous" is false, and it has several branches', "correct one"
+            self.refuse("ambiguous", what, remedy)
+        else:
+            fields["ambiguous"] = found
 
+    def _passages(self, value: Any) -> tuple[Passage, ...]:
+        if not isinstance(value, list):
+            what, remedy = f'"passages" is {json_kind(value)}', "write a list of objects"
+            self.refuse("passages", what, remedy)
+            return ()
+        found: dict[int, Passage] = {}
+        by_id: dict[str, Passage] = {}
+        for number, member in enumerate(value, start=1):
+            if passage := self._passage(member, number):
+                found[number] = passage
+                if by_id.setdefault(passage.id, passage) != passage:
+                    what = f"two different passages have the id {passage.id!r}"
+                    remedy = "leave the ids out to use content hashes"
+                    self.refuse("passage-id", what, remedy)
+        return tuple(found.values())
 
-def _check(question: Question, where: str) -> None:
-    """Raise InputError for what the model cannot check."""
-    if not question.id.strip() or not question.question.strip():
-        raise InputError("has an empty id or question", where=where, remedy="fill it in")
-    for gold in question.gold_sets:
-        _check_gold(gold, where)
-    by_id: dict[str, Passage] = {}
-    for passage in question.passages:
-        if by_id.setdefault(passage.id, passage) != passage:
-            raise InputError(
-                f"two different passages have the id {passage.id!r}",
-                where=where,
-                remedy="leave the ids out to use content hashes",
-            )
+    def _passage(self, value: Any, number: int) -> Passage | None:
+        record = {"text": value} if isinstance(value, str) else value
+        if not isinstance(record, dict):
+            what, remedy = f"passage {number} is {json_kind(value)}", "write an object"
+            self.refuse("passages", what, remedy)
+            return None
+        title = self._written(record, "title", number)
+        text = self._written(record, "text", number)
+        if title is None or text is None:
+            return None
+        given = record.get("id")
+        id = passage_id(title, text) if given is None else self.text(given)
+        if id is None or not id.strip():
+            what = f"the id of passage {number} is empty, or no text"
+            self.refuse("passage-id", what, "write a text, or leave it out")
+            return None
+        self.keep(record, _PASSAGE, f"passage {number}", "passages.", id)
+        return Passage(id=id, title=title, text=text)
 
+    def _written(self, record: Mapping[str, Any], name: str, number: int) -> str | None:
+        """The title or the text of a passage; only a title may be missing or empty."""
+        value = record.get(name)
+        if value is None and name == "title":
+            return ""
+        if isinstance(value, str) and (value.strip() or name == "title"):
+            return value
+        found = "is empty" if isinstance(value, str) else f"is {json_kind(value)}"
+        what = f'"{name}" of passage {number} {found}'
+        if value is None:
+            what = f'passage {number} lacks "{name}"'
+        self.refuse("passages", what, 'write {"title": "...", "text": "..."}')
+        return None
 
-def _check_gold(branches: Sequence[Branch], where: str) -> None:
-    names = Counter(branch.name for branch in branches)
-    if "" in (name.strip() for name in names):
-        raise InputError("a branch has an empty name", where=where, remedy='use "default"')
-    if repeated := [name for name, count in names.items() if count > 1]:
-        raise InputError(
-            f"branch {repeated[0]!r} appears twice", where=where, remedy="merge the answers"
-        )
-    if any(not a.text.strip() for branch in branches for a in branch.answers):
-        raise InputError("has an empty gold answer", where=where, remedy="fill or remove it")
+    def _plan(self, value: Any) -> tuple[Any, ...]:
+        if isinstance(value, list):
+            return tuple(value)
+        self.refuse("plan", f'"plan" is {json_kind(value)}', "write a list")
+        return ()
+
+    def _meta(self, value: Any) -> dict[str, Any]:
+        """`meta`, and the fields that are kept in it."""
+        if value is not None and not isinstance(value, dict):
+            self.refuse("meta", f'"meta" is {json_kind(value)}', "write an object")
+            return {}
+        meta = dict(value or {})
+        for name, kept in self.extra.items():
+            if meta.setdefault(name, kept) != kept:
+                what = f'has {name!r} both in and beside "meta"'
+                self.refuse("meta", what, "keep one of them")
+        return meta

@@ -1,24 +1,28 @@
-"""Entries of published files: what of them is read, and branches made of what they say."""
+"""Entries of published files: their forms, what is wrong with them in words, branches of them."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import first_problem, json_kind, read_json_array
+from branchwise.corpora.files import json_kind
+from branchwise.corpora.loaders.answers import folded_name
+from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Answer, Branch
+
+_COMPARE = "compare with the published file"
 
 
 class PublishedRecord(BaseModel):
     """The fields in use; the data has others here and there."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
 
 class PublishedEntry(PublishedRecord):
-    """A question in a file that is one JSON array."""
+    """A question in a published file."""
 
     id: str
     question: str
@@ -28,27 +32,53 @@ _Model = TypeVar("_Model", bound=PublishedRecord)
 _Entry = TypeVar("_Entry", bound=PublishedEntry)
 
 
+def entry_of(model: type[_Entry], record: Mapping[str, Any], at: RowPlace) -> _Entry | None:
+    """The record in its form; None if something in it, or an empty id or question, was refused."""
+    try:
+        entry = model.model_validate(record)
+    except ValidationError as error:
+        for problem in problems(error):
+            at.refuse("form", problem, _COMPARE)
+        return None
+    if not entry.id.strip() or not entry.question.strip():
+        at.refuse("form", "has an empty id or question", "fill it in")
+        return None
+    return entry
+
+
 def validated(model: type[_Model], record: Any, where: str) -> _Model:
     """The record in its form. Raises InputError."""
     try:
         return model.model_validate(record)
     except ValidationError as error:
-        raise InputError(
-            first_problem(error), where=where, remedy="compare with the published file"
-        ) from None
+        raise InputError(problems(error)[0], where=where, remedy=_COMPARE) from None
 
 
-def read_entries(path: Path, model: type[_Entry]) -> Iterator[tuple[str, _Entry]]:
-    """Each entry behind its place in the file. Raises InputError for what is not one, and for an
-    empty id or question."""
-    for number, record in enumerate(read_json_array(path), start=1):
-        where = f"{path}:entry {number}"
-        if not isinstance(record, dict):
-            raise InputError(f"expected a JSON object, found {json_kind(record)}", where=where)
-        entry = validated(model, record, where)
-        if not entry.id.strip() or not entry.question.strip():
-            raise InputError("has an empty id or question", where=where, remedy="fill it in")
-        yield where, entry
+def problems(error: ValidationError) -> list[str]:
+    """What is wrong with a record, by the fields that were written: `lacks "answer"`."""
+    return [_in_words(one) for one in error.errors(include_url=False)]
+
+
+_EXPECTED = {
+    "string_type": "a text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "bool_type": "true or false",
+}
+
+
+def _in_words(problem: Mapping[str, Any]) -> str:
+    *outer, last = problem["loc"] or ("it",)
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in outer)[1:]
+    whole = f"{place}[{last}]" if isinstance(last, int) else ".".join(filter(None, (place, last)))
+    kind = str(problem["type"])
+    if kind == "missing":
+        return f'{place} lacks "{last}"'.lstrip()
+    if kind in _EXPECTED:
+        return f'"{whole}" is {json_kind(problem["input"])}, not {_EXPECTED[kind]}'
+    return f'"{whole}": {problem["msg"]}'
 
 
 def answer_of(forms: Iterable[str], where: str) -> Answer:
@@ -61,11 +91,13 @@ def answer_of(forms: Iterable[str], where: str) -> Answer:
 
 
 def uniquely_named(branches: Sequence[Branch]) -> tuple[Branch, ...]:
-    """Branches of the same name told apart by a number: "name (2)"."""
-    seen: dict[str, int] = {}
+    """Branches of the same name, in any case, told apart by a number: "name (2)"."""
+    seen: Counter[str] = Counter()
     named = []
     for branch in branches:
-        count = seen[branch.name] = seen.get(branch.name, 0) + 1
-        name = branch.name if count == 1 else f"{branch.name} ({count})"
-        named.append(branch.model_copy(update={"name": name}))
+        folded = folded_name(branch.name)
+        seen[folded] += 1
+        count = seen[folded]
+        name = f"{branch.name} ({count})"
+        named.append(branch if count == 1 else branch.model_copy(update={"name": name}))
     return tuple(named)

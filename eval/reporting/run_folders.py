@@ -8,6 +8,7 @@ from typing import Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
+from branchwise.eval.reporting.published import benchmark_of
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport, study_report
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.store import open_run
@@ -39,6 +40,21 @@ def report_of_runs(
                 questions.setdefault(question.id, question)
     names = ", ".join(name for name, _ in runs)
     return study_report(title or names, systems, list(questions.values()), ", ".join(sources))
+
+
+def reports_of_tasks(
+    runs: Sequence[tuple[str, ScoredRun]], records: Sequence[SystemRecord] = ()
+) -> list[StudyReport]:
+    """A report for each task and benchmark of the runs, called by them.
+
+    Raises InputError as `report_of_runs` does.
+    """
+    groups: dict[str, list[tuple[str, ScoredRun]]] = {}
+    for name, run in runs:
+        task, benchmark = run.scores.scorer.task, benchmark_of(marks_of([(name, run)]))
+        title = task if benchmark in (None, task) else f"{benchmark}: {task}"
+        groups.setdefault(title, []).append((name, run))
+    return [report_of_runs(own, title, records) for title, own in groups.items()]
 
 
 def systems_of_runs(

@@ -1,7 +1,7 @@
 """Bodies of rows, compressed: zstd with a dictionary of what records look like.
 
-The dictionary (`bodies.dictionary`, made by `benchmarks/store_dictionary.py`) belongs to the store's
-format: it never changes, or runs could not be read any more.
+The dictionary (`bodies.dictionary`, made by `benchmarks/store_dictionary.py`) belongs to the
+store's format: it never changes, or runs could not be read any more.
 """
 
 import functools

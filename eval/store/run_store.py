@@ -142,10 +142,10 @@ def new_file(path: Path) -> Iterator[sqlite3.Connection]:
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
-        _check_vacant(path)
+        check_vacant(path)
         lock = hold(path)
         try:
-            _check_vacant(path)
+            check_vacant(path)
             with _draft(path / DRAFT) as connection:
                 yield connection
             (path / DRAFT).rename(path / DATABASE)
@@ -167,8 +167,7 @@ def _draft(file: Path) -> Iterator[sqlite3.Connection]:
     try:
         # A failed draft is discarded: a rollback journal would only be left behind.
         connection.execute("PRAGMA journal_mode = OFF")
-        # Some twenty tables and indexes, most of them small, take a page each; a commit writes fewer
-        # bytes too.
+        # Some twenty tables and indexes, most of them small, take a page each.
         connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
         # Packed rows leave room inside the file, which is given back when it is closed.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -221,9 +220,9 @@ def is_vacant(path: Path) -> bool:
     return path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK, DRAFT}
 
 
-def _check_vacant(path: Path) -> None:
-    """Raise InputError if the folder holds more than a killed process leaves."""
-    if is_vacant(path):
+def check_vacant(path: Path) -> None:
+    """Raise InputError if a folder is there and holds more than a killed process leaves."""
+    if not path.exists() or is_vacant(path):
         return
     remedy = "choose another --out"
     if (path / DATABASE).exists():

@@ -130,9 +130,10 @@ class Layout:
         """SQL that takes status, events, responses, outcome and the item's number."""
         if self.seed is None:
             return "UPDATE items SET status = ?1, outcome = ?4 WHERE item = ?5"
-        outcome = "squeeze(?4)" if self.packs else "?4"
-        return f"""UPDATE items SET status = ?1, events = ?2, responses = ?3, outcome = {outcome},
-            checksum = checksum('items', item, question, epoch, ?1, ?2, ?3, ?4) WHERE item = ?5"""
+        set_outcome = "outcome = squeeze(?4)" if self.packs else "outcome = ?4"
+        checksum = "checksum('items', item, question, epoch, ?1, ?2, ?3, ?4)"
+        values = f"status = ?1, events = ?2, responses = ?3, {set_outcome}, checksum = {checksum}"
+        return f"UPDATE items SET {values} WHERE item = ?5"  # noqa: S608 - names of ours
 
     def count_rows(self) -> str:
         """SQL that takes an item's numbers of events and of responses, and the item's number."""

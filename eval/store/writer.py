@@ -59,7 +59,8 @@ class Writer:
     async def commit(self, statements: Sequence[Statement], *, ends_item: bool = False) -> None:
         """Write a batch; returns once it is committed. Raises StoreError.
 
-        `ends_item`: an item will not change any more. Cancelling the caller does not take the batch back.
+        `ends_item`: an item will not change any more. Cancelling the caller does not take the batch
+        back.
         """
         if self._failure:
             raise StoreError(self._failure)

@@ -9,6 +9,8 @@ from branchwise.agents.spec import REPLAY, ModelSpec, is_replay, located
 from branchwise.corpora.errors import nearest
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.kinds import FLASHRAG
+from branchwise.corpora.loaders.forms import FORMS
+from branchwise.corpora.loaders.source import HUB
 from branchwise.corpora.open import absolute_name, is_plugin_retriever, needs_corpus
 from branchwise.eval.studies.settings import FIELDS
 
@@ -80,13 +82,15 @@ def question_source(source: str, folder: Path) -> tuple[str, Path | None]:
     """What `load_questions` takes for a source as a study in `folder` writes it, and the file that
     it means (None where it is none here).
 
-    A prefix such as `condambigqa:` stays before the path; what exists as a file is a file.
+    A prefix such as `condambigqa:` stays before the path, and a split behind it; what exists as a
+    file is a file.
     """
     whole = absolute(source, folder)
     prefix, colon, rest = source.partition(":")
-    if kind_of(whole) or not (colon and prefix.isidentifier() and len(prefix) > 1):
+    if kind_of(whole) or not (colon and prefix.isalnum() and len(prefix) > 1):
         return str(whole), whole
-    if prefix == "hf" or not rest.strip():
+    if prefix not in FORMS or HUB in (prefix, rest.partition(":")[0]) or not rest.strip():
         return source, None
-    path = absolute(rest, folder)
-    return f"{prefix}:{path}", path
+    path, outer = absolute(rest, folder), absolute(rest.rpartition(":")[0], folder)
+    is_split = not kind_of(path) and kind_of(outer) == "file"
+    return f"{prefix}:{path}", outer if is_split else path

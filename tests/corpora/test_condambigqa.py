@@ -125,13 +125,13 @@ def test_equal_conditions_are_told_apart(load):
     ("content", "message"),
     [
         ("[", r"data\.json:1: not valid JSON"),
-        ("{}", r"data\.json: expected a JSON array, found an object"),
+        ("{}", r'data\.json:1: the form condambigqa does not fit: it lacks "properties"'),
         ("[]", r"data\.json: holds no questions"),
         ("[7]", r"data\.json:entry 1: expected a JSON object, found a number"),
-        (json.dumps([{"id": "q", "question": "?"}]), r"entry 1: properties: Field required"),
+        (json.dumps([{"id": "q", "question": "?"}]), r'entry 1: .* lacks "properties"'),
         (
             json.dumps([{"id": "q", "question": "?", "properties": [{}], "ctxs": []}]),
-            r"entry 1, property 1: condition: Field required",
+            r'entry 1, property 1: lacks "condition"',
         ),
         (
             json.dumps([{"id": "q", "question": "?", "properties": [prop("[Fragment 1]")],

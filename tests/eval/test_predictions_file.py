@@ -33,8 +33,10 @@ def test_lines_become_items(tmp_path: Path) -> None:
         "citations": {"x 1": ["p1"]},
         "evidence": ["p1", "p2"],
         "anything": {"else": 1},
+        "usage": {},
     }
-    [made, _] = read_predictions(written(tmp_path, line), QUESTIONS)
+    with pytest.warns(UserWarning, match=r"mine\.jsonl: fields that are not read: anything \(1\)$"):
+        [made, _] = read_predictions(written(tmp_path, line), QUESTIONS)
     assert made.question.id == "q2"
     assert made.prediction.answers == {"x 1": ("B",)}
     assert made.prediction.citations == {"x 1": ("p1",)}
@@ -56,8 +58,10 @@ def test_short_forms_of_answers_are_read(tmp_path: Path) -> None:
         tmp_path,
         {"id": "q1", "answers": ["A", 1995]},
         {"id": "q2", "answers": {"x 1": "B", "x 2": 7}},
+        {"id": "q1", "answers": "A", "epoch": 1},
     )
-    one, two = read_predictions(file, QUESTIONS)
+    one, two, text = read_predictions(file, QUESTIONS)
+    assert text.prediction.answers == {"default": ("A",)}
     assert one.prediction.answers == {"default": ("A", "1995")}
     assert two.prediction.answers == {"x 1": ("B",), "x 2": ("7",)}
 
@@ -110,14 +114,19 @@ BAD = [
     ('{"id": "q1", ', "not valid JSON"),
     ('["q1"]', "expected a JSON object, found an array"),
     ('{"id": "q1"}', '"answers" is missing'),
-    ('{"id": "q1", "answers": "A"}', '"answers" must be an object, found a string'),
-    ('{"id": "q1", "answers": {"default": [["A"]]}}', "answers.default.0"),
+    ('{"id": "q1", "answers": true}', '"answers.default[0]" is true or false, not a text'),
+    (
+        '{"id": "q1", "answers": {"default": [["A"]]}}',
+        '"answers.default[0]" is an array, not a text',
+    ),
     (
         '{"id": "q1", "answers": {"default": null}}',
         "answers under 'default' must be a list of texts",
     ),
     ('{"id": "q1", "answers": {"default": {"A": []}}}', "found an object"),
-    ('{"answers": {}}', "id: Field required"),
+    ('{"answers": {}}', 'lacks "id"'),
+    ('{"id": "q1", "answer": ["A"]}', "has a field 'answer'; did you mean 'answers'?"),
+    ('{"id": "q1", "answers": [], "citation": []}', "did you mean 'citations'?"),
     ('{"id": "q9", "answers": {}}', "no question has the id 'q9'; compare the ids with q.jsonl"),
     ('{"id": "q1", "answers": {}, "epoch": -1}', "epoch"),
 ]

@@ -16,6 +16,7 @@ from branchwise.eval.studies.schema import load_study
 from branchwise.eval.studies.settings import FIELDS
 from branchwise.eval.studies.shared import questions_of
 from branchwise.eval.studies.study import Study
+from support.corpora.published_sets import SAMPLES
 from support.eval.study_cases import (
     BASE,
     GRAPH,
@@ -59,6 +60,11 @@ def test_on_and_off_are_booleans_and_places_have_lines(parts: Path) -> None:
     assert loaded.where("base", "tools", 0) == f"{parts}/study.yaml:6"
     assert loaded.where("base", "nothing of the kind") == f"{parts}/study.yaml:3"
     assert loaded.where("concurrency") == f"{parts}/study.yaml:1"
+
+
+@pytest.mark.parametrize(("written", "seconds"), [("90s", 90.0), ("2m", 120.0), (5, 5.0), (0, 0.0)])
+def test_patience_is_a_duration(parts: Path, written: object, seconds: float) -> None:
+    assert load(parts, patience=written).study.patience == seconds
 
 
 def test_what_is_not_said_has_the_command_lines_defaults(parts: Path) -> None:
@@ -176,6 +182,8 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"base": {**BASE, "kg": "http://[::1"}}, "kg: is not an address; write https://HOST/PATH"),
         ({"factors": {"seed": list(range(300))}}, "seed has 300 values; name at most 256"),
         ({"matcher": "llm:"}, "matcher: unknown model ''"),
+        ({"patience": "soon"}, "patience is not a duration; write seconds, or a number with s, m"),
+        ({"patience": [1]}, "patience is not a duration"),
         ({"questions": {"source": "questions.jsonl", "ids": "id.txt"}}, "ids: no such file"),
         ({"questions": "condambigqa:none.json"}, "questions: no such file: 'condambigqa:none"),
         ({"prices": "price.yaml"}, "prices: no such file: 'price.yaml'; did you mean prices.yaml?"),
@@ -208,7 +216,7 @@ def test_what_is_wrong_is_said_with_its_line(
          "the systems 'base' and 'retriever=http:http://h:1/retrieve' are the same"),
         ({"base": {**BASE, "corpus": "corpis"}}, "corpus: no such folder: 'corpis'; did you mean "
          "corpus?"),
-        ({"base": {**BASE, "corpus": "graph"}}, "corpus 'graph': contains no corpus.jsonl"),
+        ({"base": {**BASE, "corpus": "graph"}}, "corpus 'graph': no corpus here"),
         ({"base": {**BASE, "kg": "corpus"}}, "kg 'corpus': no graph here; build one with"),
         ({"base": {**BASE, "kg": "https://u:pw@host/sparql"}}, "kg: the endpoint's address "
          "contains a user"),
@@ -410,7 +418,9 @@ def test_the_questions_are_those_that_are_chosen(parts: Path) -> None:
     assert ids(ids="ids.txt", limit=1) == ["q1"]
 
 
-def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(parts: Path) -> None:
+def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(
+    parts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def problem(questions: Any) -> str:
         with pytest.raises(InputError) as caught:
             questions_of(load(parts, questions=questions))
@@ -426,9 +436,35 @@ def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(par
     )
     (parts / "broken.jsonl").write_text("{}\n")
     assert problem("broken.jsonl").startswith(f"{parts}/broken.jsonl:1: ")
-    assert problem("hf:someone/something").startswith(
-        f"{study}2: questions: unknown question format 'hf'"
+    assert problem("ambgnq:none.json").startswith(
+        f"{study}2: questions: unknown question form 'ambgnq'; did you mean ambignq:"
     )
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    assert problem("hf:someone/something") == (
+        f'{study}2: questions: reading it needs datasets; pip install "branchwise[datasets]"'
+    )
+    (parts / "sheet.csv").write_text("Q,Gold\nWho?,Mann\n")
+    sheet = {"source": "csv:sheet.csv", "fields": {"question": "Q", "answers": "Gold"}}
+    assert problem(sheet | {"fields": {"qestion": "Q"}}).startswith(
+        f"{study}4: questions: there is no field 'qestion'; did you mean question?"
+    )
+    assert problem(sheet | {"fields": {"question": "R"}}).startswith(
+        f"{parts}/sheet.csv:2: there is no column 'R', which was named as question"
+    )
+
+
+def test_questions_of_any_form_are_read_beside_the_study(parts: Path) -> None:
+    (parts / "sheet.csv").write_text("Q,Gold\nWho?,Mann; Scott\n")
+    fields = {"question": "Q", "answers": "Gold"}
+    asked = {"source": "csv:sheet.csv", "fields": fields, "separator": ";"}
+    [question] = questions_of(load(parts, questions=asked)).questions
+    assert [answer.text for answer in question.branches[0].answers] == ["Mann", "Scott"]
+    for form in ("2wiki", "asqa"):
+        (parts / f"{form}.json").write_text(json.dumps(SAMPLES[form]))
+        assert questions_of(load(parts, questions=f"{form}:{form}.json")).questions
+    splits = {"train": {}, "dev": {"7": SAMPLES["asqa"][0]}}
+    (parts / "ASQA.json").write_text(json.dumps(splits))
+    assert len(questions_of(load(parts, questions="asqa:ASQA.json:dev"))) == 1
 
 
 def test_no_model_matches_answers_in_free_text_and_no_other_answers_are_graded(parts: Path) -> None:

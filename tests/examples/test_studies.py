@@ -17,7 +17,7 @@ from branchwise.graphs.system import Budget
 
 STUDIES = Path(__file__).parents[2] / "examples" / "studies"
 NAMES = sorted(path.name for path in STUDIES.glob("*.yaml"))
-SYSTEMS = {"deepambigqa.yaml": 15}
+SYSTEMS = {"deepambigqa.yaml": 15, "mdcr.yaml": 15}
 PUBLISHED = {
     "id": "1",
     "question": "When did Etna erupt?",
@@ -44,6 +44,7 @@ def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     shutil.copyfile(folder / "W" / "corpus.jsonl", folder / "WIKI" / "corpus.jsonl")
     shutil.copyfile(folder / "W" / "questions.jsonl", folder / "deepambigqa.jsonl")
     (folder / "condambigqa.json").write_text(json.dumps([PUBLISHED]))
+    shutil.copytree(STUDIES.parent / "benchmarks", folder.parent / "benchmarks")
     return root
 
 
@@ -75,6 +76,21 @@ def test_the_modules_are_compared_on_sixty_questions_for_nothing(root: Path) -> 
     questions = questions_of(loaded)
     assert len(questions) == 60
     assert plan_of(loaded, loaded.systems(), questions, loaded.prices()).at_most.cost == 0
+
+
+def test_conditional_answers_are_asked_for_in_fifteen_settings(root: Path) -> None:
+    loaded = load_study(root / "examples" / "studies" / "mdcr.yaml")
+    systems = [named.system for named in loaded.systems()]
+    strategies = [(one.shots, one.reasoning) for one in systems if one.hints == "none"]
+    assert strategies == [(0, "off"), (1, "off"), (1, "steps")]
+    assert len({one.hints for one in systems}) == 5
+    assert {one.decoding.temperature for one in systems} == {0}
+    questions = questions_of(loaded)
+    assert len(questions) == 180
+    plan = plan_of(loaded, loaded.systems(), questions, loaded.prices())
+    # One answer and one repair for each of 180 questions.
+    assert all(dict(one.calls) == {"agent": 360} for one in plan.systems)
+    assert plan.at_most.cost is not None
 
 
 def test_the_papers_settings_are_the_papers(root: Path) -> None:

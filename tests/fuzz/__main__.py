@@ -24,6 +24,7 @@ os.environ |= {
     "COLUMNS": "100",
 }
 sys.dont_write_bytecode = True
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for `support`
 
 from fuzzing.campaign import Plan, load, run  # noqa: E402
 from fuzzing.findings import explain  # noqa: E402

@@ -36,6 +36,11 @@ FLASHRAG = [
     if (_FLASHRAG / ".installed").exists()
 ]
 """Where `make extras` puts FlashRAG: beside our own packages, of which it wants other versions."""
+needs_datasets = needs(
+    "datasets", bool(FLASHRAG) or importlib.util.find_spec("datasets") is not None
+)
+"""Which FlashRAG brings. Not among our own packages: sentence-transformers loads it wherever it is
+installed, which takes a second and 100 MB."""
 needs_flashrag = needs(
     "FlashRAG", bool(FLASHRAG) or importlib.util.find_spec("flashrag") is not None
 )

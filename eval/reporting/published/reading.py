@@ -62,6 +62,10 @@ def _of_form(error: ValidationError) -> _Problem:
 def _of_content(read: Published, name: str) -> Iterator[_Problem]:
     if read.benchmark != name:
         yield _Problem(("benchmark",), f"benchmark is {shown(read.benchmark)}, the file {name}")
+    for nth, task in enumerate(read.about.tasks):
+        if task not in TASKS:
+            remedy = did_you_mean(task, TASKS)
+            yield _Problem(("about", "tasks", nth), f"unknown task {shown(task)}", remedy)
     names = [table.name for table in read.tables]
     for number, table in enumerate(read.tables):
         place: KeyPath = ("tables", number)

@@ -12,6 +12,9 @@ _FILMS = _TESTS.parent / "examples" / "films"
 SLICE = _TESTS / "synthesis" / "real_slice"
 """Triples, a schema and shared names of real films."""
 
+WORKED = _TESTS.parent / "examples" / "benchmarks" / "mdcr-worked.json"
+"""Documents with conditions."""
+
 QUESTION = {
     "id": "q1",
     "question": "Who directed King Kong?",

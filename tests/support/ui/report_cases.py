@@ -147,7 +147,7 @@ def scored(case: Case, questions: Sequence[Question]) -> ScoredRun:
         alignment = align_answers(gold, answers)
         matches = branch_matches(gold, answers, alignment)
         evidence = _evidence(case, item.question)
-        traced.append(TracedItem(item, matches, evidence, metrics[item.question.id]))
+        traced.append(TracedItem(item, matches, evidence, metrics=metrics[item.question.id]))
         errors.append(_errors(case, item, matches, evidence))
     usage = vars(RoleUsage(case.calls + 1, case.tokens, 0))
     outcomes = [{"error": item.error, "usage": {"agent": usage}} for item in items]

@@ -1,10 +1,22 @@
 """Every target by its name."""
 
 from fuzzing.target import Target
-from fuzzing.targets import files, folders, graphs, models, options, retrieval, runs
+from fuzzing.targets import (
+    collections_of_passages,
+    files,
+    folders,
+    graphs,
+    models,
+    options,
+    question_sets,
+    retrieval,
+    runs,
+)
 
 _ALL = (
     *files.TARGETS,
+    *collections_of_passages.TARGETS,
+    *question_sets.TARGETS,
     *options.TARGETS,
     *models.TARGETS,
     *graphs.TARGETS,

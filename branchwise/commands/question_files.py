@@ -1,0 +1,205 @@
+"""`branchwise questions` on files: check and mend them, convert them, show what they may hold."""
+
+import shlex
+from collections import Counter, deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from branchwise.commands.options import QUESTIONS, AsJson, Field, Separator, read_questions
+
+if TYPE_CHECKING:
+    from branchwise.corpora.loaders.checking import SetCheck
+    from branchwise.corpora.questions import Question
+
+_SHOWN = 20
+"""Mistakes of a kind that are shown; all others are counted."""
+
+QuestionsArgument = Annotated[
+    str, typer.Argument(metavar="SRC", help=f"Question set: {QUESTIONS}.")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the file if it is there already.")
+]
+
+
+def check(
+    source: QuestionsArgument,
+    field: Field = None,
+    separator: Separator = None,
+    fix: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File for the questions that are good or mended."),
+    ] = None,
+    overwrite: Overwrite = False,
+    json_output: AsJson = False,
+) -> None:
+    """List every mistake in a question set (a file, or FORM:PATH). Exits with 1 if there are any
+    that `--fix` does not mend.
+
+    Example: branchwise questions check q.jsonl --fix mended.jsonl
+    """
+    from branchwise.corpora.errors import InputError
+    from branchwise.corpora.loaders.checking import SetCheck
+
+    checked = SetCheck(read_questions(source, field, separator))
+    if fix is not None:
+        check_place(fix, overwrite=overwrite, option="--fix")
+    try:
+        if fix is not None:
+            write_questions(fix, checked.questions())
+        else:
+            deque(checked.questions(), maxlen=0)
+    except InputError:
+        if not checked.rows:
+            raise
+        fix = None  # nothing was written: the file cannot be read to its end
+    if json_output:
+        _print_json(checked, fix)
+    else:
+        _print(checked, fix)
+    left = sum(checked.counts.values()) - (sum(checked.mended.values()) if fix else 0)
+    if left:
+        raise typer.Exit(1)
+
+
+def convert(
+    source: QuestionsArgument,
+    out: Annotated[Path, typer.Option(help="JSONL file to write.")],
+    field: Field = None,
+    separator: Separator = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a question set of any form (a file, or FORM:PATH) as JSONL in our own format.
+
+    Example: branchwise questions convert condambigqa:dev.json --out q.jsonl
+    """
+    from branchwise.corpora.loaders import each_question
+
+    check_place(out, overwrite=overwrite)
+    named = read_questions(source, field, separator)
+    count = write_questions(out, (item.question for item in each_question(named)))
+    typer.echo(f"{out}: {count:,} questions")
+
+
+def forms(json_output: AsJson = False) -> None:
+    """List the forms of question sets: their fields, where they come from, their licence.
+
+    Example: branchwise questions forms
+    """
+    from branchwise.ui.question_forms import forms_as_json, print_forms
+
+    if json_output:
+        typer.echo(forms_as_json())
+    else:
+        print_forms()
+
+
+def schema(json_output: AsJson = False) -> None:
+    """Show every field of a question in our own format; as JSON, its JSON schema.
+
+    Example: branchwise questions schema --json
+    """
+    from branchwise.corpora.loaders.format_fields import json_schema
+    from branchwise.ui.console import printable_json
+    from branchwise.ui.question_forms import print_fields
+
+    if json_output:
+        typer.echo(printable_json(json_schema()))
+    else:
+        print_fields()
+
+
+def check_place(out: Path, *, overwrite: bool = True, option: str = "--out") -> None:
+    """Raise InputError at once for what would otherwise fail after long work."""
+    from branchwise.corpora.errors import InputError
+
+    if out.is_dir():
+        raise InputError("is a folder", where=str(out), remedy=f"name a file with {option}")
+    if not out.parent.is_dir():
+        raise InputError("there is no such folder", where=str(out.parent), remedy="make it first")
+    if out.is_file() and not overwrite:
+        remedy = "name another file, or add --overwrite"
+        raise InputError("already exists", where=str(out), remedy=remedy)
+
+
+def write_questions(out: Path, questions: "Iterable[Question]") -> int:
+    """Write questions as JSONL in our own format, one at a time; how many there were."""
+    import orjson
+
+    from branchwise.corpora.atomic import new_file
+
+    count = 0
+    with new_file(out) as stream:
+        for question in questions:
+            unknown = {"ambiguous"} - question.model_fields_set
+            record = question.model_dump(mode="json", exclude=unknown)
+            stream.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+            count += 1
+    return count
+
+
+def _print(checked: "SetCheck", fix: Path | None) -> None:
+    from branchwise.corpora.text import printable
+
+    shown: Counter[str] = Counter()
+    for mistake in checked.mistakes:
+        shown[mistake.kind] += 1
+        if shown[mistake.kind] <= _SHOWN:
+            mends = " (--fix mends it)" if mistake.mended and fix is None else ""
+            typer.echo(printable(f"{mistake.error}{mends}"))
+        elif shown[mistake.kind] == _SHOWN + 1:
+            more = checked.counts[mistake.kind] - _SHOWN
+            typer.echo(f"… and {more:,} more of the kind {mistake.kind}: see --json")
+    for note in checked.notes():
+        typer.echo(printable(note))
+    for line in _summary(checked, fix):
+        typer.echo(printable(line))
+
+
+def _summary(checked: "SetCheck", fix: Path | None) -> Iterable[str]:
+    from branchwise.corpora.loaders.reading import MENDED
+    from branchwise.ui.graph_description import counted
+
+    mistakes, mended = sum(checked.counts.values()), sum(checked.mended.values())
+    source = checked.source.text
+    yield f"{source}: {counted(checked.rows, 'question')} read, {counted(mistakes, 'mistake')}"
+    if fix is not None:
+        yield f"{fix}: {counted(checked.good, 'question')}"
+        for kind, count in checked.mended.items():
+            yield f"  {MENDED[kind]}: {count:,}"
+        if left := mistakes - mended:
+            yield f"  yours to mend: {counted(left, 'mistake')}, as above"
+    elif mended:
+        words = " ".join(shlex.quote(word) for word in checked.source.words)
+        yield f"next: branchwise questions check {words} --fix FILE   # mends {mended:,} of them"
+
+
+def _print_json(checked: "SetCheck", fix: Path | None) -> None:
+    from branchwise.ui.console import printable_json
+
+    typer.echo(
+        printable_json(
+            {
+                "source": checked.source.text,
+                "questions": checked.rows,
+                "good": checked.good,
+                "counts": checked.counts,
+                "mended": checked.mended,
+                "mistakes": [
+                    {
+                        "kind": mistake.kind,
+                        "where": mistake.error.where,
+                        "what": mistake.error.what,
+                        "remedy": mistake.error.remedy,
+                        "mended": mistake.mended,
+                    }
+                    for mistake in checked.mistakes
+                ],
+                "notes": [*checked.notes()],
+                "written": None if fix is None else str(fix),
+            }
+        )
+    )

@@ -1,0 +1,347 @@
+"""The forms of question sets: a row here, and the module that reads one.
+
+`--questions`, its help and refusals, `questions forms` and the table of docs/data.md are made of
+the rows (docs/contributing/form.md).
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from branchwise.corpora.errors import Refuse
+from branchwise.corpora.rows import DataRow, RowLayout, read_rows
+
+if TYPE_CHECKING:
+    from branchwise.corpora.loaders.reading import RowPlace
+    from branchwise.corpora.questions import Gold, Question
+
+
+class FormModule(Protocol):
+    """What the module of a form defines."""
+
+    def question(self, record: Mapping[str, Any], at: "RowPlace") -> "Question | None":
+        """The question that a row is. What is wrong goes to `at`; None if it was refused."""
+        ...
+
+
+class _FormWithRows(FormModule, Protocol):
+    def rows(self, path: Path, refuse: Refuse) -> Iterator[DataRow]: ...
+
+
+@dataclass(frozen=True)
+class QuestionForm:
+    """A form of question sets.
+
+    `reads`: the fields that are read, and what each becomes; `keeps`: those that are kept in
+    `meta` as they are; `drops`: those that are neither. `mark`: one of these fields is in every
+    row, and tells the form from others; `unlike`: where one of these is beside it, it is another's.
+    `origin` and `licence`: of the data. `task`: what its questions are asked and scored as, unless
+    another task is chosen. `gold`: what its questions have of gold. `takes_fields`: whether the
+    user says which column is which field. `has_rows`: whether its module says what a file's rows
+    are. `is_folder`: whether it is a folder, not a file. `is_own`: our own format, whose mistakes
+    its writer can mend.
+    """
+
+    name: str
+    title: str
+    module: str
+    reads: Mapping[str, str]
+    keeps: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+    mark: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
+    origin: str = ""
+    licence: str = ""
+    task: str = "branches"
+    gold: "Gold" = "answers"
+    layout: RowLayout | None = None
+    takes_fields: bool = False
+    has_rows: bool = False
+    is_folder: bool = False
+    is_own: bool = False
+
+    @property
+    def prefix(self) -> str:
+        """How it is written: `ambignq:PATH`."""
+        if self.is_own:
+            return "PATH"
+        if self.name == "hf":
+            return "hf:NAME[:CONFIG[:SPLIT]]"
+        return f"{self.name}:{'DIR' if self.is_folder else 'PATH'}"
+
+    def fits(self, row: Collection[str]) -> bool:
+        """Whether a row with these fields is of this form, by its marks."""
+        return any(one in row for one in self.mark) and not any(one in row for one in self.unlike)
+
+    def load(self) -> FormModule:
+        """Its module, with the libraries that it needs."""
+        return cast(FormModule, import_module(f"branchwise.corpora.loaders.{self.module}"))
+
+    def rows(self, path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
+        """The rows of a file of this form, one at a time; `strict`: as `read_rows` has it."""
+        if self.has_rows:
+            return cast(_FormWithRows, self.load()).rows(path, refuse)
+        return read_rows(path, self.layout, refuse, strict=strict)
+
+
+_OWN = {
+    name: name
+    for name in (
+        "id",
+        "question",
+        "answers",
+        "branches",
+        "alternatives",
+        "ambiguous",
+        "passages",
+        "plan",
+        "meta",
+    )
+}
+_BY_FIELD = {
+    "id": "id",
+    "question": "question",
+    "answers": "answers",
+    "aliases": "aliases of the one answer",
+    "branches": "branches",
+    "alternatives": "alternatives",
+    "ambiguous": "ambiguous",
+    "passages": "passages",
+}
+_MULTIHOP = {
+    "_id": "id",
+    "id": "id",
+    "question": "question",
+    "answer": "the one answer",
+    "context": "passages",
+    "supporting_facts": "the answer's support",
+}
+OWN = QuestionForm(
+    name="",
+    title="Branchwise's own format",
+    module="native",
+    reads=_OWN,
+    mark=("answers", "branches"),
+    origin="docs/format.md",
+    is_own=True,
+)
+_FORMS = (
+    QuestionForm(
+        name="ambignq",
+        title="AmbigNQ",
+        module="ambignq",
+        reads={"id": "id", "question": "question", "annotations": "branches and alternatives"},
+        keeps=("nq_answer", "nq_doc_title", "viewed_doc_titles"),
+        drops=("used_queries",),
+        mark=("annotations",),
+        unlike=("qa_pairs",),
+        origin="https://nlp.cs.washington.edu/ambigqa",
+        licence="CC BY-SA 3.0",
+        task="ambigqa",
+    ),
+    QuestionForm(
+        name="asqa",
+        title="ASQA",
+        module="asqa",
+        reads={
+            "sample_id": "id",
+            "ambiguous_question": "question",
+            "question": "question",
+            "qa_pairs": "branches",
+        },
+        keeps=("annotations", "answer", "split", "wikipages"),
+        mark=("qa_pairs",),
+        origin="https://github.com/google-research/language/tree/master/language/asqa",
+        licence="Apache-2.0",
+        has_rows=True,
+    ),
+    QuestionForm(
+        name="beir",
+        title="BEIR's data sets: no answers, for `corpus eval`",
+        module="beir",
+        reads={"_id": "id", "text": "question", "qrels": "the judged passages in meta"},
+        keeps=("metadata",),
+        mark=("qrels",),
+        unlike=("question",),
+        origin="https://github.com/beir-cellar/beir",
+        licence="that of each set",
+        has_rows=True,
+        is_folder=True,
+    ),
+    QuestionForm(
+        name="cambignq",
+        title="CAmbigNQ",
+        module="cambignq",
+        reads={
+            "id": "id",
+            "question": "question",
+            "clarification_question": "branches and meta",
+            "clarification_answers": "their answers",
+            "used_queries": "the queries in meta",
+            "dqs": "meta",
+            "nq_doc_title": "meta",
+            "viewed_doc_titles": "meta",
+        },
+        mark=("clarification_question",),
+        origin="https://github.com/DongryeolLee96/AskCQ",
+        licence="none stated",
+    ),
+    QuestionForm(
+        name="condambigqa",
+        title="CondAmbigQA",
+        module="condambigqa",
+        reads={
+            "id": "id",
+            "question": "question",
+            "properties": "branches",
+            "ctxs": "passages",
+        },
+        keeps=("answer",),
+        mark=("properties",),
+        origin="https://github.com/innovation64/CondAmbigQA",
+        licence="academic use",
+        task="condambigqa",
+    ),
+    QuestionForm(
+        name="fanoutqa",
+        title="FanOutQA",
+        module="fanoutqa",
+        reads={
+            "id": "id",
+            "question": "question",
+            "answer": "branches by its keys",
+        },
+        keeps=("answer", "categories", "decomposition", "necessary_evidence"),
+        mark=("decomposition", "necessary_evidence"),
+        origin="https://github.com/zhudotexe/fanoutqa",
+        licence="CC BY-SA 4.0",
+        task="fanoutqa",
+    ),
+    QuestionForm(
+        name="flashrag",
+        title="FlashRAG's data sets",
+        module="flashrag",
+        reads={
+            "id": "id",
+            "question": "question",
+            "golden_answers": "forms of the one answer",
+        },
+        keeps=("metadata",),
+        mark=("golden_answers",),
+        origin="https://huggingface.co/datasets/RUC-NLPIR/FlashRAG_datasets",
+        licence="that of each set",
+    ),
+    QuestionForm(
+        name="hotpotqa",
+        title="HotpotQA",
+        module="multihop",
+        reads=_MULTIHOP,
+        keeps=("level", "type", "supporting_facts"),
+        mark=("supporting_facts", "context"),
+        unlike=("evidences",),
+        origin="https://hotpotqa.github.io",
+        licence="CC BY-SA 4.0",
+    ),
+    QuestionForm(
+        name="2wiki",
+        title="2WikiMultihopQA",
+        module="multihop",
+        reads={**_MULTIHOP, "answer_id": "the answer's qid"},
+        keeps=("entity_ids", "evidences", "evidences_id", "supporting_facts", "type"),
+        mark=("evidences",),
+        origin="https://github.com/Alab-NII/2wikimultihop",
+        licence="Apache-2.0",
+    ),
+    QuestionForm(
+        name="mdcr",
+        title="MDCR's documents, in our own form",
+        module="mdcr",
+        reads={
+            "mdcr": "the form's version",
+            "about": "meta",
+            "documents": "passages and meta",
+            "relations": "meta",
+            "scenarios": "questions, one of each kind",
+        },
+        mark=("mdcr",),
+        origin="https://arxiv.org/abs/2406.11784",
+        licence="that of each file",
+        task="mdcr",
+        gold="conditions",
+        has_rows=True,
+    ),
+    QuestionForm(
+        name="musique",
+        title="MuSiQue-Ans",
+        module="musique",
+        reads={
+            "id": "id",
+            "question": "question",
+            "answer": "the one answer",
+            "answer_aliases": "its aliases",
+            "paragraphs": "passages and support",
+            "answerable": "refused if false",
+        },
+        keeps=("question_decomposition",),
+        mark=("paragraphs", "answer_aliases"),
+        origin="https://github.com/stonybrooknlp/musique",
+        licence="CC BY 4.0",
+    ),
+    QuestionForm(
+        name="qampari",
+        title="QAMPARI",
+        module="qampari",
+        reads={
+            "qid": "id",
+            "id": "id",
+            "question_text": "question",
+            "question": "question",
+            "answer_list": "answers",
+            "answers": "answers",
+        },
+        keeps=("answer",),
+        mark=("answer_list",),
+        origin="https://samsam3232.github.io/qampari",
+        licence="CC0",
+    ),
+    QuestionForm(
+        name="csv",
+        title="CSV",
+        module="by_fields",
+        reads=_BY_FIELD,
+        layout="csv",
+        takes_fields=True,
+    ),
+    QuestionForm(
+        name="jsonl",
+        title="JSON, a line each or one array",
+        module="by_fields",
+        reads=_BY_FIELD,
+        layout="json",
+        takes_fields=True,
+    ),
+    QuestionForm(
+        name="parquet",
+        title="Parquet",
+        module="by_fields",
+        reads=_BY_FIELD,
+        layout="parquet",
+        takes_fields=True,
+    ),
+    QuestionForm(
+        name="hf",
+        title="a set of the Hugging Face Hub",
+        module="by_fields",
+        reads=_BY_FIELD,
+        takes_fields=True,
+    ),
+)
+FORMS: Mapping[str, QuestionForm] = {form.name: form for form in _FORMS}
+"""The forms by their prefixes; our own has none."""
+
+
+def form_of(row: Mapping[str, Any]) -> QuestionForm | None:
+    """The form that a row is of, by its marks; None of none, and if none has marks in it."""
+    return next((form for form in (*_FORMS, OWN) if form.fits(row)), None)

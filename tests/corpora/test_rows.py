@@ -1,0 +1,270 @@
+"""Rows of JSON, CSV and Parquet files: what they are, where they are, what is refused."""
+
+import csv
+import gzip
+import json
+import math
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.rows import csv_rows, layout_of, read_rows
+
+OBJECTS = st.lists(
+    st.dictionaries(
+        st.text(max_size=5),
+        st.recursive(
+            st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.text(max_size=20),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+            ),
+            max_leaves=5,
+        ),
+        max_size=3,
+    ),
+    max_size=5,
+)
+Layout = Callable[[object], str]
+LAYOUTS: dict[str, Layout] = {
+    "plain": json.dumps,
+    "as it is": lambda value: json.dumps(value, ensure_ascii=False),
+    "compact": lambda value: json.dumps(value, separators=(",", ":")),
+    "indented": lambda value: json.dumps(value, indent=3),
+}
+
+
+def rows(path: Path, **options: object) -> list[dict[str, object]]:
+    return [row.fields for row in read_rows(path, **options)]  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read so little at a time that every value is cut in every place."""
+    monkeypatch.setattr("branchwise.corpora.rows.json_rows._CHUNK", 1)
+
+
+@pytest.fixture
+def small_cells() -> Iterator[None]:
+    """A cell may have a hundred characters, not what `csv_rows` sets when it is imported."""
+    assert csv_rows
+    before = csv.field_size_limit(100)
+    yield
+    csv.field_size_limit(before)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=60, deadline=None)
+@given(values=OBJECTS)
+def test_an_array_is_read_as_the_standard_library_reads_it(
+    tmp_path_factory: pytest.TempPathFactory, layout: str, values: list[dict[str, object]]
+) -> None:
+    path = tmp_path_factory.mktemp("array") / "a.json"
+    path.write_text(LAYOUTS[layout](values), encoding="utf-8")
+    for strict in (False, True):
+        assert rows(path, strict=strict) == values
+
+
+@pytest.mark.parametrize("layout", ["plain", "as it is", "compact"])
+@settings(max_examples=60, deadline=None)
+@given(values=OBJECTS)
+def test_lines_are_read_as_the_standard_library_reads_them(
+    tmp_path_factory: pytest.TempPathFactory, layout: str, values: list[dict[str, object]]
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / "a.jsonl"
+    path.write_text("".join(f"{LAYOUTS[layout](one)}\n" for one in values), encoding="utf-8")
+    for strict in (False, True):
+        assert rows(path, strict=strict) == values
+
+
+def test_an_entry_has_its_number_and_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[{"a": "x\\ny"},\n{"a": [\n1]},\n\n{}]')
+    places = [row.where for row in read_rows(path)]
+    assert places == [f"{path}:entry 1", f"{path}:entry 2, line 2", f"{path}:entry 3, line 5"]
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", r"a\.json:1: not valid JSON \(Expecting value\)"),
+        ('[{"a": 1},\n', r"a\.json:2: not valid JSON"),
+        ('[{"a": 1}\n{"a": 2}]', r"a\.json:2: not valid JSON \(expected ',', found '{'\)"),
+        ('[{"a": 1},]', r"a\.json:1: not valid JSON"),
+        ('[{"a": 1}] x', r"a\.json:1: not valid JSON \(more text behind the array\)"),
+        ('[{"a": "x', r"a\.json:1: not valid JSON \(Unterminated string"),
+        ('[{"a": NaN}]', r"a\.json:1: not valid JSON"),
+        ('[\n{"a": "\\ud800"}]', r"a\.json:2: not valid JSON"),
+        ("[7]", r"a\.json:entry 1: expected a JSON object, found a number"),
+        (f"[{'[' * 100_000}", r"a\.json:1: is nested too deeply"),
+    ],
+)
+def test_what_is_no_array_of_objects_is_refused_at_its_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        rows(path)
+
+
+def test_a_mistake_far_before_the_end_is_found_without_reading_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[{"a": }, ' + '{"b": "' + "x" * 5_000_000)
+    with pytest.raises(InputError, match=r"a\.json:1: not valid JSON \(Expecting value"):
+        rows(path)
+
+
+def test_an_entry_that_does_not_end_is_not_held_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("branchwise.corpora.files.MAX_LINE_BYTES", 2**20)
+    path = tmp_path / "a.json"
+    path.write_text('[{"a": "' + "x" * (4 * 2**20))
+    with pytest.raises(InputError, match=r"a\.json:1: the entry is longer than 1 MiB"):
+        rows(path)
+
+
+def test_an_object_over_several_lines_is_one_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps({"a": [1, 2]}, indent=1))
+    with pytest.raises(InputError, match=r"f\.json:1: is one JSON object over several lines"):
+        list(read_rows(path, refuse=lambda *_: None))
+
+
+@pytest.mark.parametrize("text", ['{"a": {"b": 1, "b": 2}}', '[{"a": {"b" : 1, "b": 2}}]'])
+def test_a_repeated_key_is_refused_where_it_is_asked_for(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    assert rows(path) == [{"a": {"b": 2}}]
+    with pytest.raises(InputError, match="has the key 'b' twice in one object"):
+        rows(path, strict=True)
+
+
+def test_what_is_refused_is_passed_where_the_caller_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = [b'{"a": 1}', b"{", b"[1]", b'{"a": "\xff"}', b'{"a": 1, "a": 2}', b'{"a": 3}']
+    path.write_bytes(b"\n".join(lines))
+    refused: list[tuple[str, str | None]] = []
+    found = read_rows(
+        path, None, lambda kind, error: refused.append((kind, error.where)), strict=True
+    )
+    assert [row.fields for row in found] == [{"a": 1}, {"a": 3}]
+    assert refused == [
+        ("not-json", f"{path}:2"),
+        ("not-an-object", f"{path}:3"),
+        ("not-utf8", f"{path}:4"),
+        ("repeated-key", f"{path}:5"),
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_compressed_files_are_read_like_others(tmp_path: Path, suffix: str) -> None:
+    pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[suffix]
+    for name, data in {"a.json": b'[{"a": "1"}]', "a.csv": b"a\n1\n"}.items():
+        path = tmp_path / f"{name}{suffix}"
+        path.write_bytes(pack(data))
+        assert rows(path) == [{"a": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [("q.csv", "csv"), ("q.TSV.gz", "csv"), ("q.parquet", "parquet"), ("q.json", "json")],
+)
+def test_a_name_tells_the_layout(name: str, layout: str) -> None:
+    assert layout_of(Path(name)) == layout
+    assert layout_of(Path("questions")) is None
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_cells_are_texts_in_whatever_way_they_are_divided(tmp_path: Path, delimiter: str) -> None:
+    path = tmp_path / "q.csv"
+    lines = ["question,answers,", '"Who, and ""when""?\n(both)",007,', ",,", "What?,,x"]
+    text = "\r\n".join(line.replace(",", delimiter) for line in lines)
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    found = [*read_rows(path)]
+    assert [row.where for row in found] == [f"{path}:2", f"{path}:5"]
+    said = f'Who{delimiter} and "when"?\n(both)'
+    assert found[0].fields == {"question": said, "answers": "007", "column 3": None}
+    assert found[1].fields == {"question": "What?", "answers": None, "column 3": "x"}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", r"q\.csv: is empty"),
+        (b"a,a\n1,2\n", r"q\.csv:1: two columns are called 'a'"),
+        (b"a,b\n1\n", r"q\.csv:2: has 1 cells, the header 2"),
+        (b"a,b\n1,2,3\n", r"q\.csv:2: has 3 cells, the header 2"),
+        (b"a\n\xe9\n", r"q\.csv:2: is not UTF-8 text; save it as UTF-8"),
+        ("a\n1\n".encode("utf-16"), r"q\.csv: is UTF-16; save it as UTF-8"),
+        (b'a\n"' + b"x" * 200, r"q\.csv:2: field larger than field limit"),
+    ],
+)
+def test_bad_csv_is_refused_at_its_line(
+    tmp_path: Path, small_cells: None, data: bytes, message: str
+) -> None:
+    path = tmp_path / "q.csv"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=message):
+        rows(path)
+
+
+def test_columns_are_read_with_what_is_in_them(tmp_path: Path) -> None:
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    path = tmp_path / "q.parquet"
+    values = [
+        {"id": 1, "who": {"name": "A", "also": ["B", None]}, "score": 0.5, "raw": b"x", "on": None},
+        {
+            "id": 2,
+            "who": None,
+            "score": math.nan,
+            "raw": b"\xff",
+            "on": datetime(2026, 11, 24, 1, 2),
+        },
+    ]
+    table = arrow.Table.from_pylist(values)
+    table = table.append_column("day", arrow.array([date(2026, 1, 2), None]))
+    table = table.append_column("cost", arrow.array([Decimal("1.50"), None]))
+    parquet.write_table(table, path, row_group_size=1)
+    found = [*read_rows(path)]
+    assert [row.where for row in found] == [f"{path}:row 1", f"{path}:row 2"]
+    assert found[0].fields == {
+        "id": 1,
+        "who": {"name": "A", "also": ["B", None]},
+        "score": 0.5,
+        "raw": "x",
+        "on": None,
+        "day": "2026-01-02",
+        "cost": "1.50",
+    }
+    assert found[1].fields == {
+        "id": 2,
+        "who": None,
+        "score": None,
+        "raw": "ff",
+        "on": "2026-11-24T01:02:00",
+        "day": None,
+        "cost": None,
+    }
+
+
+def test_what_is_no_parquet_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "q.parquet"
+    with pytest.raises(InputError, match="no such file"):
+        rows(path)
+    path.write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(InputError, match="cannot be read as Parquet") as caught:
+        rows(path)
+    assert "\n" not in str(caught.value)
