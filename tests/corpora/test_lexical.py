@@ -152,6 +152,12 @@ def test_what_only_may_be_read_can_be_searched(index, kind, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
 
 
+def test_without_a_temporary_folder_the_index_is_not_called_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(InputError, match=r"no temporary folder can be made .*TMPDIR"):
+        indexed(tmp_path / "C", "bm25", ["lava"])
+
+
 def test_analysis_lowers_drops_stop_words_and_stems():
     terms = Analyzer().terms("The Volcanoes, a volcano & erupting! Ωmega_1 x")
     assert terms == ["volcano", "volcano", "erupt", "ωmega_1"]
