@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 CORPUS_FILE, FACTS_FILE, OFFSETS_FILE = "corpus.jsonl", "corpus.json", "offsets.npy"
 
+_FORGOTTEN_EVERY = 50_000
+
 
 class _Facts(BaseModel):
     """What is known of a corpus file, and of which file (bytes, time of change)."""
@@ -85,6 +87,9 @@ class Corpus:
         """`contents` of the rows as they are in the file: what is encoded."""
         for row in range(start, len(self) if stop is None else stop):
             yield self._record(row)[1]
+            if row % _FORGOTTEN_EVERY == 0:
+                # What was read once stays with the system's files, not in this process.
+                self._lines.madvise(mmap.MADV_DONTNEED)
 
     def _record(self, row: int) -> tuple[str, str]:
         start, length = self._offsets[row].tolist()
