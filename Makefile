@@ -80,6 +80,7 @@ format: install
 bench: install
 	$(BIN)/python benchmarks/harness.py
 	$(BIN)/python benchmarks/client.py
+	$(BIN)/python benchmarks/turns.py
 	$(BIN)/python benchmarks/corpora.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python benchmarks/search_manners.py

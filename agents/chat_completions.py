@@ -1,6 +1,6 @@
 """OpenAI's chat-completions protocol, through LangChain's client. Import it lazily.
 
-`ChatOpenAI` makes the payload and owns the HTTP client. Bodies are read here instead of there:
+`ChatOpenAI` makes the payload. Requests are sent, and bodies read, here instead of there:
 it drops `reasoning_content`, raises if a tool call's arguments are not a JSON object, and spends
 most of a request's CPU time on turning dictionaries into typed objects and back.
 """
@@ -76,7 +76,7 @@ class ChatCompletions(ChatOpenAI):
             response = await client.send(request)
         except httpx2.TimeoutException as error:
             raise APITimeoutError(request) from error
-        except httpx2.RequestError as error:
+        except (httpx2.RequestError, ssl.SSLError) as error:
             raise APIConnectionError(request=request) from error
         if not response.is_success:
             raise self.root_async_client._make_status_error_from_response(response)

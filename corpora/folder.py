@@ -27,6 +27,8 @@ CORPUS_FILE, FACTS_FILE, OFFSETS_FILE = "corpus.jsonl", "corpus.json", "offsets.
 _MOST_CHARACTERS = 4_000_000
 """Of the passages that are kept when they have been read."""
 
+_FORGOTTEN_EVERY = 50_000
+
 
 class _Facts(BaseModel):
     """What is known of a corpus file, and of which file (bytes, time of change)."""
@@ -101,6 +103,9 @@ class Corpus:
         """`contents` of the rows as they are in the file: what is encoded."""
         for row in range(start, len(self) if stop is None else stop):
             yield self._record(row)[1]
+            if row % _FORGOTTEN_EVERY == 0:
+                # What was read once stays with the system's files, not in this process.
+                self._lines.madvise(mmap.MADV_DONTNEED)
 
     def _record(self, row: int) -> tuple[str, str]:
         start, length = self._offsets[row].tolist()

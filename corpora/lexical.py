@@ -164,7 +164,8 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex
             f"rankings: {index_command(corpus.path, folder.name, 'bm25s')}",
         )
     check_analyzer(corpus, folder, manifest)
-    with _damage(corpus, folder), _linked(folder / TERMS_FOLDER) as links:
+    with _temporary_folder() as links, _damage(corpus, folder):
+        _link(folder / TERMS_FOLDER, links)
         index = tantivy.Index.open(str(links))
         index.config_reader(reload_policy="manual")
         searcher = index.searcher()
@@ -174,19 +175,29 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex
 
 
 @contextmanager
-def _linked(folder: Path) -> Iterator[Path]:
-    """A folder of links to what is in `folder`, which the user may only be able to read.
+def _temporary_folder() -> Iterator[Path]:
+    try:
+        made = Path(tempfile.mkdtemp(prefix="branchwise-"))
+    except OSError as error:
+        raise InputError(
+            f"no temporary folder can be made ({error.strerror})",
+            where=tempfile.gettempdir(),
+            remedy="make room there, or set TMPDIR to another folder",
+        ) from None
+    try:
+        yield made
+    finally:
+        remove_folder(made)
+
+
+def _link(folder: Path, links: Path) -> None:
+    """Fill `links` with links to what is in `folder`, which the user may only be able to read.
 
     tantivy makes a lock beside what it opens. What is mapped stays when the links are gone.
     """
-    links = Path(tempfile.mkdtemp(prefix="branchwise-"))
-    try:
-        for file in folder.resolve(strict=True).iterdir():
-            if file.suffix != _LOCK:
-                (links / file.name).symlink_to(file)
-        yield links
-    finally:
-        remove_folder(links)
+    for file in folder.resolve(strict=True).iterdir():
+        if file.suffix != _LOCK:
+            (links / file.name).symlink_to(file)
 
 
 def described(manifest: Mapping[str, Any]) -> str:

@@ -60,6 +60,8 @@ class Manifest(BaseModel):
     encoder: EncoderIdentity | None = None
     analyzer: str | None = None
     scoring: str | None = None
+    probes: int | None = None
+    recall: float | None = None
     versions: dict[str, str] = {}
 
 

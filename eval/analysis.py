@@ -1,10 +1,10 @@
 """What happened in a run, item by item: where answers were lost, and what could have been found."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, grouping_of, groupings_of
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceilings
@@ -21,19 +21,41 @@ from branchwise.eval.scores import Scores
 from branchwise.eval.tasks import Task, get_task
 
 
+class TracedRun(NamedTuple):
+    """The items of a run, and what went wrong in each."""
+
+    items: tuple[TracedItem, ...]
+    errors: tuple[ItemErrors, ...]
+
+
 @dataclass(frozen=True)
 class Analysis:
     """Errors of every item of a run, and from them, when asked for: ceilings, curves, breakdowns.
 
-    `task`: what the items were scored as. `reach`: what the tools could have given, None where
-    it was not looked up. `modules`: what query expansion, extraction and plug-ins' nodes did.
+    `task`: what the items were scored as. `read`: reads the items, when something asks for them:
+    what was saved of them may be enough (`eval.saved_scores`). `reach`: what the tools could have
+    given, None where it was not looked up. `modules`: what query expansion, extraction and
+    plug-ins' nodes did.
     """
 
-    items: tuple[TracedItem, ...]
-    item_errors: tuple[ItemErrors, ...]
+    read: Callable[[], "TracedRun"]
     task: Task
     reach: Reach | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
+
+    @cached_property
+    def _traced(self) -> "TracedRun":
+        return self.read()
+
+    @property
+    def items(self) -> tuple[TracedItem, ...]:
+        """The items, as they were scored."""
+        return self._traced.items
+
+    @property
+    def item_errors(self) -> tuple[ItemErrors, ...]:
+        """What went wrong in each of them."""
+        return self._traced.errors
 
     @cached_property
     def errors(self) -> ErrorTotals:
@@ -108,4 +130,5 @@ def analyse(
     )
     modules = total_work(one.modules for one in found)
     task = get_task(scores.scorer.task)
-    return Analysis(traced, tuple(one.errors for one in found), task, reach, modules)
+    run = TracedRun(traced, tuple(one.errors for one in found))
+    return Analysis(lambda: run, task, reach, modules)

@@ -331,6 +331,9 @@ def _continue(
     retry_failed: bool = False,
     pilot: int | None = None,
 ) -> Run:
+    if (ended := _ended(path, retry_failed=retry_failed)) is not None:
+        return Run(path, ended)
+
     async def pass_over_items() -> RunState:
         # Opened here, on the loop's thread: SQLite wants one thread per connection.
         with RunStore(path) as store:
@@ -349,6 +352,19 @@ def _continue(
             )
 
     return Run(path, run_blocking(pass_over_items()), restraints)
+
+
+def _ended(path: Path, *, retry_failed: bool) -> RunState | None:
+    """How a run ended that has nothing left to run; None where it has. Nothing is written then, so
+    the whole file need not be read."""
+    reader = open_run(path)
+    try:
+        counts = reader.progress()
+    finally:
+        reader.close()
+    if counts["pending"] or (retry_failed and counts["failed"]):
+        return None
+    return RunState(counts["done"], counts["failed"])
 
 
 def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:

@@ -57,7 +57,7 @@ def ask_back(
 ) -> "Outcome":
     """Ask, ask back, and print the answers to what was chosen with their passages.
 
-    `steps`: where the steps are shown; None prints JSON alone and asks nobody. Raises InputError
+    `steps`: where the steps are shown; None prints JSON alone and asks no one. Raises InputError
     for an empty choice, ModelError, and SystemExit where nothing was chosen.
     """
     from branchwise.commands.ask import print_answer, print_json, watch

@@ -12,6 +12,7 @@ from branchwise.eval.reporting.published import benchmark_of
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport, study_report
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.store import open_run
+from branchwise.eval.store.reader import QuestionMark
 from branchwise.eval.studies.folder import SystemRecord
 from branchwise.eval.studies.names import model_names, setting_name
 from branchwise.eval.studies.settings import written_settings
@@ -50,7 +51,7 @@ def reports_of_tasks(
     """
     groups: dict[str, list[tuple[str, ScoredRun]]] = {}
     for name, run in runs:
-        task, benchmark = run.scores.scorer.task, benchmark_of(questions_of([(name, run)]))
+        task, benchmark = run.scores.scorer.task, benchmark_of(marks_of([(name, run)]))
         title = task if benchmark in (None, task) else f"{benchmark}: {task}"
         groups.setdefault(title, []).append((name, run))
     return [report_of_runs(own, title, records) for title, own in groups.items()]
@@ -96,12 +97,12 @@ def _loose(systems: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
         yield models[spec], setting_name(words[0], own)
 
 
-def questions_of(runs: Sequence[tuple[str, ScoredRun]]) -> list[Question]:
-    """All questions of all runs."""
-    found: list[Question] = []
+def marks_of(runs: Sequence[tuple[str, ScoredRun]]) -> list[QuestionMark]:
+    """What all questions of all runs say of themselves."""
+    found: list[QuestionMark] = []
     for _, run in runs:
         with closing(open_run(run.path)) as reader:
-            found += reader.questions()
+            found += reader.question_marks()
     return found
 
 

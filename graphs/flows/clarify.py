@@ -138,4 +138,4 @@ def _whole(name: str, *, person: bool = False) -> Flow:
 
 CLARIFY = _whole("clarify")
 LIVE = _whole("live", person=True)
-"""The same with a person who is asked. It is no task: nobody has gold."""
+"""The same with a person who is asked. It is no task, since it has no gold."""

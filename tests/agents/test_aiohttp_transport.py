@@ -3,11 +3,13 @@
 import asyncio
 import gc
 import logging
+import ssl
 import threading
 from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
+import trustme
 from aiohttp import web
 from langchain_core.messages import HumanMessage
 
@@ -64,6 +66,26 @@ async def test_failures_are_told_apart(client: httpx2.AsyncClient, chat_server: 
         await client.post("http://127.0.0.1:9/v1", json=REQUEST)
     with pytest.raises(httpx2.ConnectError):
         await client.post("http://name.invalid/v1", json=REQUEST)
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "other.example"])
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_a_server_proves_its_name_by_a_certificate_that_is_trusted(
+    name: str, trusted: bool
+) -> None:
+    authority, own = trustme.CA(), ssl.create_default_context()
+    if trusted:
+        authority.configure_trust(own)
+    server = Mirror()
+    server.tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert(name).configure_cert(server.tls)
+    with server:
+        async with httpx2.AsyncClient(transport=AiohttpTransport(own), timeout=5) as client:
+            if trusted and name == "127.0.0.1":
+                assert (await client.get(f"{server.url}/v1")).json()["path"] == "/v1"
+            else:
+                with pytest.raises(httpx2.ConnectError, match="certificate"):
+                    await client.get(f"{server.url}/v1")
 
 
 async def test_a_cancelled_request_ends_its_connection_alone(

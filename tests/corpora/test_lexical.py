@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 
 import pytest
@@ -152,9 +153,24 @@ def test_what_only_may_be_read_can_be_searched(index, kind, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
 
 
+def test_without_a_temporary_folder_the_index_is_not_called_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(InputError, match=r"no temporary folder can be made .*TMPDIR"):
+        indexed(tmp_path / "C", "bm25", ["lava"])
+
+
 def test_analysis_lowers_drops_stop_words_and_stems():
     terms = Analyzer().terms("The Volcanoes, a volcano & erupting! Ωmega_1 x")
     assert terms == ["volcano", "volcano", "erupt", "ωmega_1"]
+
+
+@given(st.text() | st.text(st.characters(max_codepoint=127)))
+def test_terms_of_ascii_are_found_as_of_any_text(text):
+    spelled = Analyzer().terms(text)
+    assert spelled == [
+        t for word in re.findall(r"\w\w+", text.lower()) for t in Analyzer().terms(word)
+    ]
+    assert Analyzer().terms(f"{text} ß") == spelled
 
 
 def test_stop_words_are_those_of_bm25s():
