@@ -16,10 +16,11 @@ from branchwise.graphs.system import SETTINGS
 ONLY_TYPED = {
     "run": {"dry_run", "estimate_from"},
     "resume": set(),
-    "ask": {"json"},
+    # Who is asked back in Python has a graph of their own (`build_clarify`).
+    "ask": {"json", "clarify", "choose"},
     "score": {"json"},
 }
-"""Options that print something."""
+"""Options that print something, or ask."""
 ONLY_PYTHON = {
     "run": {"system", "progress", "observer"},
     "resume": {"progress", "observer"},
