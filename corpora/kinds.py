@@ -56,6 +56,7 @@ class IndexKind:
     metric: str
     module: str
     encodes: bool = False
+    fast_to: int | None = None
 
     def load(self) -> IndexModule:
         """Its module, with the libraries that it needs."""
@@ -64,12 +65,16 @@ class IndexKind:
 
 _KINDS = (
     IndexKind(
-        "flat", "dense vectors, exact search", "encoding", "inner_product", "flat", encodes=True
+        "flat", "dense vectors, exact search", "encoding", "inner_product", "flat", True, 200_000
     ),
-    IndexKind("bm25", "words", "counting words", "bm25", "lexical"),
+    IndexKind("ivf", "dense vectors, of millions", "encoding", "inner_product", "ivf", True),
+    IndexKind("bm25", "words", "indexing words", "bm25", "lexical"),
+    IndexKind("bm25s", "words, by bm25s", "counting words", "bm25", "bm25s_index", False, 200_000),
 )
 INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}
 DEFAULT = "flat"
+RECALL = 0.99
+"""At ten, of a kind that is not exact."""
 HYBRID, HYBRID_PARTS = "hybrid", ("flat", "bm25")
 """Made at search time, of two indexes."""
 SERVERS, FLASHRAG = ("http:", "https:"), "flashrag:"

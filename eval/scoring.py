@@ -24,7 +24,7 @@ from branchwise.eval.analysis import Analysis, TracedRun, analyse
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, groupings_of
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
-from branchwise.eval.ceilings.sources import run_sources
+from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.spending import Spending, check_bounded_scoring
@@ -98,7 +98,8 @@ class ScoredRun:
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
     for tasks whose answers are sentences. `modules`: what query expansion, evidence extraction and
     plug-ins' nodes did, for every task. `left_out`: what requests lacked since a server refuses it.
-    `system`: what answered, as it was recorded.
+    `system`: what answered, as it was recorded. `evidence`: what was searched, in words, for tasks
+    whose questions bring no passages; None for others, and where it is not known.
     """
 
     path: Path
@@ -110,6 +111,7 @@ class ScoredRun:
     modules: ModuleWork = field(default_factory=ModuleWork)
     left_out: tuple[OmittedField, ...] = ()
     system: System = DEFAULT_SYSTEM
+    evidence: str | None = None
 
     @property
     def protocol(self) -> QuestionProtocol:
@@ -161,7 +163,7 @@ class ScoredRun:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,
-        `analysis`, `lexical`."""
+        `analysis`, `lexical`, and `evidence` if that is told."""
         return {
             **self.scores.to_json(),
             "costs": self.costs.to_json(),
@@ -170,6 +172,7 @@ class ScoredRun:
             "left_out": [one.to_json() for one in self.left_out],
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": self.lexical.to_json() if self.lexical else None,
+            **({} if self.evidence is None else {"evidence": self.evidence}),
         }
 
 
@@ -308,6 +311,8 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     run = ScoredRun(
         reader.path, scores, costs, settled, lexical, analysis, modules, left_out, system
     )
+    if task.names_evidence:
+        run = replace(run, evidence=evidence_words(reader.meta))
     return run, looked_up
 
 

@@ -100,8 +100,9 @@ class System(BaseModel, metaclass=NamedSettings):
     `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
     the built-in prompts, and what tools say of themselves (`corpora/prompt_sets.py`). `protocol`
     and `at_most`: how questions are put where a task has several ways, and how much an answer in
-    free text may hold. `shots`, `reasoning` and `hints`: the same of conditional answers: worked
-    examples, whether to reason in steps first, and what of the gold is told.
+    free text may hold. `shots`, `reasoning` and `hints`: worked examples in the prompt, of which
+    each flow has its numbers, and of conditional answers whether to reason in steps first, and what
+    of the gold is told.
     `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`corpora/keys.py`);
     no answer depends on them, nor on `headers`, which go to model servers. `role_decoding`: by role
     the decoding settings that are not the agent's.
@@ -136,7 +137,8 @@ class System(BaseModel, metaclass=NamedSettings):
         _model(
             "Free text: how a question is put (conditions, standard, guided by the gold "
             "conditions, closed book). Ambiguity and questions back: whether all answers are "
-            "listed first to tell it, for the question back or for both, or are the gold ones.",
+            "listed first to tell it, for the question back or for both, or are the gold ones; the "
+            "gold question as part of the question or as a dialogue.",
             later=True,
         ),
     ] = DEFAULT_PROTOCOL
@@ -152,9 +154,12 @@ class System(BaseModel, metaclass=NamedSettings):
     ] = None
     shots: Annotated[
         int,
-        Field(ge=0, le=1),
+        Field(ge=0, le=4),
         _model(
-            "Conditional answers: worked examples in the prompt, 0 or 1.", later=True, of_flow=True
+            "Worked examples in the prompt: conditional answers 0 or 1, with --protocol dialogue 0 "
+            "or 4.",
+            later=True,
+            of_flow=True,
         ),
     ] = 0
     reasoning: Annotated[

@@ -8,7 +8,12 @@ from branchwise.corpora.text import printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import as_text, short_count
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.reporting.tables.results import alternatives_notes, results_tables, scored_by
+from branchwise.eval.reporting.tables.results import (
+    alternatives_notes,
+    evidence_notes,
+    results_tables,
+    scored_by,
+)
 from branchwise.eval.reporting.tables.table import CellValue, ChangeCell, Table, TableColumn
 from branchwise.eval.scores import Counts
 from branchwise.ui.cells import heading, indented, mean_cell, new_table, notes, plain, run_name
@@ -113,7 +118,7 @@ def _group(results: Table) -> str:
 
 def _notes(report: StudyReport, lines: list[str]) -> "Padding":
     lines.append("n: questions; below a mean its 95% bootstrap interval")
-    lines += alternatives_notes(report)
+    lines += [printable(line) for line in (*alternatives_notes(report), *evidence_notes(report))]
     matchers = {one.name: printable(scored_by(one.scores.scorer)) for one in report.systems}
     if len(set(matchers.values())) == 1:
         lines.append(f"matcher: {next(iter(matchers.values()))}")

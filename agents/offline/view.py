@@ -134,6 +134,7 @@ class Seen(NamedTuple):
         return base_name(self.title)
 
 
+_WITH_CHOICE = re.compile(r"(.+), (?:[^,:]{1,60} )?which [^:]{1,100}: (.+)", re.IGNORECASE)
 _CONDITIONS, _ANSWERS = "\n\nConditions:\n", "\n\nIts answers:\n"
 _LISTED = re.compile(r"\d+\. (.+)")
 
@@ -169,6 +170,8 @@ class View:
     """The first user's message, as it was."""
     listed: tuple[str, ...] = ()
     """Titles that a tool listed as what the asked name may refer to."""
+    chosen: str = ""
+    """Which reading the user means: behind the question, or said when they were asked back."""
 
     @classmethod
     def of(cls, messages: Sequence[BaseMessage], listing: str | None = None) -> "View":
@@ -177,12 +180,15 @@ class View:
         `listing`: the tool that lists what a name may refer to; its calls are not searches.
         """
         system = " ".join(m.text for m in messages if isinstance(m, SystemMessage))
+        messages, chosen = _without_dialogue(messages)
         users = [m.text for m in messages if isinstance(m, HumanMessage)]
         spoken = [m for m in messages if isinstance(m, AIMessage)]
         asked, readings = _split_readings(users[0]) if users else ("", ())
         asked, conditions = _split_listed(asked, _CONDITIONS)
         asked, told = _split_listed(asked, _ANSWERS)
         question, given = _question(asked), list(_fragments(asked))
+        if not chosen and (found := _WITH_CHOICE.fullmatch(question)):
+            question, chosen = f"{found[1]}?", found[2]
         shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(result_of(m))]
         return cls(
             question=question,
@@ -200,7 +206,20 @@ class View:
             readings=readings or conditions,
             told=told,
             listed=listed_titles(messages, listing, asked_name(question)) if listing else (),
+            chosen=chosen,
         )
+
+
+def _without_dialogue(messages: Sequence[BaseMessage]) -> tuple[Sequence[BaseMessage], str]:
+    """The conversation without a question back and what the user chose, and the latter."""
+    talk = [m for m in messages if not isinstance(m, SystemMessage)][:3]
+    match talk:
+        case [HumanMessage(), AIMessage(tool_calls=[]) as asked, HumanMessage() as choice] if (
+            asked.text.rstrip().endswith("?")
+        ):
+            rest = [m for m in messages if m is not asked and m is not choice]
+            return rest, choice.text.strip()
+    return messages, ""
 
 
 def _once(given: Sequence[Seen], shown: Iterable[Seen]) -> tuple[Seen, ...]:

@@ -99,8 +99,8 @@ MetricOption = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
-        help="Additional metric: file.py:NAME, module:NAME or the name of an installed one; "
-        "repeatable.",
+        help="Additional metric: file.py:NAME, module:NAME, the name of an installed one, or "
+        "for questions back bertscore:FOLDER[@LAYER]; repeatable.",
         metavar="SPEC",
         rich_help_panel=SCORING,
     ),

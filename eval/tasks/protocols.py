@@ -14,8 +14,8 @@ from branchwise.graphs.system_checks import tools_of
 def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
     """How the system is asked the task's questions; `words`: what a refusal calls settings.
 
-    Raises SettingError for a protocol that the task has not, closed book with tools, and a setting
-    that changes nothing there.
+    Raises SettingError for a protocol that the task has not, closed book with tools, a setting that
+    changes nothing there, and a number of worked examples that it has not.
     """
     protocol = system.protocol
     if protocol != DEFAULT_PROTOCOL and protocol not in task.flow.protocols:
@@ -32,6 +32,10 @@ def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
         is_set = one.setting.of_flow and getattr(system, one.name) != one.earlier
         if is_set and one.name not in flow.takes:
             raise _idle(one.name, in_what, words)
+    if system.shots and system.shots not in flow.examples:
+        what = f"there are no {system.shots} examples {in_what}"
+        known = " or ".join(map(str, (0, *flow.examples)))
+        raise SettingError("shots", what, where=words.name("shots"), remedy=f"write {known}")
     if system.expand and not flow.readings:
         raise _idle("expand", in_what, words)
     return flow

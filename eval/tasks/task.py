@@ -47,6 +47,7 @@ class Task(Protocol):
     and models may align and judge them. Such a task has a column with the role `recall`: the share
     of the gold answers that are right under their branch. `is_graded`: a judge grades free text.
     `gold`: what a question must say to be scored.
+    `names_evidence`: its questions bring no passages, so reports say what was searched.
     `subset_words`: what reports call the subsets all, ambiguous and unambiguous.
     `tells_deviation`: standard deviations over questions stand beside its headline metrics.
     `error_classes`: errors that answer and gold tell by themselves. `groupings`: what its
@@ -63,6 +64,7 @@ class Task(Protocol):
     is_graded: bool = False
     gold: Gold = "answers"
     tells_deviation: bool = False
+    names_evidence: bool = False
     error_classes: ErrorClasses[Any] | None = None
     groupings: tuple[Grouping, ...] = ()
     crossed: tuple[str, str] | None = None

@@ -135,7 +135,8 @@ class Flow:
     `protocols`: other ways to put such a question, by their names; its own is `conditions`.
     `tells_conditions`, `tells_answers`: the gold ones are listed below the question;
     `tells_question`: the gold clarification question is asked back. `at_most`: the
-    prompt file that bounds what an answer holds, where there is one.
+    prompt file that bounds what an answer holds, where there is one. `examples`: by how many worked
+    examples a system may want in its prompt (`shots`), the prompt file that has them.
     """
 
     name: str
@@ -151,6 +152,7 @@ class Flow:
     tells_answers: bool = False
     tells_question: bool = False
     at_most: str | None = None
+    examples: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def tells_gold(self) -> bool:
@@ -164,13 +166,17 @@ class Flow:
     @property
     def takes(self) -> frozenset[str]:
         """The settings of flows that change something in this one."""
-        return frozenset({"at_most"} if self.at_most else ())
+        found = {"at_most": bool(self.at_most), "shots": bool(self.examples)}
+        return frozenset(name for name, is_taken in found.items() if is_taken)
 
     def sections(self, system: "System") -> tuple[PromptSection, ...]:
         """What the system prompt says below the task's prompt by such settings."""
-        if system.at_most is None or not self.at_most:
-            return ()
-        return (PromptSection(self.at_most, {"most": str(system.at_most)}),)
+        found = []
+        if system.at_most is not None and self.at_most:
+            found.append(PromptSection(self.at_most, {"most": str(system.at_most)}))
+        if system.shots in self.examples:
+            found.append(PromptSection(self.examples[system.shots]))
+        return tuple(found)
 
     def setting(self, *, has_tools: bool, has_passages: bool = False) -> FlowSetting:
         """How a question is asked of an agent with or without tools."""

@@ -46,4 +46,5 @@ MDCR = MDCRFlow(
     name="mdcr",
     format=FORMATS["mdcr"],
     prompts={"search": "mdcr_with_tools", "given": "mdcr_given"},
+    examples={1: "mdcr_example"},
 )

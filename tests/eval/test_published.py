@@ -13,6 +13,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.published import (
     Published,
+    PublishedTable,
     benchmark_of,
     benchmarks,
     published,
@@ -133,7 +134,7 @@ def test_condambigqa_is_as_printed() -> None:
     } == FIGURE_5
 
 
-# Tables 3 and 4, in percent but for the number of options.
+# Tables 3 to 8, in percent but for numbers of options and answers.
 DETECTION = "63.9 61.9 60.7 61.3  56.5 59.7 24.1 34.3"
 QUESTIONS = """
 7.9 88.9 20.2 47.3 37.4 18.2 24.5 2.0
@@ -142,16 +143,45 @@ QUESTIONS = """
 """
 
 
+# By reader, without, with predicted and gold answers, with the gold question.
+ANSWERS = """
+NQ-trained 47.9 25.2 33.0 1.5  49.6 26.2 34.3 1.5  39.7 37.5 38.6 2.0  47.5 39.8 43.3 2.0
+CQ-tuned   54.4 31.1 39.6 1.6  55.4 32.0 40.5 1.6  47.5 49.5 48.5 2.5  58.0 53.8 55.8 2.5
+"""
+WHOLE = "43.2 19.9 27.3  42.8 19.6 26.9  22.5 8.3 12.1  24.7 9.0 13.1"
+GOLD_QUESTION = "CQ-tuned 58.0 53.8 55.8 35.8  InstructGPT 7.4 60.0 13.1 43.2"
+DIALOGUE = "zero-shot 8.0 64.5 14.3 50.8  four-shot 11.3 64.0 19.2 49.9"
+
+
+def in_percent(found: Published, table: PublishedTable) -> list[str]:
+    """Each row as printed: its name, then its numbers, shares in percent."""
+    times = {key: 100 if found.metrics[key].unit == "share" else 1 for key in table.metrics}
+    cells = []
+    for name, row in table.rows.items():
+        scores = [(key, row[one]["all"][key]) for one in table.settings for key in times]
+        cells += [name, *(f"{value * times[key]:.1f}" for key, value in scores)]
+    return cells
+
+
 def test_cambignq_is_as_printed() -> None:
-    detection, questions, options = published("cambignq").tables
-    (trained,) = detection.rows.values()
-    cells = [trained[name]["all"][key] for name in detection.settings for key in detection.metrics]
-    assert [f"{cell:.1%}" for cell in cells] == [f"{cell}%" for cell in DETECTION.split()]
-    found = []
-    for whole, offered in zip(questions.rows.values(), options.rows.values(), strict=True):
-        cells = [*whole["given"]["all"].values(), *offered["given"]["all"].values()]
-        found.append([*(f"{share * 100:.1f}" for share in cells[:-1]), f"{cells[-1]:.1f}"])
-    assert found == [line.split() for line in QUESTIONS.strip().splitlines()]
+    found = published("cambignq")
+    tables = {table.name: in_percent(found, table) for table in found.tables}
+    assert tables.pop("detection") == ["trained", *DETECTION.split()]
+    rows = [line.split() for line in QUESTIONS.strip().splitlines()]
+    for name, cells in (("question", (0, 2)), ("category", (2, 4)), ("options", (4, 8))):
+        expected = ["trained", *(cell for row in rows for cell in row[slice(*cells)])]
+        assert tables.pop(name) == expected
+    by_reader = [line.split() for line in ANSWERS.strip().splitlines()]
+    numbers = [[name, *cells[3::4]] for name, *cells in by_reader]
+    assert tables.pop("answer-numbers") == [cell for row in numbers for cell in row]
+    for row in by_reader:
+        del row[4::4]
+    assert tables.pop("answers") == [cell for row in by_reader for cell in row]
+    assert tables.pop("whole") == ["trained", *WHOLE.split()]
+    assert tables.pop("gold-question") == GOLD_QUESTION.split()
+    assert tables.pop("dialogue") == DIALOGUE.split()
+    assert not tables
+    assert any("Tables 7 and 8" in note for note in found.notes)
 
 
 def test_measured_protocols_stand_above_the_published_ones() -> None:

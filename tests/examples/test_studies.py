@@ -29,12 +29,14 @@ COMMAND = re.compile(r"^#   (branchwise .*)$", re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
-    """A copy of the examples with the world that modules.yaml makes, a small one; for
-    deepambigqa.yaml and condambigqa.yaml stand-ins of what it wants beside it."""
+    """A copy of the examples with the world that modules.yaml makes, a small one, and the corpus of
+    cambignq.yaml; for deepambigqa.yaml and condambigqa.yaml stand-ins of what it wants."""
     root = tmp_path_factory.mktemp("root")
     folder = root / "examples" / "studies"
-    shutil.copytree(STUDIES, folder, ignore=shutil.ignore_patterns("W", "WIKI"))
-    for line in COMMAND.findall((folder / "modules.yaml").read_text()):
+    shutil.copytree(STUDIES, folder, ignore=shutil.ignore_patterns("W", "WIKI", "CAMBIGNQ"))
+    shutil.copytree(STUDIES.parent / "benchmarks", folder.parent / "benchmarks")
+    made = ("modules.yaml", "cambignq.yaml")
+    for line in COMMAND.findall("".join((folder / name).read_text() for name in made)):
         _, *words = shlex.split(line.replace("2000", "400"))
         if words[0] != "ablate":
             command = (sys.executable, "-m", "branchwise", *words)
@@ -44,7 +46,6 @@ def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     shutil.copyfile(folder / "W" / "corpus.jsonl", folder / "WIKI" / "corpus.jsonl")
     shutil.copyfile(folder / "W" / "questions.jsonl", folder / "deepambigqa.jsonl")
     (folder / "condambigqa.json").write_text(json.dumps([PUBLISHED]))
-    shutil.copytree(STUDIES.parent / "benchmarks", folder.parent / "benchmarks")
     return root
 
 

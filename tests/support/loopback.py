@@ -1,6 +1,7 @@
 """An aiohttp application on the loopback, served by a thread of its own."""
 
 import asyncio
+import ssl
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine
@@ -16,6 +17,8 @@ class LoopbackServer(ABC):
     """Whether a handler is cancelled when its client goes away."""
     path = ""
     """Of `url`."""
+    tls: ssl.SSLContext | None = None
+    """With which it is served; None for plain HTTP."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -30,7 +33,7 @@ class LoopbackServer(ABC):
     @property
     def url(self) -> str:
         """What clients need."""
-        return f"http://{self.host}{self.path}"
+        return f"{'https' if self.tls else 'http'}://{self.host}{self.path}"
 
     def start(self, port: int = 0) -> Self:
         """Listen, on a free port by default; `host` is then the address and the port."""
@@ -62,7 +65,7 @@ class LoopbackServer(ABC):
             shutdown_timeout=0.1,
         )
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", port).start()
+        await web.TCPSite(self._runner, "127.0.0.1", port, ssl_context=self.tls).start()
         self.host = f"127.0.0.1:{self._runner.addresses[0][1]}"
 
     async def _end(self) -> None:

@@ -79,9 +79,10 @@ def _own_systems(
 
 
 def _row_name(system: SystemReport, setting: PublishedSetting) -> str:
-    if setting.hints is None:
-        return system.model
-    return f"{strategy(system.run.system)}, {system.model}"
+    asked = system.run.system
+    if setting.hints is not None:
+        return f"{strategy(asked)}, {system.model}"
+    return f"{asked.shots}-shot, {system.model}" if asked.shots else system.model
 
 
 def _setting_of(system: SystemReport, table: PublishedTable) -> str | None:
@@ -126,7 +127,7 @@ def _notes(report: StudyReport, found: Published, table: PublishedTable) -> Iter
         places.setdefault(setting.place, []).append(name)
     where = "; ".join(f"{', '.join(names)}: its {place}" for place, names in places.items())
     yield f"Published: the numbers of {found.paper} ({where}); none was measured here."
-    columns = columns_of(table.task)
+    columns = {**columns_of(table.task), **{one.key: one for one in report.columns}}
     base = report.systems[0]
     ours = (next(_nearest(found.metrics[name], base), None) for name in table.metrics)
     if titles := [columns[key].title for key in ours if key]:

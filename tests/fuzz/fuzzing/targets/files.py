@@ -40,6 +40,7 @@ PROGRESS = (
     "searching:",
     "generating:",
     "counting words:",
+    "indexing words:",
     "encoding:",
     "writing:",
     "0/",
