@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from branchwise.corpora.text import printable
 from branchwise.eval.ceilings.breakdowns import groupings_of
 from branchwise.eval.costs.usage import NO_COSTS
+from branchwise.eval.grouping import META
 from branchwise.eval.left_out import run_left_out
 from branchwise.eval.reporting.published import Published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables import terminal_tables
-from branchwise.eval.reporting.tables.properties import breakdown_table
+from branchwise.eval.reporting.tables.properties import breakdown_change_tables, breakdown_table
 from branchwise.eval.reporting.tables.protocols import (
     BY_CONDITIONS,
     by_conditions_table,
@@ -77,11 +78,14 @@ def _analysed(report: StudyReport, by: Sequence[str], *, brief: bool) -> "Iterat
     if BY_CONDITIONS in by and report.task.is_graded:
         yield from drawn(by_conditions_table(report))
     for grouping in by:
-        if grouping not in groupings_of(report.task):
+        if not (grouping in groupings_of(report.task) or grouping.startswith(META)):
             continue
         table = breakdown_table(report, grouping)
         if table.rows:
             yield from drawn(table)
+            for changes in breakdown_change_tables(report, grouping):
+                if changes.rows:
+                    yield from with_notes(changes)
         else:
             yield plain(f"\n{table.title}: no question of these runs has it")
 
