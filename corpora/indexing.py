@@ -33,7 +33,7 @@ def build_index(
     An index of that name is replaced once the new one is whole; after Ctrl-C or an error
     everything is as before. Raises InputError for a bad corpus, kind, name or encoder.
     """
-    module = index_kind(kind).load()
+    module = index_kind(kind).ready()
     corpus = Corpus.open(Path(corpus_dir))
     target = corpus.path / INDEX_FOLDER / checked_name(name or kind)
     with new_folder(target) as folder:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.extras import require
 
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import Encoding
@@ -48,25 +49,38 @@ class IndexModule(Protocol):
 @dataclass(frozen=True)
 class IndexKind:
     """A kind of index. `about`: for help; `building`: what is done while it is built; `metric`: of
-    its scores; `encodes`: whether it is made with an encoder, which it takes settings of."""
+    its scores; `needs`: modules of the extra `local`; `encodes`: whether it is made with an
+    encoder, which it takes settings of."""
 
     name: str
     about: str
     building: str
     metric: str
     module: str
+    needs: tuple[str, ...]
     encodes: bool = False
 
     def load(self) -> IndexModule:
-        """Its module, with the libraries that it needs."""
+        """Its module, which imports the libraries that it needs when they are used."""
         return cast(IndexModule, import_module(f"branchwise.corpora.{self.module}"))
+
+    def ready(self) -> IndexModule:
+        """The same. Raises InputError where the libraries are not installed."""
+        require("local", f"an index of kind {self.name}", modules=self.needs)
+        return self.load()
 
 
 _KINDS = (
     IndexKind(
-        "flat", "dense vectors, exact search", "encoding", "inner_product", "flat", encodes=True
+        "flat",
+        "dense vectors, exact search",
+        "encoding",
+        "inner_product",
+        "flat",
+        ("sentence_transformers", "faiss"),
+        encodes=True,
     ),
-    IndexKind("bm25", "words", "counting words", "bm25", "lexical"),
+    IndexKind("bm25", "words", "counting words", "bm25", "lexical", ("bm25s",)),
 )
 INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}
 DEFAULT = "flat"

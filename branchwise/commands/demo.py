@@ -34,7 +34,9 @@ def demo(
     from branchwise.commands.demo_questions import run_demo_study
     from branchwise.commands.demo_recorded import show_recorded
     from branchwise.commands.demo_world import show_world
+    from branchwise.corpora.extras import require
 
+    require("local", "the demo")
     run = _show_floor(out, questions)
     asked = show_world(out / "world")
     study = run_demo_study(out / "world", _fresh)

@@ -15,6 +15,7 @@ from branchwise.corpora.encoder_models import (
     EncoderSettings,
 )
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.extras import require
 from branchwise.corpora.flat import flat_manifest
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.indexing import checked_name
@@ -55,6 +56,7 @@ def import_index(
     """
     from branchwise.corpora.encoders import load_encoder
 
+    require("local", "an index of FlashRAG", str(file))
     corpus = Corpus.open(Path(corpus_dir))
     target = corpus.path / INDEX_FOLDER / checked_name(name or DEFAULT_NAME)
     vectors = _read(file)
