@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.endpoints import Endpoint, InProcess, NoServer, OpenAIServer
 from branchwise.agents.headers import NO_HEADERS
-from branchwise.agents.journal import CallKey, Journal
+from branchwise.agents.journal import CallKey, Journal, item_of
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.refusals import demands_reasoning_back
 from branchwise.agents.replay import RecordedModel
@@ -23,7 +23,9 @@ from branchwise.agents.restraints import UNRESTRAINED, Restraints, within_limits
 from branchwise.agents.retries import Sleep, with_retries
 from branchwise.agents.spec import ModelSpec
 from branchwise.agents.text_protocol import describe_tools, read_calls, render_messages
+from branchwise.corpora.absence import Sign
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.corpora.server_headers import headers_for
 from branchwise.trace.events import LeftOut, Retry
 from branchwise.trace.parts import Usage
 
@@ -66,6 +68,7 @@ class ModelCaller:
         self.spec, self.decoding, self.prompts = spec, decoding, prompts
         self._sleep = sleep
         self._limiter = restraints.limiter(spec) if model is None else None
+        self._watch = restraints.watch(spec) if model is None else None
         self._allowance = restraints.allowance
         self._recorded = recorded
         self._endpoint = _endpoint(spec, decoding, model, keys, headers)
@@ -84,6 +87,11 @@ class ModelCaller:
         self._sends_back = self.identity.get("reasoning_back") == "on"
         self._prefix = canonical([*self.identity.items(), self._text_prompt()])
         self._tool_sets: dict[tuple[int, ...], ToolSet] = {}
+
+    @property
+    def gone_seconds(self) -> float:
+        """For how long its server was gone so far, all in all."""
+        return self._watch.gone_seconds if self._watch else 0.0
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -180,7 +188,7 @@ class ModelCaller:
         async def attempt() -> tuple[Completion, float]:
             return await within_limits(
                 self._limiter,
-                lambda: self._timed(request),
+                lambda: self._watched(request),
                 sleep=self._sleep,
                 on_retry=request.tell_retry,
                 on_wait=request.add_wait,
@@ -192,6 +200,17 @@ class ModelCaller:
             time_left=request.time_left,
             sleep=self._sleep,
             on_retry=request.tell_retry,
+        )
+
+    async def _watched(self, request: _Request) -> tuple[Completion, float]:
+        """What `_timed` brings, sent when the server is not gone."""
+        if self._watch is None:
+            return await self._timed(request)
+        return await self._watch.asked(
+            lambda: self._timed(request),
+            of=item_of(request.journal),
+            sign=request.sign,
+            on_wait=request.add_wait,
         )
 
     async def _timed(self, request: _Request) -> tuple[Completion, float]:
@@ -268,8 +287,8 @@ class ModelCaller:
 class _Request:
     """What `ask` was asked, and what is left of its time.
 
-    `deadline` is of `time.monotonic`; `waited`: seconds for slots of its server, which are not its
-    own time.
+    `deadline` is of `time.monotonic`; `waited`: seconds for slots of its server, and until that was
+    back, which are not its own time.
     """
 
     messages: list[BaseMessage]
@@ -287,6 +306,13 @@ class _Request:
 
     def add_wait(self, seconds: float) -> None:
         self.waited += seconds
+
+    def sign(self, error: Exception) -> Sign | None:
+        """What a failure says of the server; a question's own end of time says nothing."""
+        left = self.time_left()
+        if not isinstance(error, ModelError) or (left is not None and left <= 0):
+            return None
+        return error.sign
 
     def tell_retry(self, attempt: int, error: ModelError, wait: float) -> None:
         retry = Retry(
@@ -307,7 +333,7 @@ def _endpoint(
     headers: Mapping[str, str],
 ) -> Endpoint:
     if model is None and spec.provider == "openai":
-        return OpenAIServer(spec, decoding, keys, headers)
+        return OpenAIServer(spec, decoding, keys, headers_for(headers, spec.url, of_model=True))
     if model is None and spec.provider == "replay":
         return NoServer(spec)
     if model is None:

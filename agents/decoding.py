@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from branchwise.agents.extra_body import checked_body
-from branchwise.agents.setting import Setting, digested, refused
+from branchwise.agents.setting import NamedSettings, Setting, digested, refused
 
 PANEL = "Decoding"
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -20,7 +20,7 @@ def _word(value: str | None) -> str | None:
     return value
 
 
-class Sampling(BaseModel):
+class Sampling(BaseModel, metaclass=NamedSettings):
     """How a model's replies are sampled; None leaves the choice to the server.
 
     `reasoning_effort`: a word that the server knows. `extra_body`: further fields of every
@@ -77,17 +77,17 @@ class Decoding(Sampling):
 
     tool_protocol: Annotated[
         Literal["native", "text"],
-        Setting("native, or text for servers without tool calls.", PANEL),
+        Setting("How tools are called; text for servers without tool calls.", PANEL),
     ] = "native"
     structured: Annotated[
         Literal["auto", "off"],
-        Setting("auto or off: the provider's structured output for answers.", PANEL),
+        Setting("The provider's structured output for answers.", PANEL),
     ] = "auto"
     reasoning_back: Annotated[
         Literal["auto", "on", "off"],
         Setting(
-            "auto, on or off: send the reasoning of turns that call tools back to the server; "
-            "auto: where it refuses to go on without it.",
+            "Send the reasoning of turns that call tools back to the server; auto: where it "
+            "refuses to go on without it.",
             PANEL,
             later=True,
         ),

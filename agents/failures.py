@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _MAX_MESSAGE = 300
 _MAX_READ = 50_000
+# What clients call a connection that was there and ended; by name, as each has classes of its own.
+_DROPPED = frozenset({"ReadError", "WriteError", "CloseError", "RemoteProtocolError"})
 _RETRIED = frozenset({408, 409, 425, 429})
 _NO_MODEL_CODES = frozenset({"model_not_found", "invalid_model"})
 _CONTEXT = re.compile(
@@ -82,7 +84,8 @@ def _connection_error(error: openai.APIConnectionError, where: str) -> ModelErro
     cut = "complete message body" in detail
     kind: FailureKind = "cut" if cut else "connection"
     what = "the response broke off" if cut else "no connection"
-    return ModelError(kind, error_line(f"{where}: {what} ({detail})"), retryable=True)
+    line = error_line(f"{where}: {what} ({detail})")
+    return ModelError(kind, line, retryable=True, dropped=type(cause).__name__ in _DROPPED)
 
 
 def _status_error(error: openai.APIStatusError, where: str) -> ModelError:

@@ -1,7 +1,8 @@
-"""Headers of a user's own for requests to model servers: `HTTP-Referer`, `X-Title` (OpenRouter).
+"""Headers of a user's own for requests: `HTTP-Referer`, `X-Title` (OpenRouter).
 
-They say who asks and how to route, and no answer depends on them. Keys are none of them: a run
-keeps headers as they are, and keys go by `corpora/keys.py` to one address alone.
+Without a host they go to model servers, with one (HOST/NAME) to the model or retrieval server
+there. They say who asks and how to route, and no answer depends on them. Keys are none of them: a
+run keeps headers as they are, and keys go by `corpora/keys.py` to one address alone.
 """
 
 import re
@@ -14,11 +15,12 @@ from pydantic_core import PydanticCustomError
 from branchwise.agents.setting import refused, told
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.secrets import looks_secret
+from branchwise.corpora.server_headers import SEPARATOR, split_header
 
-OPTION, METAVAR = "--header", "NAME=VALUE"
+OPTION, METAVAR = "--header", "[HOST/]NAME=VALUE"
 HELP = (
-    "Header of requests to model servers, repeatable: X-Title=Films. "
-    "Never a key: keys are for --key."
+    "Header of requests to model servers, or with a host to the model or retrieval server there, "
+    "repeatable: X-Title=Films, search.example/X-Index=films. Never a key: keys are for --key."
 )
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 MAX_HEADERS, MAX_VALUE = 16, 1000
@@ -59,7 +61,7 @@ def read_headers(options: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for option in options:
         name, equals, value = option.partition("=")
-        if not equals or not _NAME.fullmatch(name):
+        if not equals or not _NAME.fullmatch(name.rpartition(SEPARATOR)[2]):
             # Not shown: it may be a key.
             raise InputError(
                 "what is given is not a header", where=OPTION, remedy=f"write {OPTION} {METAVAR}"
@@ -82,8 +84,12 @@ def headers_over(options: Iterable[str], kept: Mapping[str, str]) -> dict[str, s
         raise told(error, OPTION) from None
 
 
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+def _check_name(written: Any) -> None:
+    try:
+        name = split_header(written)[1] if isinstance(written, str) else ""
+    except InputError:
+        raise refused("has a host that is none", "write HOST/NAME or HOST:PORT/NAME") from None
+    if not _NAME.fullmatch(name):
         raise refused("has a name that no header has", "write letters, digits and -")
     if looks_secret(name):
         raise refused("has a name that looks like a key", _BY_KEY)

@@ -63,6 +63,11 @@ class Journal(ResponseCache, Protocol):
         ...
 
 
+def item_of(journal: Journal) -> object:
+    """What the journals of one item's conversations have in common: the item's own journal."""
+    return getattr(journal, "item", journal)
+
+
 class MemoryJournal:
     """A journal that lives as long as the item: for `ask`, for embedding, for tests."""
 

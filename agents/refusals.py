@@ -92,7 +92,8 @@ _NOT_TAKEN = re.compile(
 _OTHER_WORDS = re.compile(r"unsupported[ _]value|supported values|invalid[ _]value", re.IGNORECASE)
 """Of an effort: the server has the field, but not the word."""
 _SCHEMA_NOT_TAKEN = re.compile(
-    r"(must|should) be|\bexpected|failed to (parse|compile|convert|initiali[sz]e)|missing field",
+    r"(must|should) be|\bexpected|failed to (parse|compile|convert|initiali[sz]e)|missing field"
+    r"|\b(unknown|invalid)( value for)? ['\"]?(response_format|json_schema)",
     re.IGNORECASE,
 )
 # A refused key, a quota, too many requests: regardless of what else the body says.

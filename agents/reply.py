@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from branchwise.agents.reasoning import DETAILS, USUAL_FIELD, native
+from branchwise.corpora.absence import Sign, sign_of_status
 from branchwise.trace.parts import Usage
 
 if TYPE_CHECKING:
@@ -114,9 +115,9 @@ class Reply:
 
     `seconds` is the time of the request that was answered, without earlier attempts and waits;
     of a replayed call, the time that it took when it was made. `waited`: seconds until its server
-    had a slot for it (`agents.limits`), which cost the question no time. `left_out`: optional
-    fields that the request lacked because the server refuses them. `tokens`: the last ones of the
-    text, where their log-probabilities were asked for.
+    had a slot for it (`agents.limits`) or was back (`agents.outages`), which cost the question no
+    time. `left_out`: optional fields that the request lacked because the server refuses them.
+    `tokens`: the last ones of the text, where their log-probabilities were asked for.
     """
 
     message: AIMessage
@@ -172,7 +173,7 @@ class ModelError(Exception):
     `retryable` and `retry_after` (seconds that the server asked to wait) steer the retries.
     `refused`: the optional field of the request that the server does not take; without it the
     request can be made again. `demands_reasoning`: it can be made again with the reasoning of
-    earlier turns.
+    earlier turns. `dropped`: there was a connection, which ended without a response.
     """
 
     def __init__(
@@ -185,6 +186,7 @@ class ModelError(Exception):
         status: int | None = None,
         refused: str | None = None,
         demands_reasoning: bool = False,
+        dropped: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind: FailureKind = kind
@@ -193,3 +195,14 @@ class ModelError(Exception):
         self.status = status
         self.refused = refused
         self.demands_reasoning = demands_reasoning
+        self.dropped = dropped
+
+    @property
+    def sign(self) -> Sign | None:
+        """What it says of the server; None: nothing, as of a response that broke off."""
+        if self.status is not None:
+            return sign_of_status(self.status, self.retry_after)
+        if self.kind == "connection" and self.retryable:
+            return "lost" if self.dropped else "gone"
+        signs: Mapping[str, Sign] = {"timeout": "lost", "invalid_response": "answered"}
+        return signs.get(self.kind)

@@ -1,4 +1,4 @@
-"""What holds a model's requests back: how many may go at a time, and what they may cost."""
+"""What holds requests back: how many may go at a time, their cost, servers that are gone."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from branchwise.agents.limits import Limiter, Limits, RequestSlot
+from branchwise.agents.outages import Outages, PassEndedError, ServerWatch
 from branchwise.agents.reply import ModelError
 from branchwise.agents.retries import LONGEST_WAIT, Sleep, retry_wait
 from branchwise.agents.spec import ModelSpec
@@ -16,8 +17,8 @@ from branchwise.trace.parts import Usage
 T = TypeVar("T")
 
 
-class AllowanceSpentError(Exception):
-    """The next request could cost more than is left. No item's failure: the whole pass ends."""
+class AllowanceSpentError(PassEndedError):
+    """The next request could cost more than is left."""
 
 
 @dataclass
@@ -44,16 +45,23 @@ class Allowance(Protocol):
 
 @dataclass(frozen=True)
 class Restraints:
-    """Shared by all models of a pass; None: nothing holds a request back."""
+    """Shared by all that a pass asks; None: nothing holds a request back."""
 
     limits: Limits | None = None
     allowance: Allowance | None = None
+    outages: Outages | None = None
 
     def limiter(self, spec: ModelSpec) -> Limiter | None:
         """The limiter of the model's server; None without a limit or a server."""
         if self.limits is None or spec.provider != "openai":
             return None
         return self.limits.at(spec.base_url or spec.provider)
+
+    def watch(self, spec: ModelSpec) -> ServerWatch | None:
+        """The watch of the model's server; None without one or a server."""
+        if self.outages is None or spec.provider != "openai":
+            return None
+        return self.outages.at(spec.url)
 
 
 UNRESTRAINED = Restraints()

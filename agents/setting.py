@@ -1,15 +1,15 @@
 """The declaration of a setting, beside the type, bounds and default of its field."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 
 SettingKind = Literal["value", "model", "folder", "graph", "retriever"]
 """What a text means: a model spec, a folder, a graph's folder or address, a retriever's name."""
@@ -85,6 +85,60 @@ class Declared:
     def is_choice(self) -> bool:
         """Whether it is one of some words."""
         return get_origin(self.kind) is Literal
+
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+
+class NamedSettings(ModelMetaclass):
+    """Of models that users make in Python: what they refuse is one line, as everywhere.
+
+    Reading a record (`model_validate`) raises pydantic's own errors.
+    """
+
+    def __call__(self, *values: Any, **settings: Any) -> Any:
+        model = cast(type[BaseModel], self)
+        if values:
+            example = f"{self.__name__}({next(iter(model.model_fields))}={values[0]!r})"
+            raise InputError("settings are given by name", where=self.__name__, remedy=example)
+        try:
+            return super().__call__(**settings)
+        except ValidationError as error:
+            raise _told_in_python(model, error) from None
+
+
+def _told_in_python(model: type[BaseModel], error: ValidationError) -> InputError:
+    first = error.errors(include_url=False)[0]
+    place = [str(part) for part in first["loc"]]
+    if first["type"] == "extra_forbidden":
+        return unknown_setting(model, place[-1], place[:-1])
+    context = first.get("ctx", {})
+    where = ".".join([model.__name__, *place, *context.get("place", ())])
+    value = "" if isinstance(first["input"], BaseModel | dict) else f" ({first['input']!r:.60})"
+    what = str(first["msg"])
+    remedy = context.get("remedy") or f"see help(branchwise.{model.__name__})"
+    return InputError(f"{what[:1].lower()}{what[1:]}{value}", where=where, remedy=remedy)
+
+
+def unknown_setting(model: type[BaseModel], name: str, within: Sequence[str] = ()) -> InputError:
+    """The error for a setting that there is not: the nearest one, or where it is written.
+
+    `within`: the fields that lead to the model that has no such setting.
+    """
+    owner: Any = model
+    for part in within:
+        owner = owner.model_fields[part].annotation if part in owner.model_fields else owner
+    known = {one.word: one for one in declared(model) if one.word}
+    if name in known and len(known[name].path) > 1:
+        outer, inner = known[name].path[0], known[name].name
+        remedy = f"write {outer}={{{inner!r}: ...}}"
+    else:
+        remedy = did_you_mean(name, owner.model_fields)
+    where = ".".join([model.__name__, *within])
+    return InputError(f"there is no setting {name[:60]!r}", where=where, remedy=remedy)
 
 
 def refused(what: str, remedy: str, *place: str) -> PydanticCustomError:

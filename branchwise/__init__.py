@@ -8,15 +8,15 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from branchwise.api import ask, resume, run, score
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.graph.answers import Graph
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.plugins.retriever import retriever
     from branchwise.corpora.plugins.run_context import RunContext
-    from branchwise.eval.experiment import Run, Selection, resume, run
+    from branchwise.eval.experiment import Run
     from branchwise.eval.plugins.metric import metric
     from branchwise.eval.scores import Scores
-    from branchwise.eval.scoring import score
     from branchwise.graphs.plugins.declared import node
     from branchwise.graphs.state import AgentState
     from branchwise.graphs.system import Budget, System
@@ -34,11 +34,11 @@ __all__ = [
     "Run",
     "RunContext",
     "Scores",
-    "Selection",
     "System",
     "ToolError",
     "ToolResult",
     "__version__",
+    "ask",
     "load_questions",
     "metric",
     "node",
@@ -57,17 +57,17 @@ _HOMES = {
     "Run": "branchwise.eval.experiment",
     "RunContext": "branchwise.corpora.plugins.run_context",
     "Scores": "branchwise.eval.scores",
-    "Selection": "branchwise.eval.experiment",
     "System": "branchwise.graphs.system",
     "ToolError": "branchwise.tools.errors",
     "ToolResult": "branchwise.tools.plugins.results",
+    "ask": "branchwise.api",
     "load_questions": "branchwise.corpora.loaders",
     "metric": "branchwise.eval.plugins.metric",
     "node": "branchwise.graphs.plugins.declared",
-    "resume": "branchwise.eval.experiment",
+    "resume": "branchwise.api",
     "retriever": "branchwise.corpora.plugins.retriever",
-    "run": "branchwise.eval.experiment",
-    "score": "branchwise.eval.scoring",
+    "run": "branchwise.api",
+    "score": "branchwise.api",
     "tool": "branchwise.tools.plugins.declared",
 }
 

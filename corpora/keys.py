@@ -168,7 +168,7 @@ def _is_for_openai_key(origin: Origin) -> bool:
 def _read(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for host, variable in pairs:
-        name = _checked_host(host)
+        name = checked_host(host)
         if not _VARIABLE.fullmatch(variable):
             # Not shown: it may be the key itself.
             raise InputError(
@@ -190,8 +190,11 @@ def _shown(variable: str) -> str:
     return variable if variable.isupper() and len(variable) <= _LONGEST_NAME else "a variable"
 
 
-def _checked_host(text: str) -> str:
-    """The host as origins have it: in small letters, IPv6 without brackets."""
+def checked_host(text: str) -> str:
+    """The host, perhaps with a port, as origins have it: in small letters, IPv6 without brackets.
+
+    Raises InputError.
+    """
     found = _HOST.fullmatch(text.strip())
     port = int(found["port"]) if found and found["port"] else None
     if not found or (port is not None and not 0 < port < 2**16):

@@ -93,21 +93,23 @@ def open_retriever(
     name: str | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     keys: Keys = NO_KEYS,
+    headers: Mapping[str, str] | None = None,
 ) -> Retriever:
     """The retriever over index `name`, or `hybrid` for flat and bm25 fused.
 
     Without a name: the only index there is, else `flat`. `http:URL` and `flashrag:CONFIG.yaml`
     search elsewhere, independent of the corpus; a plug-in (`file.py:name`, `module:name`, or the
     name of an installed one) searches what it likes, with its own of the `settings` by plug-in
-    name. A server gets its own of the `keys`. Raises InputError, with a remedy, if there is no such
-    index, it belongs to another corpus or encoder, nothing answers, or a plug-in cannot be used.
+    name. A server gets its own of the `keys` and `headers`. Raises InputError, with a remedy, if
+    there is no such index, it belongs to another corpus or encoder, nothing answers, or a plug-in
+    cannot be used.
     """
     if is_plugin_retriever(name):
         return _open_plugin(corpus_dir, str(name), settings)
     if name is not None and name.startswith(SERVERS):
         from branchwise.corpora.search_server import open_search_server
 
-        return open_search_server(name, keys=keys)
+        return open_search_server(name, keys=keys, headers=headers or {})
     if name is not None and name.startswith(FLASHRAG):
         from branchwise.corpora.flashrag.retriever import open_flashrag
 

@@ -42,6 +42,7 @@ class RerankingRetriever:
         }
         # How a batcher asks it is how it asks the other one.
         self.daemon = getattr(retriever, "daemon", None)
+        self.address = getattr(retriever, "address", None)
         if hasattr(retriever, "batch"):
             self.batch = retriever.batch
         self._retriever = retriever

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from branchwise.corpora.absence import Sign
+
 if TYPE_CHECKING:
     from branchwise.corpora.passages import Passage
 
@@ -18,7 +20,14 @@ class Hit(NamedTuple):
 
 
 class RetrieverError(Exception):
-    """A search that was not answered. One line, for the model that asked: no address, no path."""
+    """A search that was not answered. One line, for the model that asked: no address, no path.
+
+    `sign`: what it says of the server that was asked.
+    """
+
+    def __init__(self, what: str, sign: Sign | None = None) -> None:
+        super().__init__(what)
+        self.sign = sign
 
 
 class Retriever(Protocol):

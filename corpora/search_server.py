@@ -13,6 +13,7 @@ from urllib.request import Request
 
 import orjson
 
+from branchwise.corpora.absence import Sign, sign_of_status
 from branchwise.corpora.backoff import backoff
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.remote.refusals import asked_wait, server_words
@@ -20,6 +21,7 @@ from branchwise.corpora.http_exchange import ExchangeError, HttpReply, exchange,
 from branchwise.corpora.keys import NO_KEYS, Keys, no_key
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
+from branchwise.corpora.server_headers import headers_for
 from branchwise.corpora.text import encodable
 
 PATH = "/retrieve"
@@ -32,10 +34,14 @@ _PROBE = "What is the capital of France?"
 
 
 @dataclass(frozen=True)
-class Patience:
-    """`seconds` for one attempt, `total` for all of a request; `pause` before the second."""
+class RequestBounds:
+    """`seconds` for one attempt, `total` for all of a request; `pause` before the second.
+
+    `silent`: attempts at a server that gives no answer: those who want to wait wait longer.
+    """
 
     attempts: int = 5
+    silent: int = 2
     seconds: float = 60.0
     total: float = 180.0
     pause: float = 0.5
@@ -53,11 +59,18 @@ class SearchServer:
     def __init__(
         self,
         url: str,
-        patience: Patience = Patience(),
+        bounds: RequestBounds = RequestBounds(),
         sleep: Callable[[float], None] = time.sleep,
         keys: Keys = NO_KEYS,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        self.url, self._patience, self._sleep, self._keys = url, patience, sleep, keys
+        self._headers = headers_for(headers or {}, url)
+        self.url, self._bounds, self._sleep, self._keys = url, bounds, sleep, keys
+
+    @property
+    def address(self) -> str:
+        """Its address."""
+        return self.url
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """For each query the server's best `k` passages. Raises RetrieverError."""
@@ -73,24 +86,26 @@ class SearchServer:
 
     def _posted(self, body: bytes) -> bytes:
         """The answer, asked for again where a failure may pass, with growing pauses."""
-        patience, end = self._patience, time.monotonic() + self._patience.total
+        bounds, end = self._bounds, time.monotonic() + self._bounds.total
         attempt = 0
         while True:
             attempt += 1
             try:
                 return self._post(body, end)
             except _PostError as error:
-                first, longest = patience.pause, _LONGEST_BACKOFF
+                first, longest = bounds.pause, _LONGEST_BACKOFF
                 pause = backoff(attempt, error.wait, first=first, longest=longest)
                 is_late = time.monotonic() + pause >= end
-                if not error.may_pass or is_late or attempt >= patience.attempts:
+                is_silent = error.sign in ("gone", "lost")
+                most = min(bounds.attempts, bounds.silent) if is_silent else bounds.attempts
+                if not error.may_pass or is_late or attempt >= most:
                     raise
             self._sleep(pause)
 
     def _post(self, body: bytes, end: float) -> bytes:
         """The body of an answer with status 200 to 299. Raises _PostError."""
-        seconds = min(self._patience.seconds, max(0.1, end - time.monotonic()))
-        headers = {**_HEADERS, "User-Agent": user_agent()}
+        seconds = min(self._bounds.seconds, max(0.1, end - time.monotonic()))
+        headers = {**self._headers, **_HEADERS, "User-Agent": user_agent()}
         request = Request(self.url, body, headers, method="POST")  # noqa: S310
         try:
             reply = exchange(request, time.monotonic() + seconds, _MAX_BODY_BYTES, self._keys)
@@ -106,39 +121,55 @@ class SearchServer:
 class _PostError(RetrieverError):
     """`may_pass`: another attempt may succeed. `wait`: seconds that the server asked for."""
 
-    def __init__(self, what: str, *, may_pass: bool = False, wait: float | None = None) -> None:
-        super().__init__(f"the retrieval server{what}")
-        self.may_pass, self.wait = may_pass, wait
+    def __init__(
+        self,
+        what: str,
+        sign: Sign | None = None,
+        *,
+        may_pass: bool = False,
+        wait: float | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(f"the retrieval server{what}", sign)
+        self.may_pass, self.wait, self.status = may_pass, wait, status
 
 
 def _refusal(reply: HttpReply) -> _PostError:
     """The error for an answer with another status, with the server's own words."""
     status = reply.status
     if 300 <= status < 400:
-        return _PostError(f" answers with a redirect ({status}), which is not followed")
+        return _PostError(f" answers with a redirect ({status}), which is not followed", "answered")
     what = f" answers with status {status}: {server_words(reply.body)}"
+    wait = asked_wait(reply)
+    sign = sign_of_status(status, wait)
     if status in _MAY_PASS or status >= 500:
-        return _PostError(what, may_pass=True, wait=asked_wait(reply))
-    return _PostError(what)
+        return _PostError(what, sign, may_pass=True, wait=wait, status=status)
+    return _PostError(what, sign, status=status)
 
 
 def _failure(error: ExchangeError, seconds: float) -> _PostError:
     match error.fault:
         case "late":
-            return _PostError(f" did not answer within {seconds:.0f} seconds", may_pass=True)
-        case "closed" | "corrupt":
-            return _PostError("'s answer broke off", may_pass=True)
+            what = f" did not answer within {seconds:.0f} seconds"
+            return _PostError(what, "lost", may_pass=True)
+        case "closed":
+            return _PostError("'s answer broke off", "lost", may_pass=True)
+        case "corrupt":
+            return _PostError("'s answer broke off", "answered", may_pass=True)
         case "encryption":
             return _PostError("'s certificate or encryption is not accepted")
         case "too large":
             return _PostError(f"'s answer is larger than {_MAX_BODY_BYTES} bytes")
         case "compression":
             return _PostError(" compresses its answer in a way that was not asked for")
-    return _PostError(f" cannot be reached ({error.reason})", may_pass=True)
+    return _PostError(f" cannot be reached ({error.reason})", "gone", may_pass=True)
 
 
 def open_search_server(
-    spec: str, patience: Patience = Patience(attempts=2, total=60), keys: Keys = NO_KEYS
+    spec: str,
+    bounds: RequestBounds = RequestBounds(attempts=2, total=60),
+    keys: Keys = NO_KEYS,
+    headers: Mapping[str, str] | None = None,
 ) -> SearchServer:
     """The server of `http:URL`, asked one query now, so that a wrong address shows at once.
 
@@ -146,15 +177,25 @@ def open_search_server(
     """
     url = server_url(spec)
     try:
-        SearchServer(url, patience, keys=keys).search([_PROBE], 1)
+        SearchServer(url, bounds, keys=keys, headers=headers).search([_PROBE], 1)
     except RetrieverError as error:
-        remedy = (
-            f"start the server or correct the address in --retriever (Search-R1's path is {PATH})"
-        )
-        if "status 401" in str(error) and keys.variable(url) is None:
-            remedy = no_key(url)
-        raise InputError(str(error), where=url, remedy=remedy) from None
-    return SearchServer(url, keys=keys)
+        raise InputError(
+            str(error).rstrip("."), where=url, remedy=_remedy(error, url, keys)
+        ) from None
+    return SearchServer(url, keys=keys, headers=headers)
+
+
+def _remedy(error: RetrieverError, url: str, keys: Keys) -> str:
+    """What to do where a server does not answer its first query."""
+    status = error.status if isinstance(error, _PostError) else None
+    variable = keys.variable(url)
+    if status in (401, 403) and variable is not None:
+        return f"the key in {variable} is not accepted there: check it"
+    if status in (401, 403):
+        return no_key(url)
+    if status is not None and status < 500 and status != 404:
+        return "the server does not take the request: does it speak Search-R1's protocol?"
+    return f"start the server or correct the address in --retriever (Search-R1's path is {PATH})"
 
 
 def server_url(spec: str) -> str:

@@ -63,3 +63,8 @@ def printable(text: str, instead: str = REPLACEMENT) -> str:
 def cut(text: str, most: int) -> str:
     """`text`, or its first characters with an ellipsis: at most `most` together."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """How many of something: "1 question", "2,003 questions"; `plural` where it takes no -s."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

@@ -2,15 +2,18 @@
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.headers import headers_over
+from branchwise.agents.outages import Outages
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, is_replay, located
+from branchwise.corpora.absence import host_of
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.keys import NO_KEYS, Keys
@@ -21,12 +24,18 @@ from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.blocking import run_blocking
+from branchwise.eval.bounds import CONCURRENCY
+from branchwise.eval.costs.kept_prices import keep_prices
+from branchwise.eval.costs.spending import Spending, recorded_cost
+from branchwise.eval.pilots import is_pilot, mark_pilot, unmark_pilot
 from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.runner import Observer, RunState, Silent, run_pending
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
+from branchwise.eval.store.completing import complete_spec
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
+from branchwise.eval.store.run_store import check_vacant
 from branchwise.eval.tasks import get_task, gold_of
 from branchwise.eval.tasks.protocols import check_conditions, flow_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
@@ -37,10 +46,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder and how the pass over it ended."""
+    """A run folder and how the pass over it ended.
+
+    `restraints`: those of the pass, for what is asked when it is scored.
+    """
 
     path: Path
     state: RunState
+    restraints: Restraints = field(default=UNRESTRAINED, repr=False, compare=False)
 
     def open(self) -> RunReader:
         """Read the run: items, traces, saved scores."""
@@ -85,17 +98,21 @@ def run(
     task: str | None = None,
     selection: Selection = Selection(),
     epochs: int = 1,
-    concurrency: int = 8,
+    concurrency: int = CONCURRENCY,
     observer: Observer | None = None,
     scoring: ScoringChoice = BY_NAMES,
-    restraints: Restraints = UNRESTRAINED,
+    restraints: Restraints | None = None,
+    prices: Path | None = None,
+    pilot: int | None = None,
 ) -> Run:
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
-    Blocks until every item has ended or the run was interrupted. `scoring` says who aligns and
-    judges when the run is scored, `restraints` how many requests go to a server at a time and what
-    they may cost. Raises InputError before any work where something is missing, StoreError where
-    the folder cannot be written.
+    Blocks until every item has ended, the run was interrupted, or a server stays away. `scoring`
+    says who aligns and judges when the run is scored; `restraints` what holds requests back (by
+    default, servers that are gone are waited for); `prices` is a file that stays with the run.
+    `pilot`: only so many questions now; the same call without it goes on in the same folder. Raises
+    InputError before any work where something is missing, StoreError where the folder cannot be
+    written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
     if isinstance(questions, QuestionSet):
@@ -104,25 +121,104 @@ def run(
         loaded = load_questions(questions, gold_of=gold_of(task))
     chosen = selection.of(loaded)
     check_scoring(scoring, system, task or chosen.task)
-    path = Path(out) if out else _default_folder()
-    agent = make_agent(system, task or chosen.task, restraints)
+    path, observer = Path(out) if out else _default_folder(), observer or Silent()
+    if not is_pilot(path):
+        check_vacant(path)
+    restraints = restraints or Restraints(outages=Outages())
+    observer.opens(opened_words(system))
+    try:
+        agent = make_agent(system, task or chosen.task, restraints)
+    except KeyboardInterrupt:
+        if is_pilot(path):
+            return Run(path, _state(path, "interrupted"))
+        spec = _unopened_spec(chosen, system, task, epochs, scoring)
+        create_run(path, spec, chosen.questions)
+        return Run(path, RunState(0, 0, len(chosen) * epochs, stopped="interrupted"))
     agent.check_settings()
     check_conditions(agent.flow, chosen.questions, has_tools=bool(agent.tools))
-    create_run(path, run_spec(chosen, agent, task, epochs, scoring), chosen.questions)
-    return _continue(path, agent, concurrency, observer, retry_failed=False)
+    spec = run_spec(chosen, agent, task, epochs, scoring)
+    if is_pilot(path):
+        _check_continues(path, spec, agent)
+    else:
+        create_run(path, spec, chosen.questions)
+    keep_prices(path, prices)
+    observer.opens("")
+    return _continue(path, agent, concurrency, observer, restraints, pilot=pilot)
+
+
+def check_run(
+    questions: QuestionSet,
+    system: System,
+    *,
+    out: Path | None = None,
+    task: str | None = None,
+    epochs: int = 1,
+    scoring: ScoringChoice = BY_NAMES,
+) -> str:
+    """Refuse what `run` refuses of these chosen questions, and ask nothing.
+
+    Returns the digest of the system, by which its earlier runs are known.
+    """
+    check_scoring(scoring, system, task or questions.task)
+    if out and not is_pilot(out):
+        check_vacant(out)
+    agent = make_agent(system, task or questions.task)
+    try:
+        agent.check_settings()
+        check_conditions(agent.flow, questions.questions, has_tools=bool(agent.tools))
+        if out and is_pilot(out):
+            _check_continues(out, run_spec(questions, agent, task, epochs, scoring), agent)
+        return agent.digest
+    finally:
+        run_blocking(agent.aclose())
+
+
+def opened_words(system: System) -> str:
+    """What has to be opened before a system can answer, for a progress bar."""
+    parts = {"corpus": system.corpus, "graph": system.kg}
+    if system.corpus is None and system.retriever is not None:
+        parts["retriever"] = system.retriever
+    named = [
+        f"{what} {host_of(where) or Path(where).name}" for what, where in parts.items() if where
+    ]
+    return f"opening {' and '.join(named)}" if named else "starting"
+
+
+def _check_continues(path: Path, spec: RunSpec, agent: "Agent") -> None:
+    """Raise InputError unless a pilot's folder holds the beginning of this very run."""
+    with closing(open_run(path)) as reader:
+        meta = reader.meta
+    check_same_system(path, meta, agent)
+    named = {"task": "task", "questions_digest": "questions", "epochs": "epochs"}
+    now = asdict(spec)
+    for key, what in {**named, "scoring": "scoring"}.items():
+        if meta.get(key) != now[key]:
+            raise InputError(
+                f"the pilot in this folder was of another run (changed: {what})",
+                where=str(path),
+                remedy="choose another --out, or continue it with `branchwise resume`",
+            )
 
 
 def run_spec(
     questions: QuestionSet, agent: "Agent", task: str | None, epochs: int, scoring: ScoringChoice
 ) -> RunSpec:
     """The description of an agent's run over questions; `task` None: the question set's own."""
+    spec = _unopened_spec(questions, agent.system, task, epochs, scoring)
+    return replace(spec, identity=agent.identity, system_digest=agent.digest)
+
+
+def _unopened_spec(
+    questions: QuestionSet, system: System, task: str | None, epochs: int, scoring: ScoringChoice
+) -> RunSpec:
+    """The same of a run that was stopped before its system was open: that is what it lacks."""
     return RunSpec(
         task=task or questions.task,
         source=questions.source,
         questions_digest=questions.digest,
-        system=_with_absolute_paths(agent.system).model_dump(mode="json"),
-        identity=agent.identity,
-        system_digest=agent.digest,
+        system=_with_absolute_paths(system).model_dump(mode="json"),
+        identity={},
+        system_digest="",
         epochs=epochs,
         version=version("branchwise"),
         scoring=replace(scoring, metrics=_located(scoring.metrics)).to_json(),
@@ -140,16 +236,18 @@ def resume(
     extractor: str | None = None,
     kg: str | None = None,
     prompt_set: PromptSet | None = None,
-    concurrency: int = 8,
+    concurrency: int = CONCURRENCY,
     retry_failed: bool = False,
     observer: Observer | None = None,
-    restraints: Restraints = UNRESTRAINED,
+    restraints: Restraints | None = None,
+    prices: Path | None = None,
     keys: Keys = NO_KEYS,
     headers: Sequence[str] = (),
 ) -> Run:
     """Continue a run that was killed, interrupted or extended by `retry_failed`.
 
-    No item that has ended is run again, no recorded response is asked for again. Raises
+    No item that has ended is run again, no recorded response is asked for again; the state that is
+    returned is the whole run's. `restraints` and `prices` as in `run`. Raises
     InputError where the system would not be the one that began the run. `corpus`, `kg` and
     `reranker` say where its corpus, graph and cross-encoder are now, `retriever`, `model`,
     `expander` and `extractor` where the servers of the same retriever and models are now,
@@ -158,11 +256,8 @@ def resume(
     them: it says what it began with.
     """
     _check_at_least_one(concurrency=concurrency)
-    reader = open_run(Path(path))
-    try:
+    with closing(open_run(Path(path))) as reader:
         meta = reader.meta
-    finally:
-        reader.close()
     moved = {"corpus": str(corpus) if corpus else None, "kg": kg, "model": model}
     moved |= {"retriever": absolute_name(retriever) if retriever else None}
     moved |= {"reranker": str(reranker) if reranker else None}
@@ -179,9 +274,38 @@ def resume(
     settings["keys"] = dict(kept.variables)
     settings["headers"] = headers_over(headers, begun.headers)
     _check_as_paid_for(Path(path), meta["system"], settings)
-    agent = make_agent(System.model_validate(settings), meta["task"], restraints)
-    check_same_system(Path(path), meta, agent)
-    return _continue(Path(path), agent, concurrency, observer, retry_failed=retry_failed)
+    restraints, observer = restraints or Restraints(outages=Outages()), observer or Silent()
+    system = System.model_validate(settings)
+    observer.opens(opened_words(system))
+    try:
+        agent = make_agent(system, meta["task"], restraints)
+    except KeyboardInterrupt:
+        return Run(Path(path), _state(Path(path), "interrupted"))
+    if meta["system_digest"]:
+        check_same_system(Path(path), meta, agent)
+    else:
+        _opened_at_last(Path(path), agent)
+    keep_prices(Path(path), prices)
+    observer.opens("")
+    return _continue(
+        Path(path), agent, concurrency, observer, restraints, retry_failed=retry_failed
+    )
+
+
+def _state(path: Path, stopped: str | None = None) -> RunState:
+    with closing(open_run(path)) as reader:
+        counts = reader.progress()
+    return RunState(counts["done"], counts["failed"], counts["pending"], stopped=stopped)
+
+
+def _opened_at_last(path: Path, agent: "Agent") -> None:
+    """A run that was stopped before its system was open: the rest of the checks, and the rest of
+    its description."""
+    agent.check_settings()
+    with closing(open_run(path)) as reader:
+        questions = [*reader.questions()]
+    check_conditions(agent.flow, questions, has_tools=bool(agent.tools))
+    complete_spec(path, agent.identity, agent.digest)
 
 
 def make_agent(system: System, task: str, restraints: Restraints = UNRESTRAINED) -> "Agent":
@@ -193,21 +317,33 @@ def make_agent(system: System, task: str, restraints: Restraints = UNRESTRAINED)
 
 
 def _continue(
-    path: Path, agent: "Agent", concurrency: int, observer: Observer | None, *, retry_failed: bool
+    path: Path,
+    agent: "Agent",
+    concurrency: int,
+    observer: Observer,
+    restraints: Restraints,
+    *,
+    retry_failed: bool = False,
+    pilot: int | None = None,
 ) -> Run:
     async def pass_over_items() -> RunState:
         # Opened here, on the loop's thread: SQLite wants one thread per connection.
         with RunStore(path) as store:
+            (mark_pilot if pilot else unmark_pilot)(path)
+            spending = restraints.allowance
+            if isinstance(spending, Spending):
+                spending.spent = recorded_cost(agent.system, store.reader, spending.prices)
             return await run_pending(
                 store,
                 agent,
                 get_task(store.reader.task),
                 concurrency=concurrency,
-                observer=observer or Silent(),
+                observer=observer,
                 retry_failed=retry_failed,
+                pilot=pilot,
             )
 
-    return Run(path, run_blocking(pass_over_items()))
+    return Run(path, run_blocking(pass_over_items()), restraints)
 
 
 def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:

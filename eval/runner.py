@@ -4,15 +4,17 @@ import asyncio
 import heapq
 import signal
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from branchwise.agents.caller import ModelError
-from branchwise.agents.restraints import AllowanceSpentError
+from branchwise.agents.outages import PassEndedError
 from branchwise.corpora.questions import Question
 from branchwise.corpora.text import one_line, whole_characters
+from branchwise.eval.pilots import pilot_ids
 from branchwise.eval.store import PendingItem, RunStore, StoreError
 from branchwise.eval.store.journal import ItemJournal
 from branchwise.eval.tasks import Task
@@ -24,6 +26,10 @@ from branchwise.trace.events import Error
 class Observer(Protocol):
     """Is notified of a run's progress; the command line's progress bar is one."""
 
+    def opens(self, what: str) -> None:
+        """What is opened before the first question is asked; "": all is."""
+        ...
+
     def ended(self, question: Question, record: dict[str, Any]) -> None:
         """An item ended and is committed."""
         ...
@@ -32,21 +38,23 @@ class Observer(Protocol):
 class Silent:
     """An observer for programs."""
 
+    def opens(self, what: str) -> None:
+        return None
+
     def ended(self, question: Question, record: dict[str, Any]) -> None:
         return None
 
 
 @dataclass(frozen=True)
 class RunState:
-    """How a pass over the items ended. `stopped`: why it ended early, None where it did not."""
+    """The items after a pass over them: `here` ended in it. `stopped`: why it ended early, None
+    where it did not."""
 
     done: int
     failed: int
+    pending: int = 0
+    here: int = 0
     stopped: str | None = None
-
-
-class _PassEnded(Exception):  # noqa: N818 - says what happened; it is not an error
-    """Ends the pass: going on would fail every item that is left."""
 
 
 @dataclass(frozen=True)
@@ -71,31 +79,38 @@ async def run_pending(
     concurrency: int,
     observer: Observer,
     retry_failed: bool = False,
+    pilot: int | None = None,
 ) -> RunState:
     """Run every item that has not ended, `concurrency` at a time: `run_parts` with one part."""
     part = Part(store, agent, task, observer)
-    return await run_parts([part], concurrency=concurrency, retry_failed=retry_failed)
+    return await run_parts([part], concurrency=concurrency, retry_failed=retry_failed, pilot=pilot)
 
 
 async def run_parts(
-    parts: Sequence[Part], *, concurrency: int, retry_failed: bool = False
+    parts: Sequence[Part],
+    *,
+    concurrency: int,
+    retry_failed: bool = False,
+    pilot: int | None = None,
 ) -> RunState:
-    """Run every item of all parts that has not ended, `concurrency` at a time.
+    """Run every item of all parts that has not ended, `concurrency` at a time; with `pilot` only
+    that many questions, once each (`eval.pilots`).
 
     Items with the same number follow each other, in the order of the parts: systems that answer
     the same questions advance together. Interrupting (Ctrl-C) cancels what is in flight and leaves
-    it to be continued: what was answered so far is recorded. A refused key and a spent allowance
-    stop the pass; any other failure ends its item alone. Closes the agents. Raises StoreError where
-    a run cannot be written.
+    it to be continued: what was answered so far is recorded. A refused key, a spent allowance and a
+    server that stays away stop the pass; any other failure ends its item alone. Closes the agents.
+    Raises StoreError where a run cannot be written.
     """
     passes = [_Pass(part) for part in parts]
-    items = heapq.merge(*(p.pending(retry_failed) for p in passes), key=lambda todo: todo[1].item)
+    pending = [p.pending(retry_failed, pilot) for p in passes]
+    items = heapq.merge(*pending, key=lambda todo: todo[1].item)
     workers = [asyncio.ensure_future(_take(items)) for _ in range(concurrency)]
     stopped: str | None = None
     with _interrupts(workers):
         try:
             await asyncio.gather(*workers)
-        except _PassEnded as stop:
+        except PassEndedError as stop:
             stopped = str(stop)
         except asyncio.CancelledError:
             if (task_itself := asyncio.current_task()) and task_itself.cancelling():
@@ -107,7 +122,11 @@ async def run_parts(
             await asyncio.gather(*workers, return_exceptions=True)
             for part in parts:
                 await part.agent.aclose()
-    return RunState(sum(p.done for p in passes), sum(p.failed for p in passes), stopped)
+    here = sum(p.done + p.failed for p in passes)
+    counts = Counter[str]()
+    for part in parts:
+        counts.update(part.store.reader.progress())
+    return RunState(counts["done"], counts["failed"], counts["pending"], here, stopped)
 
 
 async def _take(items: Iterator[tuple["_Pass", PendingItem]]) -> None:
@@ -124,10 +143,14 @@ class _Pass:
         self._has_tools = bool(part.agent.tools)
         self.done = self.failed = 0
 
-    def pending(self, retry_failed: bool) -> Iterator[tuple["_Pass", PendingItem]]:
+    def pending(
+        self, retry_failed: bool, pilot: int | None
+    ) -> Iterator[tuple["_Pass", PendingItem]]:
         """What is to be run, each with this pass."""
+        ids = pilot_ids([*self._store.reader.questions()], pilot) if pilot else None
         for pending in self._store.pending(retry_failed=retry_failed):
-            yield self, pending
+            if ids is None or (pending.epoch == 0 and pending.question.id in ids):
+                yield self, pending
 
     async def run(self, pending: PendingItem) -> None:
         """Answer an item, record how it ended, and say so."""
@@ -146,14 +169,12 @@ class _Pass:
         try:
             answered = await self._agent.answer(brief, journal, ledger, journal.opening)
             return outcome_record(answered, ledger)
-        except StoreError:
+        except (StoreError, PassEndedError):
             raise
-        except AllowanceSpentError as error:
-            raise _PassEnded(str(error)) from error
         except ModelError as error:
             if self._is_hopeless(error):
                 name = f"{self._part.name}: " if self._part.name else ""
-                raise _PassEnded(f"{name}{error}") from error
+                raise PassEndedError(f"{name}{error}") from error
             journal.event(*Error(kind=error.kind, message=str(error)).written())
             return error_record(error, ledger)
         except Exception as error:  # noqa: BLE001 - one item's failure must not end the others

@@ -4,7 +4,7 @@ The results are saved beside the run.
 """
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.headers import checked_headers
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.keys import NO_KEYS, Keys
@@ -21,7 +22,9 @@ from branchwise.eval.analysis import Analysis, analyse
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import run_sources
+from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
+from branchwise.eval.costs.spending import Spending, check_bounded_scoring
 from branchwise.eval.costs.usage import Costs, run_costs
 from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
 from branchwise.eval.experiment import Run
@@ -49,14 +52,15 @@ from branchwise.graphs.system import System
 @dataclass(frozen=True)
 class ScoringSettings:
     """How a run is scored. `choice`: None is the run's own. `metrics`: of plug-ins, by their specs
-    or themselves, beside those that the run is scored with. `prices`: None are the built-in ones.
+    or themselves, beside those that the run is scored with. `prices`: None are those kept with the
+    run, else the built-in ones.
 
     `asks`: whether models may be asked for what is not kept. `read_passages`: look for answers in
     the whole corpus where gold names no support. `saves`: keep the result beside the run.
     `decoding`: how matcher and judge are asked; its patience is in no score. `keys`: for their
     servers, before those that the run names. `roles`: decoding of matcher and judge, each setting
     before the run's own. `announce`: is told what a judge of free text is to be asked; `check`:
-    what it is to grade twice.
+    what it is to grade twice. `restraints` hold requests to both back.
     """
 
     choice: ScoringChoice | None = None
@@ -73,6 +77,7 @@ class ScoringSettings:
     announce: Announce | None = None
     check: CheckChoice | None = None
     passage_progress: PassageProgress = silent
+    restraints: Restraints = UNRESTRAINED
 
 
 @dataclass(frozen=True)
@@ -107,20 +112,6 @@ class ScoredRun:
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": self.lexical.to_json() if self.lexical else None,
         }
-
-
-def score(
-    run: Run | Path | str, *, matcher: str | None = None, metrics: Iterable[Named] = ()
-) -> Scores:
-    """Score every item of a run that has ended, and save the scores in the run folder.
-
-    Failed items count 0; items that have not ended are in no mean (`Counts.pending` says how
-    many; `branchwise resume` first). `matcher` as `branchwise score --matcher` takes it; None is
-    the run's own. `metrics`: further ones, what `@metric` made or specs of such. Where the folder
-    cannot be written, a warning says so.
-    """
-    choice = None if matcher is None else ScoringChoice.parse(matcher)
-    return score_run(run, ScoringSettings(choice, metrics=tuple(metrics))).scores
 
 
 def score_run(run: Run | Path | str, settings: ScoringSettings = ScoringSettings()) -> ScoredRun:
@@ -174,6 +165,7 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         roles = {role: {**kept.get(role, {}), **settings.roles.get(role, {})} for role in SCORERS}
         roles = checked_roles(roles)
         headers = checked_headers(reader.system.get("headers") or {})
+    check_affordable(choice, reader.system, roles, settings)
     asking = _Asking(choice, prompts, keys, roles, headers)
     scored_task = get_task(task.name, choice.variant_of(task.name))
     settled = _settled(reader, each_gold_set(items), asking, settings).decided(scored_task)
@@ -188,7 +180,7 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     lexical = None
     if settled.lexical is not None:
         lexical = scores_of(settled.lexical, replace(choice, matcher="lexical"))
-    prices = settings.prices or Prices.load()
+    prices = settings.prices or prices_of(reader.path)
     outcomes = [row.outcome for row in rows if row.outcome is not None]
     with reading(reader.path):
         costs = run_costs(outcomes, reader.system, prices, spent_by(choice, settled))
@@ -212,6 +204,19 @@ def _modules(reader: RunReader, analysis: Analysis | None) -> ModuleWork:
     # One at a time: together they may be more than memory holds.
     found = total_work(module_work([event]) for event in reader.module_events())
     return found.of_system(reader.system, nodes)
+
+
+def check_affordable(
+    choice: ScoringChoice,
+    system: Mapping[str, Any] | None,
+    roles: RoleDecoding,
+    settings: ScoringSettings,
+) -> None:
+    """Raise InputError where there is a limit of cost and calls of matcher or judge have none."""
+    spending = settings.restraints.allowance
+    if isinstance(spending, Spending) and choice.asks:
+        beside = settings.check.beside if settings.check else None
+        check_bounded_scoring(choice, system, roles, spending.prices, beside=beside)
 
 
 def _choice(reader: RunReader, settings: ScoringSettings) -> ScoringChoice:
@@ -273,6 +278,7 @@ def _settled(
             graded=is_graded(reader.task),
             announce=settings.announce,
             check=settings.check,
+            restraints=settings.restraints,
         )
         return run_blocking(settling.settle(items))
 

@@ -24,7 +24,7 @@ from branchwise.eval.judging.settle import Settled, Settling
 from branchwise.eval.plugins.loading import load_metrics
 from branchwise.eval.predictions_file import MISSING, read_predictions
 from branchwise.eval.scores import Scores, score_items
-from branchwise.eval.scoring import ScoringSettings
+from branchwise.eval.scoring import ScoringSettings, check_affordable
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store.judgements import file_judgements
 from branchwise.eval.tasks import Task, get_task, gold_of
@@ -88,6 +88,7 @@ def score_predictions(
     if settings.check:
         settings.check.require_grades(choice, task.name)
     choice = choice.resolved(None)
+    check_affordable(choice, None, settings.roles, settings)
     prompts, metrics = Prompts.load(), load_metrics((*settings.metrics, *choice.metrics))
     settled = _settled(each_gold_set(items), predictions, task, choice, prompts, settings)
     settled = settled.decided(get_task(task.name, choice.variant_of(task.name)))
@@ -141,5 +142,6 @@ def _settled(
             graded=task.is_graded,
             announce=settings.announce,
             check=settings.check,
+            restraints=settings.restraints,
         )
         return run_blocking(settling.settle(items))

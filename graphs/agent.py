@@ -75,7 +75,7 @@ class Agent:
 
     `flow` is the task's. `model`, `retriever` and `graph` are objects of this process that replace
     the spec's model, the corpus and the graph; several agents may share a retriever in a `Batcher`.
-    `restraints` hold back requests to models; `recordings` opens the runs that `replay:` names.
+    `restraints` hold requests back; `recordings` opens the runs that `replay:` names.
     Raises InputError before any work for an unknown model spec, prompt or tool, for a missing key,
     endpoint, corpus, index, graph or run, and for extraction without tools.
     """
@@ -93,7 +93,7 @@ class Agent:
     ) -> None:
         keys = Keys(system.keys)
         keys.check()
-        self.system, self.flow = system, flow
+        self.system, self.flow, self._outages = system, flow, restraints.outages
         self.prompts = Prompts.load(
             Path(system.prompts) if system.prompts else None, system.prompt_set
         )
@@ -179,6 +179,7 @@ class Agent:
             brief.question,
             counted,
             brief.follow_ups,
+            self._outages,
             brief.asked_back,
         )
         if not opening:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from branchwise.agents.journal import CallKey, Journal, Slot
+from branchwise.agents.journal import CallKey, Journal, Slot, item_of
 
 
 class Lanes:
@@ -58,6 +58,7 @@ class ConversationJournal:
     def __init__(
         self, journal: Journal, name: str, lanes: Lanes | None = None, lane: int = 0
     ) -> None:
+        self.item = item_of(journal)
         self._journal, self._name = journal, name
         self._lanes, self._lane = lanes, lane
 

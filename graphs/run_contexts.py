@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker
+from branchwise.agents.outages import PassEndedError
 from branchwise.corpora.plugins.run_context import RunContext, running
 from branchwise.corpora.text import whole_characters
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
@@ -24,18 +25,23 @@ _ROLES = (AGENT, EXPANDER, EXTRACTOR, "matcher", "judge", "repair")
 
 @dataclass
 class PluginCall:
-    """One call of a plug-in: `asked` is what it asked the model, as the trace keeps it."""
+    """One call of a plug-in: `asked` is what it asked the model, as the trace keeps it.
+
+    `stopped`: why the pass has to end, whatever the plug-in made of it.
+    """
 
     name: str
     item: ItemContext
     caller: ModelCaller | None
     asked: list[ModelQuestion] = field(default_factory=list)
+    stopped: PassEndedError | None = None
     _ended: bool = False
 
     @contextmanager
     def context(self, asker: Asker | None) -> Iterator[RunContext]:
-        """The call's `RunContext`, valid while the call lasts."""
+        """The call's `RunContext`, valid while the call lasts. Raises PassEndedError at its end."""
         loop = asyncio.get_running_loop()
+        gone_before = self._gone_seconds
 
         def begin(system: str, message: str) -> "Future[str]":
             # Plug-ins run in another loop or on a thread, but connections and journal belong here.
@@ -55,12 +61,20 @@ class PluginCall:
             time_left=lambda: self.item.time_left,
             model=ask,
             model_blocking=ask_blocking,
+            waited=lambda: self._gone_seconds - gone_before,
         )
         try:
             with running(made):
                 yield made
         finally:
             self._ended = True
+            self.item.waited += made.waited()
+            if self.stopped:
+                raise self.stopped
+
+    @property
+    def _gone_seconds(self) -> float:
+        return self.caller.gone_seconds if self.caller else 0.0
 
     def _check_lasts(self) -> None:
         if self._ended:
@@ -74,13 +88,17 @@ class PluginCall:
             raise RuntimeError(f"a call may ask the model {MAX_ASKS} times")
         place, put = len(self.asked), ModelQuestion(_kept(system), _kept(message))
         self.asked.append(put)
-        said = await ask_module(
-            self.caller,
-            role_of(self.name),
-            whole_characters(system),
-            whole_characters(message),
-            self.item,
-        )
+        try:
+            said = await ask_module(
+                self.caller,
+                role_of(self.name),
+                whole_characters(system),
+                whole_characters(message),
+                self.item,
+            )
+        except PassEndedError as error:
+            self.stopped = error
+            raise
         self.asked[place] = put.changed(content=_kept(said.text), **said.facts)
         if said.error is not None:
             raise RuntimeError(f"the model gave no answer: {said.error}")

@@ -62,7 +62,9 @@ def retriever_of(system: System) -> Retriever | None:
     """What the system searches; None if nothing. Raises InputError."""
     if system.corpus is None and needs_corpus(system.retriever):
         return None
-    found = open_retriever(_corpus(system), system.retriever, system.settings, Keys(system.keys))
+    found = open_retriever(
+        _corpus(system), system.retriever, system.settings, Keys(system.keys), system.headers
+    )
     if system.reranker is None:
         return found
     from branchwise.corpora.reranking import RerankingRetriever

@@ -14,6 +14,7 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from branchwise.agents.journal import Journal
+from branchwise.agents.outages import Outages
 from branchwise.agents.prediction import Prediction
 from branchwise.graphs.lanes import Lanes
 from branchwise.graphs.ledger import Ledger
@@ -81,8 +82,9 @@ class ItemContext:
 
     `question` is on one line; `ledger` counts model calls. `follow_ups`: what the user says after
     the agent's first answer, in flows of several turns. `asked_back`: the clarification question,
-    where it is given. `waited`: seconds in which the item only waited for its turn at a server with
-    a request limit. `lanes` hold the events of conversations that run at the same time.
+    where it is given. `outages`: the servers that are watched. `waited`: seconds in which the item
+    only waited for its turn at a server with a request limit, or for a server that was gone.
+    `lanes` hold the events of conversations that run at the same time.
     """
 
     journal: Journal
@@ -91,6 +93,7 @@ class ItemContext:
     question: str = ""
     ledger: Ledger = field(default_factory=Ledger)
     follow_ups: tuple[str, ...] = ()
+    outages: Outages | None = None
     asked_back: str = ""
     clock: Callable[[], float] = time.monotonic
     waited: float = 0.0

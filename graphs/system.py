@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from branchwise.agents import headers as model_headers
 from branchwise.agents.decoding import PANEL, Decoding
-from branchwise.agents.setting import Setting, declared
+from branchwise.agents.setting import NamedSettings, Setting, declared
 from branchwise.corpora.keys import HELP, OPTION
 from branchwise.corpora.kinds import NAMES
 from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
@@ -26,7 +26,7 @@ _model, _tools = partial(Setting, panel="Model"), partial(Setting, panel="Tools 
 _module, _budget = partial(Setting, panel="Modules"), partial(Setting, panel="Budget")
 
 
-class Budget(BaseModel):
+class Budget(BaseModel, metaclass=NamedSettings):
     """What one item may spend. When any part is spent, the agent is told to answer.
 
     `turns`: model turns, the answering one included. `calls`: tool calls. `tokens`: input and
@@ -52,7 +52,7 @@ class Budget(BaseModel):
     seconds: Annotated[float, Field(gt=0), _budget("Seconds an item.", word="max_seconds")] = 600.0
 
 
-class Roles(BaseModel):
+class Roles(BaseModel, metaclass=NamedSettings):
     """Models for roles other than the agent's, as model specs; None is the agent's model.
 
     `matcher` and `judge` only score: no answer depends on them.
@@ -72,7 +72,7 @@ class Roles(BaseModel):
     judge: Annotated[str | None, Setting(flag=None, holds="model", changes="scores")] = None
 
 
-class System(BaseModel):
+class System(BaseModel, metaclass=NamedSettings):
     """Model, tools, modules, retriever settings, decoding, budget and prompts.
 
     `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only one

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from branchwise.agents.journal import CallKey, Slot
+from branchwise.agents.outages import PassEndedError
 from branchwise.corpora.graph.answers import Graph, GraphError, Match
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import MAX_K, RetrieverError
@@ -19,6 +20,7 @@ from branchwise.corpora.text import cut, one_line, printable, whole_characters
 from branchwise.graphs.ledger import EXPANDER
 from branchwise.graphs.namesakes import QuestionNames
 from branchwise.graphs.question_names import folded
+from branchwise.graphs.search_outages import waited_for
 from branchwise.graphs.state import ItemContext
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.registry import NAMES_TOOL, SEARCH_TOOL
@@ -66,7 +68,10 @@ class TitleSearcher:
             self._search(names, tool, args, context.journal.recall(_key(tool, args)), context)
             for tool, args in planned
         ]
-        return tuple(await asyncio.gather(*begun))
+        found = await asyncio.gather(*begun)
+        # They wait concurrently: together no longer than the one that waited longest.
+        context.waited += max((waited for _, waited in found), default=0.0)
+        return tuple(search for search, _ in found)
 
     def _planned(self, names: QuestionNames) -> list[tuple[str, Mapping[str, Any]]]:
         """Tools and arguments: passages for every name first, then the graph with what is left."""
@@ -87,16 +92,50 @@ class TitleSearcher:
         args: Mapping[str, Any],
         slot: Slot,
         context: ItemContext,
-    ) -> TitleSearch:
+    ) -> tuple[TitleSearch, float]:
+        """The search, and the seconds that it waited for a server that was gone."""
         if slot.value is not None:
-            return TitleSearch.read(slot.value).changed(replayed=True)
-        began = time.perf_counter()
+            return TitleSearch.read(slot.value).changed(replayed=True), 0.0
+        began, waits = time.perf_counter(), list[float]()
+        made = await self._made(names, tool, args, context, waits.append)
+        seconds = time.perf_counter() - began - sum(waits)
+        made = made.changed(tool=tool, args=args, seconds=round(seconds, 4))
+        await context.journal.keep(slot, made.record())
+        return made, sum(waits)
+
+    async def _made(
+        self,
+        names: QuestionNames,
+        tool: str,
+        args: Mapping[str, Any],
+        context: ItemContext,
+        on_wait: Callable[[float], None],
+    ) -> TitleSearch:
         asked = self._passages if tool == SEARCH_TOOL else self._bearers
         seconds = max(1.0, min(MAX_SECONDS, context.time_left / 4))
-        made = await _bounded(asked, names, args, seconds)
-        made = made.changed(tool=tool, args=args, seconds=round(time.perf_counter() - began, 4))
-        await context.journal.keep(slot, made.record())
-        return made
+
+        async def search() -> _Found:
+            async with asyncio.timeout(seconds):
+                return await asked(names, args)
+
+        try:
+            hits, found = await waited_for(search, self._address(tool), context, on_wait)
+            kept = [one for one in found if one.name and one.title]
+        except PassEndedError:
+            raise
+        except TimeoutError:
+            return _failed(f"no result within {seconds:.0f} seconds")
+        except (RetrieverError, GraphError) as error:
+            return _failed(str(error))
+        except Exception as error:  # noqa: BLE001 - a retriever is anyone's code; the item goes on
+            return _failed(f"{type(error).__name__}: {error}")
+        return TitleSearch(tool="", args={}, hits=hits, found=tuple(kept[:MAX_FOUND]))
+
+    def _address(self, tool: str) -> str | None:
+        """The address that a tool's searches go to."""
+        if tool == SEARCH_TOOL:
+            return self.passages.address if self.passages else None
+        return getattr(self.graph, "name_address", None)
 
     async def _passages(self, names: QuestionNames, args: Mapping[str, Any]) -> _Found:
         assert self.passages is not None
@@ -117,25 +156,6 @@ class TitleSearcher:
     def _graph_search(self, text: str, limit: int) -> list[Match]:
         assert self.graph is not None
         return self.graph.search(text, "item", limit)
-
-
-async def _bounded(
-    asked: Callable[[QuestionNames, Mapping[str, Any]], Awaitable[_Found]],
-    names: QuestionNames,
-    args: Mapping[str, Any],
-    seconds: float,
-) -> TitleSearch:
-    try:
-        async with asyncio.timeout(seconds):
-            hits, found = await asked(names, args)
-        kept = [one for one in found if one.name and one.title]
-    except TimeoutError:
-        return _failed(f"no result within {seconds:.0f} seconds")
-    except (RetrieverError, GraphError) as error:
-        return _failed(str(error))
-    except Exception as error:  # noqa: BLE001 - a retriever is anyone's code; the item goes on
-        return _failed(f"{type(error).__name__}: {error}")
-    return TitleSearch(tool="", args={}, hits=hits, found=tuple(kept[:MAX_FOUND]))
 
 
 def _failed(problem: str) -> TitleSearch:

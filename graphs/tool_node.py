@@ -3,8 +3,10 @@
 import asyncio
 import hashlib
 import time
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import orjson
@@ -14,13 +16,16 @@ from pydantic import ValidationError
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import CallKey, Slot
+from branchwise.agents.outages import PassEndedError
 from branchwise.corpora.text import one_line, whole_characters
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.reduce import NOT_RUN, StateUpdate, answered
 from branchwise.graphs.run_contexts import PluginCall, count_asked
+from branchwise.graphs.search_outages import waited_for
 from branchwise.graphs.shown import KnownPassages, TurnPassages
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
+from branchwise.tools.artifacts import ToolArtifact
 from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.errors import ToolError
 from branchwise.tools.passage_blocks import ShownPassages
@@ -89,6 +94,8 @@ def make_tool_node(
         ]
         # Most turns make one call, which needs no task of its own.
         made = iter([await begun[0]] if len(begun) == 1 else await asyncio.gather(*begun))
+        # They wait concurrently: together no longer than the one that waited longest.
+        context.waited += max(turn.waits.values(), default=0.0)
         results = [kept[n] if n in kept else next(made) for n in range(len(calls))]
         return answered(results, state)
 
@@ -108,11 +115,12 @@ class _Called:
         context: ItemContext,
         slot: Slot,
         shown: ShownPassages | None,
+        on_wait: Callable[[float], None],
     ) -> CallOutcome:
         if isinstance(self.tool, PluggedTool):
             return await _call_plugged(self.tool, call, context, slot, self.caller)
         assert isinstance(self.tool, BuiltInTool)
-        return await _call_built_in(self.tool, call, context.time_left, shown)
+        return await _call_built_in(self.tool, call, context, shown, on_wait)
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,8 @@ class _Turn:
     spent: Spent
     left: Callable[[Spent], str] | None
     shown: TurnPassages | None
+    waits: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    """Seconds that each call waited for a server that was gone."""
 
     def end(self, of: int, content: str = "", artifact: Mapping[str, Any] | None = None) -> None:
         """Call number `of` has ended: the calls behind it need not wait for it."""
@@ -151,7 +161,8 @@ class _Turn:
             result = await self._result(of, call, slot, refused)
         finally:
             self.end(of, result.content, result.artifact)
-        about = {"of": of, "seconds": round(time.perf_counter() - began, 4), "replayed": replayed}
+        seconds = time.perf_counter() - began - self.waits[of]
+        about = {"of": of, "seconds": round(seconds, 4), "replayed": replayed}
         made = {"id": call["id"], "name": call["name"], "args": call["args"]}
         left = {"left": self._left(of)} if self.left and result is not _NOT_RUN else {}
         event = Tool.read({"call": made, **about, **result.record(), **left})
@@ -169,9 +180,13 @@ class _Turn:
             count_asked(call["name"], result.asked, self.context.ledger)
             return result
         shown = self.shown.at(of) if self.shown else None
-        result = await self.tools[call["name"]].answer(call, self.context, slot, shown)
+        on_wait = partial(self._wait, of)
+        result = await self.tools[call["name"]].answer(call, self.context, slot, shown, on_wait)
         await self.context.journal.keep(slot, result.record())
         return result
+
+    def _wait(self, of: int, seconds: float) -> None:
+        self.waits[of] += seconds
 
     def _left(self, of: int) -> str:
         assert self.left is not None
@@ -205,13 +220,23 @@ def _key(call: Mapping[str, Any]) -> CallKey:
 
 
 async def _call_built_in(
-    tool: BuiltInTool, call: Mapping[str, Any], time_left: float, shown: ShownPassages | None
+    tool: BuiltInTool,
+    call: Mapping[str, Any],
+    context: ItemContext,
+    shown: ShownPassages | None,
+    on_wait: Callable[[float], None],
 ) -> CallOutcome:
     """Run the tool; whatever it raises becomes a result that the model can act on."""
-    limit = max(time_left, MIN_TOOL_SECONDS)
-    try:
+    limit = max(context.time_left, MIN_TOOL_SECONDS)
+
+    async def answer() -> tuple[str, ToolArtifact]:
         async with asyncio.timeout(limit):
-            text, artifact = await tool.answer(call["args"], shown)
+            return await tool.answer(call["args"], shown)
+
+    try:
+        text, artifact = await waited_for(answer, tool.address, context, on_wait)
+    except PassEndedError:
+        raise
     except TimeoutError:
         return _failure(f"no result within {limit:.0f} seconds")
     except ValidationError as error:

@@ -48,6 +48,11 @@ class Batcher:
         """The retriever's."""
         return self.retriever.identity
 
+    @property
+    def address(self) -> str | None:
+        """The address that the retriever asks; None for one that searches here."""
+        return getattr(self.retriever, "address", None)
+
     async def search(self, query: str, k: int) -> list[Hit]:
         """The best `k` passages. Raises what the retriever raised for the batch."""
         return await asyncio.wrap_future(self._submit(query, k))

@@ -20,6 +20,11 @@ class BuiltInTool(BaseTool):
     args_schema: type[BaseModel]
     response_format: Literal["content_and_artifact"] = "content_and_artifact"
 
+    @property
+    def address(self) -> str | None:
+        """The address of the server that it asks; None for what is searched here."""
+        return None
+
     async def answer(
         self, arguments: Mapping[str, Any], shown: ShownPassages | None = None
     ) -> tuple[str, ToolArtifact]:

@@ -120,6 +120,11 @@ class _LocalRetriever(BuiltInTool):
     batcher: SkipValidation[Batcher]
     form: SkipValidation[SearchForm]
 
+    @property
+    def address(self) -> str | None:
+        """The address that is asked; None where the search is local."""
+        return self.batcher.address
+
     def _run(
         self, query: str, k: int = 0, page: int = 1, more_queries: Sequence[str] = ()
     ) -> tuple[str, ToolArtifact]:
@@ -214,4 +219,4 @@ def _as_tool_errors() -> Iterator[None]:
     try:
         yield
     except RetrieverError as error:
-        raise ToolError(f"{error}; go on with the other tools, or ask again later") from None
+        raise ToolError(f"{error}; go on with the other tools, or ask again later") from error

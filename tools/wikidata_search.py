@@ -41,13 +41,18 @@ class _WikidataSearch(BuiltInTool):
     graph: SkipValidation[Graph]
     threads: SkipValidation[ThreadPoolExecutor]
 
+    @property
+    def address(self) -> str | None:
+        """The address that names are searched at; None for a graph in a folder."""
+        return getattr(self.graph, "name_address", None)
+
     def _run(
         self, text: str, kind: Literal["item", "property"] = "item", limit: int = DEFAULT_LIMIT
     ) -> tuple[str, ToolArtifact]:
         try:
             matches = self.graph.search(text, kind, limit)
         except GraphError as error:
-            raise ToolError(str(error)) from None
+            raise ToolError(str(error)) from error
         records = [_record(match) for match in matches]
         return matches_text(text, matches), ToolArtifact(matches=records)
 

@@ -44,11 +44,16 @@ class _WikiSparql(BuiltInTool):
     finds_names: bool
     threads: SkipValidation[ThreadPoolExecutor]
 
+    @property
+    def address(self) -> str | None:
+        """The endpoint's address; None for a graph in a folder."""
+        return getattr(self.graph, "address", None)
+
     def _run(self, query: str) -> tuple[str, ToolArtifact]:
         try:
             answer = self.graph.query(query, self.seconds)
         except GraphError as error:
-            raise ToolError(self._advice(str(error))) from None
+            raise ToolError(self._advice(str(error))) from error
         told = replace(answer, notes=tuple(map(self._advice, answer.notes)))
         return answer_text(told), ToolArtifact(rows=_record(answer))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from branchwise.corpora.text import printable
+from branchwise.corpora.text import counted, printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.judging.consultant import Ended, ReportedItem
@@ -111,7 +111,7 @@ def _agreement(found: Agreement) -> Iterator[str]:
     yield (
         f"matchers agree on {number(found.observed)} of {found.pairs} branch pairs "
         f"(Cohen's kappa {kappa}); they differ on {len(found.differences)} of "
-        f"{found.questions} questions"
+        f"{counted(found.questions, 'question')}"
     )
     for one in found.differences[:_SHOWN]:
         for name, reading in one.lexical.items():

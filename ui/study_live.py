@@ -1,11 +1,13 @@
 """A study's progress: a line for each system on a terminal, plain lines elsewhere."""
 
 import time
+from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from branchwise.agents.limits import Limits
-from branchwise.corpora.text import printable
+from branchwise.agents.outages import Outages
+from branchwise.corpora.text import counted, printable
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.numbers import UNKNOWN, number, short_count, usd
 from branchwise.eval.store import RunReader
@@ -13,6 +15,7 @@ from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.studies.tally import Tally
 from branchwise.ui.cells import plain
 from branchwise.ui.console import error_console
+from branchwise.ui.outage_lines import OutagePrinter, outage_lines
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -32,25 +35,35 @@ _ROWS_BESIDE = 7
 class StudyLive:
     """An observer of a study (`eval.studies.running.StudyObserver`).
 
-    `max_cost` in USD is shown beside what was spent; `limits` where a server has refused requests.
+    `max_cost` in USD is shown beside what was spent; `limits` where a server has refused requests,
+    `outages` where one is gone.
     """
 
     def __init__(
         self,
         prices: Prices,
         limits: Limits,
+        outages: Outages | None = None,
         *,
         max_cost: float | None = None,
         retry_failed: bool = False,
     ) -> None:
-        self._prices, self._limits = prices, limits
+        self._prices, self._limits, self._outages = prices, limits, outages
         self._max_cost, self._retry_failed = max_cost, retry_failed
         self._tallies: list[Tally] = []
         self._console = error_console()
         self._live: Live | None = None
+        self._shown = ExitStack()
         self._began = self._printed = time.monotonic()
 
     def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            from rich.live import Live
+
+            self._live = Live(console=self._console, get_renderable=self.view, refresh_per_second=4)
+            self._shown.enter_context(self._live)
+        else:
+            self._shown.enter_context(OutagePrinter(self._outages, self._print))
         return self
 
     def __exit__(
@@ -59,9 +72,8 @@ class StudyLive:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._live:
-            self._live.stop()
-        elif self._tallies:
+        self._shown.close()
+        if not self._live and self._tallies:
             self._print_lines()
 
     def begins(self, system: NamedSystem, run: RunReader) -> "_System":
@@ -69,11 +81,6 @@ class StudyLive:
         tally = Tally.of(system, run, self._prices, retry_failed=self._retry_failed)
         self._tallies.append(tally)
         self._began = self._printed = time.monotonic()
-        if self._console.is_terminal and self._live is None:
-            from rich.live import Live
-
-            self._live = Live(console=self._console, get_renderable=self.view, refresh_per_second=4)
-            self._live.start()
         return _System(self, tally)
 
     def ended(self, tally: Tally, question: "Question", record: dict[str, Any]) -> None:
@@ -81,7 +88,7 @@ class StudyLive:
         tally.ended(question, record)
         if record["error"]:
             line = f"failed: {tally.name}: {question.id}: {record['error']}"
-            self._console.print(printable(line[:300]), markup=False, soft_wrap=True)
+            self._print(printable(line[:300]))
         if self._live is None and self._is_time_for_lines():
             self._print_lines()
 
@@ -92,11 +99,12 @@ class StudyLive:
         rows = max(1, self._console.size.height - _ROWS_BESIDE)
         shown = self._tallies[:rows]
         if not shown:
-            return Group()
+            return Group(plain("opening what the systems search", "dim"))
         lines = [self._summary(), *self._slowed()]
         if more := len(self._tallies) - len(shown):
-            lines.insert(0, f"… and {more} more systems")
-        return Group(self._table(shown), plain("\n".join(lines), "dim"))
+            lines.insert(0, f"… and {counted(more, 'more system')}")
+        gone = [plain(line, "yellow") for line in outage_lines(self._outages)]
+        return Group(self._table(shown), plain("\n".join(lines), "dim"), *gone)
 
     def _table(self, tallies: list[Tally]) -> "Table":
         from rich import box
@@ -130,7 +138,7 @@ class StudyLive:
     def _summary(self) -> str:
         done = sum(tally.ended_items for tally in self._tallies)
         total = sum(tally.total for tally in self._tallies)
-        parts = [f"{done} of {total} items", f"{self._rate():.1f} a second"]
+        parts = [f"{done} of {counted(total, 'item')}", f"{self._rate():.1f} a second"]
         parts.append(f"{self._left(self._tallies)} left")
         if self._max_cost is not None:
             spent = [tally.cost for tally in self._tallies]
@@ -174,7 +182,10 @@ class StudyLive:
         if len(lines) > _MOST_PLAIN:
             lines = []
         for line in [*lines, self._summary(), *self._slowed()]:
-            self._console.print(line, markup=False, soft_wrap=True)
+            self._print(line)
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, soft_wrap=True)
 
     def _line(self, tally: Tally) -> str:
         pairs = zip(_headings(tally), tally.means, strict=True)
@@ -192,6 +203,9 @@ class _System:
 
     def __init__(self, live: StudyLive, tally: Tally) -> None:
         self._live, self._tally = live, tally
+
+    def opens(self, what: str) -> None:
+        """Its study has opened everything before."""
 
     def ended(self, question: "Question", record: dict[str, Any]) -> None:
         self._live.ended(self._tally, question, record)

@@ -1,10 +1,12 @@
-"""What a study may cost at most, as a table for a terminal: `branchwise ablate --dry-run`."""
+"""What a study or run is expected to cost, and at most, on a terminal: `--dry-run`, `--pilot`."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from branchwise.corpora.text import printable
-from branchwise.eval.numbers import short_count, usd
+from branchwise.corpora.durations import duration
+from branchwise.corpora.text import counted, printable
+from branchwise.eval.estimates import Estimate
+from branchwise.eval.numbers import UNKNOWN, short_count, usd
 from branchwise.eval.studies.grading_plan import GRADE_INPUT, PREDICTED, GradingPlan
 from branchwise.eval.studies.plan import (
     AGENT_INPUT,
@@ -26,18 +28,29 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _ROLES = (AGENT, EXPANDER, EXTRACTOR)
+_UNKNOWN = (
+    "what to expect is not known: --pilot 5 asks 5 questions, which stay; --estimate-from RUN goes "
+    "by an earlier run"
+)
 
 
 def print_plan(plan: StudyPlan) -> None:
-    """Print what `branchwise ablate --dry-run` says."""
+    """Print a plan on standard output."""
     for part in plan_tables(plan):
         console().print(part)
 
 
 def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
-    """What to print of a plan, in order: what is run, the upper bounds, what they rest on."""
-    yield plain(f"\n{run_name(plan.name)} · upper bounds, nothing was run", "bold")
+    """What to print of a plan: what is run, what to expect, the upper bounds, what they rest on."""
+    yield plain(f"\n{run_name(plan.name)}", "bold")
     yield indented(plain(_size(plan)))
+    samples = [one.expected.sample for one in plan.systems if one.expected]
+    if samples:
+        yield plain(f"\nExpected, from {_sample(samples, len(plan.systems))}", "bold")
+        yield _expected_table(plan)
+    else:
+        yield indented(plain(_UNKNOWN, "dim"))
+    yield plain("\nAt most, by the settings alone", "bold")
     yield _table(plan)
     if plan.grading:
         yield plain("")
@@ -48,8 +61,42 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
 def _size(plan: StudyPlan) -> str:
     epochs = f" x {plan.epochs} epochs" if plan.epochs > 1 else ""
     design = f"{plan.design}, {len(plan.models)} models" if plan.models else plan.design
-    systems = f"{len(plan.systems)} system{'s' if len(plan.systems) > 1 else ''} ({design})"
-    return f"{systems} x {plan.questions:,} questions{epochs} = {plan.items:,} items"
+    systems = f"{counted(len(plan.systems), 'system')}{f' ({design})' if design else ''}"
+    questions = counted(plan.questions, "question")
+    return f"{systems} x {questions}{epochs} = {counted(plan.items, 'item')}"
+
+
+def _sample(sizes: Sequence[int], systems: int) -> str:
+    least, most = min(sizes), max(sizes)
+    said = counted(most, "answer") if least == most else f"{least} to {most} answers"
+    return f"{said} of each system" if systems > 1 else said
+
+
+def _expected_table(plan: StudyPlan) -> "Table":
+    table = new_table()
+    for title in ("model\ncalls", "tool\ncalls", "\ntokens", "\nUSD", "90% of\nUSD", "\ntime"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for system in plan.systems:
+        table.add_row(plain(run_name(system.name)), *_expected_cells(system.expected))
+    if plan.totals:
+        table.add_section()
+    for total in plan.totals:
+        table.add_row(plain(run_name(total.name), "bold"), *_expected_cells(total.expected))
+    return table
+
+
+def _expected_cells(expected: Estimate | None) -> list[str]:
+    if expected is None:
+        return [UNKNOWN] * 6
+    cost = expected.cost
+    return [
+        short_count(round(sum(expected.calls.values()))),
+        short_count(round(expected.tool_calls)),
+        short_count(round(expected.tokens.value)),
+        usd(cost.value if cost else None),
+        f"{usd(cost.low)} to {usd(cost.high)}" if cost and cost.value else UNKNOWN,
+        duration(expected.seconds),
+    ]
 
 
 def _table(plan: StudyPlan) -> "Table":
@@ -98,7 +145,6 @@ def _bounds(within: Bound, at_most: Bound) -> list[str]:
 def _notes(plan: StudyPlan) -> "Padding":
     lines = [
         "",
-        "every number is the most that the settings allow, not what to expect",
         "calls: turns of an item, or of each of its stages (max_turns, max_calls), and one repair; "
         "one expansion; of each tool call every passage (k) extracted; retries are not counted",
         "tokens in the budget: max_tokens_total of every item; without tools, all calls at the "
@@ -114,13 +160,19 @@ def _notes(plan: StudyPlan) -> "Padding":
             f"request at {GRADE_INPUT:,} tokens, a reply at judge.max_tokens (where it is not set: "
             "a number alone); in no other number"
         )
+    if any(one.expected for one in plan.systems):
+        lines.insert(
+            1,
+            "expected: the mean of what was asked, times all items; time: what is left of it at "
+            "the concurrency that was asked for",
+        )
     if plan.scored_by:
         models = ", ".join(map(printable, plan.scored_by))
         lines.append(f"not counted: what {models} is asked when the runs are scored")
     if plan.max_cost is not None:
-        lines.append(f"max_cost: the study stops before {plan.max_cost:,.2f} USD are passed")
+        lines.append(f"max_cost: it stops before {plan.max_cost:,.2f} USD are passed")
     if plan.as_of:
-        lines.append(f"USD by the built-in prices as of {plan.as_of}, or by the study's own")
-    where = "in the file that the study names as prices:"
+        lines.append(f"USD by the built-in prices as of {plan.as_of}, or by your own")
+    where = "in the file that the study names as prices:" if plan.design else "with --prices FILE"
     lines += [how_to_give(model, where) for model in plan.unpriced]
     return indented(plain("\n".join(lines), "dim"))

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.options import Key, read_keys
-from branchwise.commands.scoring_options import PriceFile
+from branchwise.commands.pace_options import (
+    DryRun,
+    EstimateFrom,
+    MaxCost,
+    Patience,
+    Pilot,
+    check_forecast,
+    outages_of,
+)
+from branchwise.commands.scoring_options import PriceFile, load_prices
 from branchwise.eval.bounds import MAX_CONCURRENCY
 
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
-    from branchwise.eval.costs.prices import Prices
     from branchwise.eval.scores import Scores
     from branchwise.eval.studies.running import StudyDesign, StudyPace, StudyRun
     from branchwise.eval.studies.schema import LoadedStudy
@@ -26,12 +34,11 @@ def ablate(
         Path | None,
         typer.Option(help="Study folder to make or continue. Default: studies/NAME."),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only list the systems and the highest possible cost.")
-    ] = False,
-    max_cost: Annotated[
-        float | None, typer.Option(help="USD: stop before the cost exceeds this.", min=0)
-    ] = None,
+    dry_run: DryRun = False,
+    pilot: Pilot = None,
+    estimate_from: EstimateFrom = None,
+    patience: Patience = None,
+    max_cost: MaxCost = None,
     concurrency: Annotated[
         int | None,
         typer.Option(
@@ -60,39 +67,104 @@ def ablate(
     Example: branchwise ablate study.yaml --out S --max-cost 2.50
     """
     from branchwise.agents.limits import Limits
-    from branchwise.commands.scoring_options import load_prices
     from branchwise.corpora.keys import Keys
+    from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.studies.running import StudyDesign, StudyPace
     from branchwise.eval.studies.schema import load_study
 
+    check_forecast(pilot, estimate_from, dry_run=dry_run)
     given = read_keys(key)
     loaded = load_study(study).with_keys(given)
     keys = Keys(loaded.study.keys)
-    priced = load_prices(prices) if prices else loaded.prices()
     design = StudyDesign.of(loaded)
-    if dry_run:
-        _print_plan(loaded, design, priced)
-        return
+    folder = out or Path("studies") / design.name
+    if prices is not None:
+        priced = load_prices(prices)
+    else:
+        priced = loaded.prices() if loaded.study.prices else prices_of(folder)
     pace = StudyPace(
         concurrency or loaded.study.concurrency,
         Limits(max_requests),
+        outages_of(loaded.study.patience if patience is None else patience),
         loaded.study.max_cost if max_cost is None else max_cost,
         priced,
         retry_failed,
+        pilot,
     )
-    folder = out or Path("studies") / design.name
+    if dry_run and pilot is None:
+        _forecast(loaded, design, pace, folder, estimate_from)
+        return
     again = _again(
         study, out, {"prices": prices, "concurrency": concurrency, "max-requests": max_requests}
     )
     again += "".join(f" --key {shlex.quote(one)}" for one in key or ())
-    finish(_run(design, folder, pace), design, priced, again, max_cost, keys)
+    try:
+        made = _run(design, folder, pace)
+    except KeyboardInterrupt:
+        # While something was opened: afterwards the pass ends with what it has.
+        _say_stopped("interrupted", again)
+        sys.exit(1)
+    if pilot is not None and not made.state.stopped:
+        _tell_pilot(loaded, design, pace, made, again)
+    finish(made, design, again, max_cost, keys)
 
 
-def _print_plan(loaded: "LoadedStudy", design: "StudyDesign", prices: "Prices") -> None:
-    from branchwise.eval.studies.plan import plan_of
+def _forecast(
+    loaded: "LoadedStudy",
+    design: "StudyDesign",
+    pace: "StudyPace",
+    folder: Path,
+    source: Path | None,
+) -> None:
+    """Say what a study may cost, then refuse what would be refused without `--dry-run`."""
+    from branchwise.corpora.errors import InputError
+    from branchwise.eval.studies.running import check_study
+
+    refusal, digests = None, dict[str, str]()
+    try:
+        digests = check_study(design, folder, pace)
+    except InputError as error:
+        refusal = error
+    _print_plan(loaded, design, pace, digests, folder, source)
+    if refusal:
+        raise refusal
+
+
+def _tell_pilot(
+    loaded: "LoadedStudy",
+    design: "StudyDesign",
+    pace: "StudyPace",
+    made: "StudyRun",
+    again: str,
+) -> None:
+    """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
+    from branchwise.commands.run import say_failures
+    from branchwise.ui.console import console
+
+    digests = {one.name: one.digest for one in made.folder.record.systems}
+    _print_plan(loaded, design, pace, digests, made.folder.path, None)
+    screen = console()
+    text = f"\nThe answers are kept; the study itself:\n  {again}"
+    screen.print(text, markup=False, soft_wrap=True)
+    sys.exit(1 if say_failures([path for _, path in made.folder.runs()], again) else 0)
+
+
+def _print_plan(
+    loaded: "LoadedStudy",
+    design: "StudyDesign",
+    pace: "StudyPace",
+    digests: Mapping[str, str],
+    folder: Path,
+    source: Path | None,
+) -> None:
+    from branchwise.eval.studies.plan import PlanPace, plan_of
+    from branchwise.eval.studies.samples import samples_of
     from branchwise.ui.study_plan_table import print_plan
 
-    print_plan(plan_of(loaded, design.systems, design.questions, prices))
+    samples = samples_of(digests, folder, source) if digests else {}
+    planned = PlanPace(pace.concurrency, pace.max_cost, samples)
+    assert pace.prices is not None
+    print_plan(plan_of(loaded, design.systems, design.questions, pace.prices, planned))
 
 
 def _run(design: "StudyDesign", folder: Path, pace: "StudyPace") -> "StudyRun":
@@ -107,7 +179,11 @@ def _run(design: "StudyDesign", folder: Path, pace: "StudyPace") -> "StudyRun":
     prices = pace.prices
     assert prices is not None
     with StudyLive(
-        prices, pace.limits, max_cost=pace.max_cost, retry_failed=pace.retry_failed
+        prices,
+        pace.limits,
+        pace.outages,
+        max_cost=pace.max_cost,
+        retry_failed=pace.retry_failed,
     ) as live:
         return run_study(design, folder, pace, live)
 
@@ -130,46 +206,44 @@ def _check_open_files(systems: int) -> None:
 def finish(
     made: "StudyRun",
     design: "StudyDesign",
-    prices: "Prices",
     again: str,
     max_cost: float | None = None,
     keys: "Keys | None" = None,
 ) -> None:
     """Say how the study ended: with its tables if it is complete, otherwise with how to continue.
 
-    `again`: the command that continues it, without the given `max_cost`, which is added here so
-    that a copied command keeps the limit.
+    Exits with 1 where it stopped or items failed. `again`: the command that continues it, without
+    the given `max_cost`, which is added here so that a copied command keeps the limit.
     """
+    from branchwise.commands.run import say_failures
     from branchwise.commands.score import say
-    from branchwise.ui.console import error_console
     from branchwise.ui.metric_failures import failure_lines
 
     folder = shlex.quote(str(made.folder.path))
     most = "HIGHER" if made.is_out_of_money else max_cost
     again += "" if most is None else f" --max-cost {most}"
     if made.state.stopped:
-        error_console().print(
-            f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n  {again}\n"
-            f"and see what there is so far with:\n  branchwise report {folder}",
-            markup=False,
-            soft_wrap=True,
-        )
+        _say_stopped(made.state.stopped, again, f"  branchwise report {folder}")
         sys.exit(1)
-    scores = show_study(made, design, prices, keys)
-    counts = [one.counts for one in scores]
-    failed, items = sum(c.failed for c in counts), sum(c.items for c in counts)
-    if failed:
-        error_console().print(
-            f"{failed} of {items} items failed and count 0; again with:\n  {again} --retry-failed",
-            markup=False,
-            soft_wrap=True,
-        )
-    if say(failure_lines(scores)) or failed == items:
+    scores = show_study(made, design, keys)
+    failed = say_failures([path for _, path in made.folder.runs()], again)
+    if say(failure_lines(scores)) or failed:
         sys.exit(1)
+
+
+def _say_stopped(why: str, again: str, look: str | None = None) -> None:
+    from branchwise.ui.console import error_console
+
+    so_far = f"\nand see what there is so far with:\n{look}" if look else ""
+    error_console().print(
+        f"Stopped: {why}. Nothing is lost; continue with:\n  {again}{so_far}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def show_study(
-    made: "StudyRun", design: "StudyDesign", prices: "Prices", keys: "Keys | None" = None
+    made: "StudyRun", design: "StudyDesign", keys: "Keys | None" = None
 ) -> list["Scores"]:
     """Score every run of the study; print the tables, the changes and what to type next."""
     from branchwise.commands.score import print_runs, score_and_save
@@ -180,7 +254,7 @@ def show_study(
     from branchwise.ui.study_summary import study_summary
 
     choice = design.scoring if design.scoring.asks else None
-    settings = ScoringSettings(choice, prices, keys=keys or NO_KEYS)
+    settings = ScoringSettings(choice, keys=keys or NO_KEYS, restraints=made.restraints)
     runs = [(name, score_and_save(path, settings)) for name, path in made.folder.runs()]
     systems = systems_of_runs(runs, made.folder.record.systems)
     print_runs(systems, brief=True)

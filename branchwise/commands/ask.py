@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
+from branchwise.commands.scoring_options import PriceFile, load_prices
 from branchwise.commands.system_options import with_system_options
 
 if TYPE_CHECKING:
@@ -20,37 +22,59 @@ if TYPE_CHECKING:
 def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
     system: "System",
+    patience: Patience = None,
+    max_cost: MaxCost = None,
+    prices: PriceFile = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print only the answer, as JSON.")
     ] = False,
 ) -> None:
     """Ask one question and watch the agent work: steps on standard error, then the answer.
 
+    Exits with 1 where there is no answer: the model failed, said what cannot be read, or answered
+    with nothing.
+
     Example: branchwise ask "Who directed King Kong?" --corpus C
     """
     from branchwise.agents.caller import ModelError
-    from branchwise.corpora.errors import InputError
-    from branchwise.eval.store.recordings import open_recordings
-    from branchwise.eval.tasks import DEFAULT
-    from branchwise.eval.tasks.protocols import flow_of
-    from branchwise.graphs.agent import Agent
+    from branchwise.agents.outages import PassEndedError
+    from branchwise.corpora.text import printable
+    from branchwise.eval.asking import agent_to_ask, check_question
+    from branchwise.eval.costs.spending import check_bounded
     from branchwise.ui.console import error_console
+    from branchwise.ui.outage_lines import OutagePrinter
 
-    if not question.strip():
-        raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
-    agent = Agent(system, flow_of(DEFAULT, system), recordings=open_recordings)
-    agent.check_settings()
+    check_question(question)
+    priced = load_prices(prices)
+    if max_cost is not None:
+        check_bounded(system, priced)
+    restraints = restraints_of(patience, max_cost, priced)
+    agent = agent_to_ask(system, restraints)
+
+    def say(line: str) -> None:
+        error_console().print(printable(line), markup=False, soft_wrap=True)
+
     try:
         show = None if json_output else error_console()
-        outcome = asyncio.run(watch(agent, question, show))
+        with OutagePrinter(restraints.outages, say):
+            outcome = asyncio.run(watch(agent, question, show))
     except ModelError as error:
-        error_console().print(f"branchwise: {error.kind}: {error}", markup=False, soft_wrap=True)
+        say(f"branchwise: {error.kind}: {error}")
+        sys.exit(1)
+    except PassEndedError as error:
+        say(f"branchwise: {error}")
         sys.exit(1)
     if json_output:
         _print_json(outcome)
     else:
         print_answer(outcome)
-    sys.exit(1 if outcome.how == "failed" else 0)
+    sys.exit(0 if outcome.how != "failed" and _is_answer(outcome) else 1)
+
+
+def _is_answer(outcome: "Outcome") -> bool:
+    """Whether any branch has an entity, or there is other output."""
+    prediction = outcome.prediction
+    return any(map(any, prediction.answers.values())) or bool(prediction.task_output)
 
 
 async def watch(
@@ -67,8 +91,7 @@ async def watch(
     the model cannot be had.
     """
     from branchwise.agents.journal import MemoryJournal
-    from branchwise.corpora.questions import Question
-    from branchwise.eval.tasks import DEFAULT
+    from branchwise.eval.asking import ask_agent
     from branchwise.trace.events import AnswerRead, Event
     from branchwise.ui.console import print_line
     from branchwise.ui.steps.describe import describe
@@ -82,14 +105,7 @@ async def watch(
                 for line in describe(step):
                     print_line(screen, f"{margin}{line}")
 
-    # A shell may pass bytes that are not text; no model server accepts them.
-    text = question.encode(errors="surrogateescape").decode(errors="replace")
-    asked = Question(id="ask", question=text)
-    brief = DEFAULT.brief(asked, has_tools=bool(agent.tools))
-    try:
-        return await agent.answer(brief, Printing())
-    finally:
-        await agent.aclose()
+    return await ask_agent(agent, question, Printing())
 
 
 def print_answer(outcome: "Outcome") -> None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 import click
 import typer
 
-from branchwise.commands.options import AsJson, Key, read_keys
+from branchwise.commands.options import AsJson, Header, Key, read_keys
 from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.corpora.text import one_line
+from branchwise.corpora.text import counted, one_line
 
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import EncoderSettings
@@ -58,8 +58,8 @@ def build(
 
     with showing("reading", "lines") as progress:
         built = build_corpus(source, out, progress)
-    left_out = f" ({built.repeated} repeats left out)" if built.repeated else ""
-    typer.echo(f"{out}: {len(built.corpus)} passages{left_out}")
+    left_out = f" ({counted(built.repeated, 'repeat')} left out)" if built.repeated else ""
+    typer.echo(f"{out}: {counted(len(built.corpus), 'passage')}{left_out}")
     typer.echo(f"next: branchwise corpus index {out} --kind flat")
 
 
@@ -147,8 +147,13 @@ def index(
 
 @corpus_app.command()
 def search(
-    path: CorpusDir,
-    query: Annotated[str, typer.Argument(help="What to look for.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[DIR] QUERY",
+            help="Corpus folder, unless the retriever needs none, and what to look for.",
+        ),
+    ],
     retriever: Annotated[
         str | None,
         typer.Option(
@@ -158,18 +163,20 @@ def search(
     ] = None,
     k: Annotated[int, typer.Option(help="How many passages.", min=1, max=MAX_K)] = 3,
     key: Key = None,
+    header: Header = None,
     json_output: AsJson = False,
 ) -> None:
-    """Search a corpus as an agent would.
+    """Search a corpus, or a retrieval server, as an agent would.
 
     Example: branchwise corpus search C "Who won the 2010 World Cup?" --k 5
     """
-    from branchwise.corpora.errors import InputError
+    from branchwise.agents.headers import headers_over
     from branchwise.corpora.open import open_retriever
 
-    if not query.strip():
-        raise InputError("the query is empty", remedy="put it in quotes after the corpus folder")
-    hits = open_retriever(path, retriever, keys=read_keys(key)).search([query], k)[0]
+    path, query = _place_and_query(words, retriever)
+    headers = headers_over(header or (), {})
+    opened = open_retriever(path, retriever, keys=read_keys(key), headers=headers)
+    hits = opened.search([query], k)[0]
     if json_output:
         _print_json([hit.passage.model_dump() | {"score": hit.score} for hit in hits])
     elif not hits:
@@ -177,6 +184,25 @@ def search(
     else:
         for rank, hit in enumerate(hits, start=1):
             _show(rank, hit)
+
+
+def _place_and_query(words: list[str], retriever: str | None) -> tuple[Path | None, str]:
+    """The corpus folder, None where none is given, and the query. Raises InputError."""
+    from branchwise.corpora.errors import InputError
+    from branchwise.corpora.open import needs_corpus
+
+    if len(words) > 2:
+        remedy = "put the query in quotes after the corpus folder"
+        raise InputError(
+            f"{len(words)} arguments are more than a folder and a query", remedy=remedy
+        )
+    *places, query = words
+    if not query.strip():
+        raise InputError("the query is empty", remedy="put it in quotes after the corpus folder")
+    if not places and needs_corpus(retriever):
+        remedy = f'name its folder: branchwise corpus search DIR "{query[:60]}"'
+        raise InputError("there is no corpus to search", remedy=remedy)
+    return (Path(places[0]) if places else None), query
 
 
 @corpus_app.command()
@@ -192,7 +218,7 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
     if json_output:
         _print_json(facts)
         return
-    typer.echo(f"{path}: {facts['passages']} passages, {facts['bytes'] / 2**20:.1f} MiB")
+    typer.echo(f"{path}: {counted(facts['passages'], 'passage')}, {facts['bytes'] / 2**20:.1f} MiB")
     typer.echo(f"SHA-256 {facts['sha256']}")
     for name, manifest in facts["indexes"].items():
         problem = manifest.get("problem")

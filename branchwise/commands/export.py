@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from branchwise.corpora.text import counted
+
 
 def export(
     path: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")],
@@ -39,7 +41,7 @@ def export(
             sys.stdout.buffer.flush()
             return
         _write(out, lines)
-        typer.echo(f"{out}: {reader.progress()['total']} items")
+        typer.echo(f"{out}: {counted(reader.progress()['total'], 'item')}")
     finally:
         reader.close()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.options import Key, read_keys, read_tools
+from branchwise.commands.pace_options import Patience, outages_of
 from branchwise.eval.bounds import MAX_EPOCHS
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def fork(
         str | None, typer.Option(help="Where the run's graph is now, if it has moved.")
     ] = None,
     key: Key = None,
+    patience: Patience = None,
     printed: Annotated[
         bool, typer.Option("--print", help="Print the comparison, even on a terminal.")
     ] = False,
@@ -62,7 +64,7 @@ def fork(
     made = make_fork(
         path, question, step, changes, epoch=epoch, out=out, corpus=corpus, kg=kg, keys=keys
     )
-    failed = _run(made)
+    failed = _run(made, patience)
     with ExitStack() as opened:
         from branchwise.ui.traces.runs import RunView
 
@@ -74,11 +76,12 @@ def fork(
     sys.exit(int(failed))
 
 
-def _run(path: Path) -> bool:
+def _run(path: Path, patience: float | None) -> bool:
     """Run the rest and score it as `branchwise run` does; returns whether the item failed.
 
     Exits with 1 if it stopped early.
     """
+    from branchwise.agents.restraints import Restraints
     from branchwise.commands.run import allow_open_files
     from branchwise.commands.score import exit_if_in_vain, score_and_save
     from branchwise.eval.forks import run_fork
@@ -87,8 +90,9 @@ def _run(path: Path) -> bool:
     from branchwise.ui.progress import RunProgress
 
     allow_open_files(1, several=True)
-    with RunProgress(1) as progress:
-        state = run_fork(path, observer=progress).state
+    restraints = Restraints(outages=outages_of(patience))
+    with RunProgress(1, outages=restraints.outages) as progress:
+        state = run_fork(path, observer=progress, restraints=restraints).state
     if state.stopped:
         error_console().print(
             f"Stopped: {state.stopped}. Nothing is lost; continue with:\n"

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
 
 from branchwise.corpora.keys import HELP, METAVAR, OPTION
@@ -28,7 +29,34 @@ Separator = Annotated[
     str | None, typer.Option(help="What stands between several answers in one cell of such a set.")
 ]
 
+
+class _TaskName(click.ParamType[str]):
+    """A task's name: checked with its nearest one where it is used, listed where it is explained,
+    since `branchwise --help` does without the tasks."""
+
+    name = "TASK"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        from branchwise.eval.tasks import TASKS
+
+        return f"[{'|'.join(TASKS)}]"
+
+
+TaskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--task", click_type=_TaskName(), help="Task, if it is not the question set's own."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Header = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Header of requests to servers, repeatable: X-Title=Films, "
+        "search.example/X-Index=films.",
+        metavar="[HOST/]NAME=VALUE",
+    ),
+]
 Key = Annotated[list[str] | None, typer.Option(OPTION, metavar=METAVAR, help=HELP)]
 
 

@@ -14,7 +14,7 @@ from branchwise.commands.question_files import (
     schema,
     write_questions,
 )
-from branchwise.corpora.text import one_line
+from branchwise.corpora.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -290,11 +290,11 @@ def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: 
     if tally.accepted < settings.questions:
         why = f"; given up: {', '.join(tally.exhausted)}" if tally.exhausted else ""
         written = f", which are in {out}" if tally.accepted else ""
+        wanted = counted(settings.questions, "question")
         typer.echo(
-            f"branchwise: only {tally.accepted:,} of {settings.questions:,} questions could be "
-            f"made{written}{why}",
+            f"branchwise: only {tally.accepted:,} of {wanted} could be made{written}{why}",
             err=True,
         )
         raise typer.Exit(1)
-    typer.echo(f"{out}: {tally.accepted:,} questions")
+    typer.echo(f"{out}: {counted(tally.accepted, 'question')}")
     typer.echo(f"next: branchwise questions info {out}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.options import Field, Separator, read_questions
+from branchwise.corpora.text import counted
 
 if TYPE_CHECKING:
     from branchwise.eval.store.recovering import Recovery
@@ -60,7 +61,7 @@ def _print(recovery: "Recovery", *, as_json: bool) -> None:
 
 def _lines(recovery: "Recovery") -> Iterator[str]:
     saved, again = recovery.saved, recovery.begun_again
-    yield f"{recovery.run}: {saved['items']} of {recovery.items} items saved whole"
+    yield f"{recovery.run}: {saved['items']} of {counted(recovery.items, 'item')} saved whole"
     yield f"  saved: {', '.join(f'{saved[kind]} {kind}' for kind in _KINDS)}"
     if given := recovery.questions_given:
         yield f"  questions given again: {len(given)} ({_named(given)})"

@@ -83,7 +83,7 @@ def report(
 
     Example: branchwise report runs/base runs/expanded --html report.html
     """
-    from branchwise.commands.score import announcing, print_runs, say
+    from branchwise.commands.score import print_runs, say
     from branchwise.eval.reporting.run_folders import report_of_runs
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.metric_failures import failure_lines
@@ -93,14 +93,13 @@ def report(
     _check_names(groupings)
     choice = chosen(matcher, judge_entities, judge, judge_pairs, variant)
     chosen_runs = _named(paths)
-    priced = load_prices(prices or chosen_runs.prices)
+    priced = load_prices(prices) if prices else None
     settings = ScoringSettings(
         choice,
         priced,
         asks=False,
         saves=False,
         metrics=tuple(metric or ()),
-        announce=announcing(priced),
     )
     runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])
@@ -150,12 +149,10 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
 
 
 class _Runs(NamedTuple):
-    """Runs by their names in tables; of a study, also its `title`, file of `prices` and `records`
-    of its systems."""
+    """Runs by their names in tables; of a study, also its `title` and `records` of its systems."""
 
     runs: list[tuple[str, Path]]
     title: str | None = None
-    prices: Path | None = None
     records: "tuple[SystemRecord, ...]" = ()
 
 
@@ -165,7 +162,7 @@ def _named(paths: list[Path]) -> _Runs:
 
     if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
         study = StudyFolder.open(paths[0])
-        return _Runs(study.runs(), study.record.name, study.prices, study.record.systems)
+        return _Runs(study.runs(), study.record.name, study.record.systems)
     return _Runs(list(zip(_labels(paths), paths, strict=True)))
 
 
@@ -250,10 +247,13 @@ def warn_if_pending(path: Path) -> None:
 
 
 def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
+    from branchwise.commands.score import announcing
+    from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.scoring import score_run
 
     warn_if_pending(path)
-    return score_run(path, settings)
+    priced = settings.prices or prices_of(path)
+    return score_run(path, replace(settings, prices=priced, announce=announcing(priced)))
 
 
 def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:

@@ -1,12 +1,32 @@
 """`branchwise run` and `branchwise resume`."""
 
+import shlex
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import QUESTIONS, Field, Key, Separator, read_keys, read_questions
+from branchwise.commands.options import (
+    QUESTIONS,
+    Field,
+    Header,
+    Key,
+    Separator,
+    TaskOption,
+    read_keys,
+    read_questions,
+)
+from branchwise.commands.pace_options import (
+    DryRun,
+    EstimateFrom,
+    MaxCost,
+    Patience,
+    Pilot,
+    check_forecast,
+)
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -24,12 +44,16 @@ from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 
 if TYPE_CHECKING:
+    from branchwise.agents.restraints import Restraints
     from branchwise.corpora.keys import Keys
+    from branchwise.corpora.questions import QuestionSet
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.experiment import Run
     from branchwise.eval.scores import Scores
+    from branchwise.eval.scoring_choice import ScoringChoice
     from branchwise.graphs.system import System
 
+_REASONS = 3
 QuestionConcurrency = Annotated[
     int, typer.Option(help="Questions at a time.", min=1, max=MAX_CONCURRENCY)
 ]
@@ -44,9 +68,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Run folder to make. Default: runs/DATE-TIME.")
     ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="Task, if it is not the question set's own.")
-    ] = None,
+    task: TaskOption = None,
     ids: Annotated[
         Path | None, typer.Option(help="File with question ids, one a line: run only these.")
     ] = None,
@@ -58,6 +80,11 @@ def run(
         typer.Option(help="Number of times that each question is answered.", min=1, max=MAX_EPOCHS),
     ] = 1,
     concurrency: QuestionConcurrency = CONCURRENCY,
+    patience: Patience = None,
+    max_cost: MaxCost = None,
+    dry_run: DryRun = False,
+    pilot: Pilot = None,
+    estimate_from: EstimateFrom = None,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
@@ -70,32 +97,118 @@ def run(
 
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
-    priced = load_prices(prices)
-    scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
+    check_forecast(pilot, estimate_from, dry_run=dry_run)
+    from branchwise import api
+    from branchwise.agents.outages import PATIENCE
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
-    from branchwise.eval import experiment
+    from branchwise.eval.experiment import Selection
     from branchwise.eval.tasks import gold_of
-    from branchwise.ui.progress import RunProgress
 
+    scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
     loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
+    selected = Selection(_read_ids(ids), limit).of(loaded)
+    wanted = _Wanted(system, selected, out, task, epochs, scoring, max_cost, prices, concurrency)
+    if dry_run and pilot is None:
+        wanted.forecast(estimate_from)
+        return
     several = system.extract or asks_several(task or loaded.task)
     allow_open_files(concurrency, several=several)
-    selection = experiment.Selection(_read_ids(ids), limit)
-    total = len(selection.of(loaded)) * epochs
-    with RunProgress(total) as progress:
-        made = experiment.run(
-            loaded,
-            system,
-            out=out,
-            task=task,
-            selection=selection,
-            epochs=epochs,
-            concurrency=concurrency,
-            observer=progress,
-            scoring=scoring,
+    made = api.run(
+        selected,
+        system,
+        out=out,
+        task=task,
+        epochs=epochs,
+        concurrency=concurrency,
+        patience=PATIENCE if patience is None else patience,
+        max_cost=max_cost,
+        pilot=pilot,
+        matcher="lexical" if matcher is None else matcher,
+        judge_entities=judge_entities,
+        judge=judge,
+        judge_pairs=judge_pairs,
+        variant=variant,
+        metrics=metric or (),
+        prices=prices,
+        progress=True,
+    )
+    if pilot is not None and not made.state.stopped:
+        wanted.tell_pilot(made)
+    finish(made, Keys(system.keys))
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A run that is asked for, and what is said of it beforehand."""
+
+    system: "System"
+    questions: "QuestionSet"
+    out: Path | None
+    task: str | None
+    epochs: int
+    scoring: "ScoringChoice"
+    max_cost: float | None
+    prices: Path | None
+    concurrency: int
+
+    @property
+    def priced(self) -> "Prices":
+        """The built-in prices, and the user's."""
+        return load_prices(self.prices)
+
+    def forecast(self, source: Path | None) -> None:
+        """Say what it may cost, then refuse what would be refused without `--dry-run`."""
+        from branchwise.api import check_affordable
+        from branchwise.corpora.errors import InputError
+        from branchwise.eval.experiment import check_run
+
+        refusal, digest = None, ""
+        try:
+            if self.max_cost is not None:
+                check_affordable(self.system, self.scoring, self.priced)
+            digest = check_run(
+                self.questions,
+                self.system,
+                out=self.out,
+                task=self.task,
+                epochs=self.epochs,
+                scoring=self.scoring,
+            )
+        except InputError as error:
+            refusal = error
+        self._print_plan(digest, self.out, source)
+        if refusal:
+            raise refusal
+
+    def tell_pilot(self, made: "Run") -> None:
+        """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
+        from contextlib import closing
+
+        from branchwise.ui.console import console
+
+        with closing(made.open()) as reader:
+            digest = reader.meta["system_digest"]
+        self._print_plan(digest, made.path, None)
+        console().print(
+            f"\nThe answers are kept; the run itself:\n  branchwise resume {_quoted(made.path)}",
+            markup=False,
+            soft_wrap=True,
         )
-    finish(made, priced, Keys(system.keys))
+        sys.exit(1 if say_failures([made.path], f"branchwise resume {_quoted(made.path)}") else 0)
+
+    def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
+        from branchwise.eval.studies.plan import PlanPace, plan_run
+        from branchwise.eval.studies.samples import samples_of
+        from branchwise.ui.study_plan_table import print_plan
+
+        name = (folder or Path("run")).name
+        samples = samples_of({name: digest}, folder, source) if digest else {}
+        pace = PlanPace(self.concurrency, self.max_cost, samples)
+        plan = plan_run(
+            name, self.system, self.questions, self.epochs, self.scoring, self.priced, pace
+        )
+        print_plan(plan)
 
 
 def resume(
@@ -126,51 +239,52 @@ def resume(
         PromptSet | None, typer.Option(help="The set of prompts that the run began with.")
     ] = None,
     key: Key = None,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Header of requests to model servers, repeatable; before the run's of that name.",
-            metavar="NAME=VALUE",
-        ),
-    ] = None,
+    header: Header = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
     concurrency: QuestionConcurrency = CONCURRENCY,
+    patience: Patience = None,
+    max_cost: MaxCost = None,
+    prices: PriceFile = None,
 ) -> None:
     """Continue a run that was killed or interrupted; nothing recorded is asked for again.
 
+    Exits with 1 if items failed, of this pass or an earlier one.
+
     Example: branchwise resume runs/20260102-150405
     """
-    from branchwise.eval import experiment
+    from contextlib import closing
+
+    from branchwise import api
+    from branchwise.agents.headers import read_headers
+    from branchwise.agents.outages import PATIENCE
     from branchwise.eval.store import open_run
-    from branchwise.ui.progress import RunProgress
 
     keys = read_keys(key)
-    reader = open_run(path)
-    counts, extracts = reader.progress(), bool(reader.meta["system"].get("extract"))
-    several = extracts or asks_several(reader.task)
-    reader.close()
+    with closing(open_run(path)) as reader:
+        several = bool(reader.meta["system"].get("extract")) or asks_several(reader.task)
     allow_open_files(concurrency, several=several)
-    ended = counts["done"] + (0 if retry_failed else counts["failed"])
-    with RunProgress(counts["total"], ended) as progress:
-        continued = experiment.resume(
-            path,
-            corpus=corpus,
-            retriever=retriever,
-            reranker=reranker,
-            model=model,
-            expander=expander,
-            extractor=extractor,
-            kg=kg,
-            prompt_set=prompt_set,
-            concurrency=concurrency,
-            retry_failed=retry_failed,
-            observer=progress,
-            keys=keys,
-            headers=header or (),
-        )
-    finish(continued, keys=keys)
+    continued = api.resume(
+        path,
+        corpus=corpus,
+        retriever=retriever,
+        reranker=reranker,
+        kg=kg,
+        model=model,
+        expander=expander,
+        extractor=extractor,
+        prompt_set=prompt_set,
+        keys=keys.variables,
+        headers=read_headers(header or ()),
+        retry_failed=retry_failed,
+        concurrency=concurrency,
+        patience=PATIENCE if patience is None else patience,
+        max_cost=max_cost,
+        prices=prices,
+        progress=True,
+    )
+    finish(continued, keys)
 
 
 def asks_several(task: str) -> bool:
@@ -197,33 +311,57 @@ def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) 
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
 
 
-def finish(made: "Run", prices: "Prices | None" = None, keys: "Keys | None" = None) -> None:
-    """Say how the run ended: its scores where it is whole, how to go on where it is not."""
+def finish(made: "Run", keys: "Keys | None" = None, restraints: "Restraints | None" = None) -> None:
+    """Say how the run ended: its scores where it is whole, how to go on where it is not.
+
+    Exits with 1 where it stopped or items failed.
+    """
     from branchwise.ui.console import error_console
 
     if made.state.stopped:
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {made.path}",
+            f"  branchwise resume {_quoted(made.path)}{_same_limit(made.restraints)}",
             markup=False,
             soft_wrap=True,
         )
         sys.exit(1)
-    counts = show_scores(made, prices, keys).counts
-    if counts.failed:
-        error_console().print(
-            f"{counts.failed} of {counts.items} items failed and count 0; again with:\n"
-            f"  branchwise resume {made.path} --retry-failed",
-            markup=False,
-            soft_wrap=True,
-        )
-    if counts.failed == counts.items:
+    show_scores(made, keys)
+    if say_failures([made.path], f"branchwise resume {_quoted(made.path)}"):
         sys.exit(1)
 
 
-def show_scores(
-    made: "Run", prices: "Prices | None" = None, keys: "Keys | None" = None
-) -> "Scores":
+def _same_limit(restraints: "Restraints") -> str:
+    """The limit of cost, so that a copied command keeps it."""
+    from branchwise.eval.costs.spending import Spending
+
+    allowance = restraints.allowance
+    if not isinstance(allowance, Spending):
+        return ""
+    return f" --max-cost {'HIGHER' if allowance.has_refused else f'{allowance.most:g}'}"
+
+
+def say_failures(runs: Sequence[Path], again: str) -> bool:
+    """Say on standard error how many items of runs failed, the commonest reasons, and the command
+    that asks again; returns whether there were any."""
+    from branchwise.corpora.text import counted, printable
+    from branchwise.eval.failures import failures_of
+    from branchwise.ui.console import error_console
+
+    found = failures_of(runs)
+    if not found.failed:
+        return False
+    count = "counts" if found.failed == 1 else "count"
+    lines = [f"{found.failed} of {counted(found.items, 'item')} failed and {count} 0:"]
+    lines += [f"  {n} x {printable(reason)[:200]}" for reason, n in found.reasons[:_REASONS]]
+    if others := sum(n for _, n in found.reasons[_REASONS:]):
+        lines.append(f"  {others} x other reasons")
+    text = "\n".join([*lines, "again with:", f"  {again} --retry-failed"])
+    error_console().print(text, markup=False, soft_wrap=True)
+    return True
+
+
+def show_scores(made: "Run", keys: "Keys | None" = None) -> "Scores":
     """Score the run, print its tables, and return the scores."""
     from branchwise.commands.score import exit_if_in_vain, print_runs, score_and_save
     from branchwise.corpora.keys import NO_KEYS
@@ -231,11 +369,16 @@ def show_scores(
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console
 
-    scored = score_and_save(made.path, ScoringSettings(prices=prices, keys=keys or NO_KEYS))
+    settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
+    scored = score_and_save(made.path, settings)
     print_runs([SystemReport(made.path.name, scored)], brief=True)
     console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
     exit_if_in_vain(scored.settled, scored.scores)
     return scored.scores
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))
 
 
 def _read_ids(path: Path | None) -> list[str] | None:

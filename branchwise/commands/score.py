@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import Field, Key, Separator, read_keys, read_questions
+from branchwise.commands.options import (
+    Field,
+    Key,
+    Separator,
+    TaskOption,
+    read_keys,
+    read_questions,
+)
+from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
 from branchwise.commands.scoring_options import (
     Attempts,
     Concurrency,
@@ -26,7 +34,6 @@ from branchwise.commands.scoring_options import (
     ScanCorpus,
     Timeout,
     VariantOption,
-    check_of,
     chosen,
     load_prices,
 )
@@ -55,9 +62,7 @@ def score(
     predictions: Annotated[
         Path | None, typer.Option(help='JSONL of {"id", "answers"}: any agent\'s predictions.')
     ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="Task, if it is not the question set's own.")
-    ] = None,
+    task: TaskOption = None,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
@@ -69,6 +74,8 @@ def score(
     metric: MetricOption = None,
     scan_corpus: ScanCorpus = False,
     prices: PriceFile = None,
+    max_cost: MaxCost = None,
+    patience: Patience = None,
     concurrency: Concurrency = CONCURRENCY,
     timeout: Timeout = 120.0,
     attempts: Attempts = 6,
@@ -82,12 +89,15 @@ def score(
     Example: branchwise score runs/base --matcher both:openai:gpt-5-mini
     """
     from branchwise.agents.decoding import Decoding
+    from branchwise.eval.costs.kept_prices import prices_of
+    from branchwise.eval.judging.judge_check import check_of
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.graphs.role_decoding import read_scorers
 
+    priced = load_prices(prices) if prices or path is None else prices_of(path)
     settings = ScoringSettings(
         chosen(matcher, judge_entities, judge, judge_pairs, variant),
-        load_prices(prices),
+        priced,
         concurrency,
         read_passages=scan_corpus,
         decoding=Decoding(timeout=timeout, attempts=attempts),
@@ -95,9 +105,10 @@ def score(
         keys=read_keys(key),
         roles=read_scorers(role or ()),
         check=check_of(judge_check, judge_beside),
+        restraints=restraints_of(patience, max_cost, priced),
     )
     if path is not None and questions is None and predictions is None and task is None:
-        _score_run(path, settings, as_json=json_output)
+        _score_run(path, settings, prices, as_json=json_output)
     elif path is None and questions is not None and predictions is not None:
         _refuse_for_files(settings, prices)
         named = read_questions(questions, field, separator)
@@ -111,11 +122,15 @@ def score(
         )
 
 
-def _score_run(path: Path, settings: "ScoringSettings", *, as_json: bool) -> None:
+def _score_run(
+    path: Path, settings: "ScoringSettings", prices: Path | None, *, as_json: bool
+) -> None:
     from branchwise.commands.report import warn_if_pending
+    from branchwise.eval.costs.kept_prices import keep_prices
     from branchwise.eval.reporting.study_report import SystemReport
 
     warn_if_pending(path)
+    keep_prices(path, prices)
     scored = score_and_save(path, settings)
     name = path.resolve().name
     if as_json:
@@ -129,8 +144,12 @@ def _score_run(path: Path, settings: "ScoringSettings", *, as_json: bool) -> Non
 
 def score_and_save(path: Path, settings: "ScoringSettings") -> "ScoredRun":
     """Score a run, with progress if that takes long."""
+    from dataclasses import replace
+
+    from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.scoring import score_run
 
+    settings = replace(settings, prices=settings.prices or prices_of(path))
     command = f"branchwise score {shlex.quote(str(path))}"
     with _asking(command, settings) as shown:
         return score_run(path, shown)
@@ -145,11 +164,12 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
     from dataclasses import replace
 
     from branchwise.agents.caller import ModelError
+    from branchwise.agents.outages import PassEndedError
     from branchwise.commands.scoring_progress import scoring_progress
     from branchwise.corpora.text import printable
     from branchwise.ui.console import error_console
 
-    with scoring_progress() as progress:
+    with scoring_progress(settings.restraints.outages) as progress:
         try:
             yield replace(
                 settings,
@@ -160,6 +180,8 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
             return
         except ModelError as error:
             why = f"{error.kind}: {error}"
+        except PassEndedError as error:
+            why = str(error)
         except KeyboardInterrupt:
             if not progress.asked:
                 raise

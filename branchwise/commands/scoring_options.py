@@ -9,7 +9,6 @@ from branchwise.eval.bounds import MAX_CONCURRENCY, JudgePairs, ScoreVariant
 
 if TYPE_CHECKING:
     from branchwise.eval.costs.prices import Prices
-    from branchwise.eval.judging.judge_check import CheckChoice
     from branchwise.eval.scoring_choice import ScoringChoice
 
 SCORING = "Scoring"
@@ -168,24 +167,6 @@ def chosen(
         judge_pairs=judge_pairs,
         variant=variant,
     )
-
-
-def check_of(items: int | None, beside: str | None) -> "CheckChoice | None":
-    """What is to be graded twice. Raises InputError for a model that cannot judge."""
-    from branchwise.corpora.errors import InputError
-    from branchwise.eval.judging.judge_check import CheckChoice
-    from branchwise.eval.judging.readiness import role_spec
-    from branchwise.eval.scoring_choice import ScoringChoice
-
-    if beside is not None:
-        role_spec("judge-beside", beside)
-        beside = ScoringChoice(judge_entities=True, judge=beside).resolved(None).judge
-    if items is not None:
-        return CheckChoice(items, beside)
-    if beside is not None:
-        remedy = "say how many items to compare: --judge-check N"
-        raise InputError("--judge-beside has no effect alone", remedy=remedy)
-    return None
 
 
 def with_metrics(choice: "ScoringChoice | None", specs: list[str] | None) -> "ScoringChoice":

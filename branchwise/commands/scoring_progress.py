@@ -6,8 +6,10 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from branchwise.commands.passage_progress import showing
+from branchwise.corpora.text import counted
 
 if TYPE_CHECKING:
+    from branchwise.agents.outages import Outages
     from branchwise.corpora.progress import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -51,13 +53,20 @@ class ScoringProgress:
 
 
 @contextmanager
-def scoring_progress() -> Iterator[ScoringProgress]:
-    """Progress that ends with the block."""
+def scoring_progress(outages: "Outages | None" = None) -> Iterator[ScoringProgress]:
+    """Progress that ends with the block; says which of the watched servers is waited for."""
+    from branchwise.ui.console import error_console
+    from branchwise.ui.outage_lines import OutagePrinter
+
+    def print_line(line: str) -> None:
+        error_console().print(line, markup=False, soft_wrap=True)
+
     progress = ScoringProgress()
-    try:
-        yield progress
-    finally:
-        progress.close()
+    with OutagePrinter(outages, print_line, "request"):
+        try:
+            yield progress
+        finally:
+            progress.close()
 
 
 @contextmanager
@@ -86,7 +95,7 @@ class _Lines:
         if now - self._printed < SECONDS_BETWEEN_LINES:
             return
         self._printed = now
-        line = f"{self._what}: {done} of {total} requests, {now - self._began:.0f} s"
+        line = f"{self._what}: {done} of {counted(total, 'request')}, {now - self._began:.0f} s"
         self._screen.print(line, markup=False, soft_wrap=True)
 
 

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import click
 import typer
@@ -27,7 +27,7 @@ _JSON = frozenset({"extra_body"})
 """Settings that are written as one JSON object."""
 _METAVARS: Mapping[str, str] = {
     "keys": METAVAR,
-    "headers": "NAME=VALUE",
+    "headers": "[HOST/]NAME=VALUE",
     "extra_body": "JSON",
     "settings": "NAME.KEY=VALUE",
     "role_decoding": "ROLE.KEY=VALUE",
@@ -143,7 +143,7 @@ def _annotation(one: "Declared") -> Any:
         one.flag,
         help=one.setting.help,
         rich_help_panel=one.setting.panel,
-        metavar=_METAVARS.get(one.name),
+        metavar=_METAVARS.get(one.name) or _choices(one),
         click_type=_range(one),
     )
     kind = list[str] if _is_list(one) else one.kind
@@ -152,6 +152,11 @@ def _annotation(one: "Declared") -> Any:
     if one.setting.holds == "folder":
         kind = Path
     return Annotated[kind | None if one.info.default in (None, (), {}) else kind, option]
+
+
+def _choices(one: "Declared") -> str | None:
+    """The words of a choice, as help shows them."""
+    return f"[{'|'.join(get_args(one.kind))}]" if one.is_choice else None
 
 
 def _range(one: "Declared") -> click.ParamType[Any] | None:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
+from branchwise.corpora.absence import Sign
+
 MAX_ROWS = 1_000
 """Rows that an answer keeps; a model sees fewer."""
 
@@ -77,12 +79,13 @@ class Match(NamedTuple):
 class GraphError(Exception):
     """A query or search that failed. The message says what is wrong and what to do.
 
-    It is meant for the model, and contains no address, path or key.
+    It is meant for the model, and contains no address, path or key. `sign`: what it says of the
+    server that was asked, if one was.
     """
 
-    def __init__(self, kind: ErrorKind, message: str) -> None:
+    def __init__(self, kind: ErrorKind, message: str, sign: Sign | None = None) -> None:
         super().__init__(message)
-        self.kind = kind
+        self.kind, self.sign = kind, sign
 
 
 class Graph(Protocol):

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from branchwise.corpora.plugins.faults import fault_line
 from branchwise.corpora.plugins.printed import Printed, catch_output, process_as_it_was
+from branchwise.corpora.plugins.run_context import current_run
 from branchwise.corpora.plugins.threads import (
     DaemonThread,
     JobOutcome,
@@ -129,7 +130,9 @@ class Isolator:
         running = self._begun(begin)
         ended = asyncio.wrap_future(running.ended)
         try:
-            await asyncio.wait([ended], timeout=limit.left)
+            # The limit moves while the call waits for a server.
+            while not ended.done() and limit.left > 0:
+                await asyncio.wait([ended], timeout=limit.left)
             if not ended.done():
                 raise self._late(limit, running)
         finally:
@@ -224,10 +227,11 @@ def _catching() -> Iterator[Printed]:
 
 
 class _Limit:
-    """The time limit of a call, counted from the creation of this object."""
+    """The time limit of a call, counted from the creation of this object, without its waits."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self._began = seconds, time.perf_counter()
+        self._waited = current_run().waited
 
     @property
     def taken(self) -> float:
@@ -235,7 +239,7 @@ class _Limit:
 
     @property
     def left(self) -> float:
-        return min(max(0.0, self.seconds - self.taken), threading.TIMEOUT_MAX)
+        return min(max(0.0, self.seconds + self._waited() - self.taken), threading.TIMEOUT_MAX)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,10 @@ async def _no_model(system: str, message: str) -> str:
     raise RuntimeError("there is no model to ask here")
 
 
+def _no_wait() -> float:
+    return 0.0
+
+
 def _no_model_blocking(system: str, message: str) -> str:
     raise RuntimeError("there is no model to ask here")
 
@@ -19,7 +23,8 @@ class RunContext:
     """The item that a plug-in is called for.
 
     `question`: on one line. `item`: the question's id, "" outside a run. `epoch`: the question's
-    epoch. A parameter annotated `RunContext` gets the one of its call.
+    epoch. `waited`: seconds of the call in which the model's server was gone, which are not its
+    own. A parameter annotated `RunContext` gets the one of its call.
     """
 
     question: str = ""
@@ -28,6 +33,7 @@ class RunContext:
     time_left: Callable[[], float] = field(default=lambda: float("inf"), repr=False)
     model: Callable[[str, str], Awaitable[str]] = field(default=_no_model, repr=False)
     model_blocking: Callable[[str, str], str] = field(default=_no_model_blocking, repr=False)
+    waited: Callable[[], float] = field(default=_no_wait, repr=False)
 
     @property
     def seconds_left(self) -> float:

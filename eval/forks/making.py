@@ -6,11 +6,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from branchwise.agents.restraints import Restraints
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.blocking import run_blocking
+from branchwise.eval.costs.kept_prices import keep_prices, kept_prices
 from branchwise.eval.experiment import Run, check_not_moved, make_agent, resume, run_spec
 from branchwise.eval.forks.folders import default_folder
 from branchwise.eval.forks.openings import opening_of
@@ -97,12 +99,15 @@ def make_fork(
         spec = _spec(begun, agent, _record(begun, step, changes, len(opening)))
         path = out or default_folder(parent, question, step)
         create_run(path, spec, [begun.row.question], opening)
+        keep_prices(path, kept_prices(parent))
     finally:
         run_blocking(agent.aclose())
     return path
 
 
-def run_fork(path: Path, *, observer: Observer | None = None) -> Run:
+def run_fork(
+    path: Path, *, observer: Observer | None = None, restraints: Restraints | None = None
+) -> Run:
     """Run the rest of a fork; `branchwise resume` does the same after a kill. Blocks.
 
     Raises InputError as `resume` does, StoreError if the folder cannot be written.
@@ -111,7 +116,7 @@ def run_fork(path: Path, *, observer: Observer | None = None) -> Run:
     keys = with_kept_keys(NO_KEYS, reader.system, str(path))
     reader.close()
     # Already announced when the fork was made.
-    return resume(path, concurrency=1, observer=observer, keys=keys)
+    return resume(path, concurrency=1, observer=observer, restraints=restraints, keys=keys)
 
 
 def _ended_item(reader: RunReader, question: str, epoch: int) -> ItemRow:

@@ -16,6 +16,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.consultant import Consulted, RequestProgress
 from branchwise.eval.judging.grades import property_requests
 from branchwise.eval.judging.grading import Announce, Grader, GradeRequest
+from branchwise.eval.judging.readiness import role_spec
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import is_graded
 
@@ -163,3 +164,16 @@ def spearman(grades: "NDArray[np.float64]") -> float | None:
         return None
     ranks = rankdata(grades, axis=0)
     return float(np.asarray(np.corrcoef(ranks, rowvar=False))[0, 1])
+
+
+def check_of(items: int | None, beside: str | None) -> CheckChoice | None:
+    """What is to be graded twice. Raises InputError for a model that cannot judge."""
+    if beside is not None:
+        role_spec("judge-beside", beside)
+        beside = ScoringChoice(judge_entities=True, judge=beside).resolved(None).judge
+    if items is not None:
+        return CheckChoice(items, beside)
+    if beside is not None:
+        remedy = "say how many items to compare: --judge-check N"
+        raise InputError("--judge-beside has no effect alone", remedy=remedy)
+    return None

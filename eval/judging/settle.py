@@ -8,6 +8,7 @@ from typing import Any
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.eval.gold_sets import best_gold_sets
@@ -106,12 +107,14 @@ class Settling:
     graded: bool = False
     announce: Announce | None = None
     check: CheckChoice | None = None
+    restraints: Restraints = UNRESTRAINED
 
     async def settle(self, items: Sequence[AnsweredItem]) -> Settled:
         """Ask about whatever names and spelling leave open and has no kept reply.
 
         Raises:
             ModelError: no request can be answered (a refused key, a spent quota, no such model).
+            PassEndedError: a server stays away, or the allowance is spent.
             InputError: a model cannot be asked, and not everything is kept.
         """
         async with AsyncExitStack() as callers:
@@ -175,6 +178,7 @@ class Settling:
             ModelSpec.parse(spec),
             decoding_with(decoding or self.decoding, self.roles.get(role, {})),
             self.prompts,
+            restraints=self.restraints,
             keys=self.keys,
             headers=self.headers,
         )

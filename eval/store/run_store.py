@@ -131,10 +131,10 @@ def new_file(path: Path) -> Iterator[sqlite3.Connection]:
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
-        _check_vacant(path)
+        check_vacant(path)
         lock = hold(path)
         try:
-            _check_vacant(path)
+            check_vacant(path)
             with _draft(path / DRAFT) as connection:
                 yield connection
             (path / DRAFT).rename(path / DATABASE)
@@ -203,9 +203,9 @@ def is_vacant(path: Path) -> bool:
     return path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK, DRAFT}
 
 
-def _check_vacant(path: Path) -> None:
-    """Raise InputError if the folder holds more than a killed process leaves."""
-    if is_vacant(path):
+def check_vacant(path: Path) -> None:
+    """Raise InputError if a folder is there and holds more than a killed process leaves."""
+    if not path.exists() or is_vacant(path):
         return
     remedy = "choose another --out"
     if (path / DATABASE).exists():

@@ -6,9 +6,10 @@ from pathlib import Path
 from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import QuestionSet
+from branchwise.eval.costs.kept_prices import keep_prices, kept_prices
 from branchwise.eval.store import RunReader
 from branchwise.eval.store.recovering import Recovery, recover_run
-from branchwise.eval.studies.folder import PRICES, RUNS, STUDY_FILE, StudyFolder
+from branchwise.eval.studies.folder import RUNS, STUDY_FILE, StudyFolder
 
 
 def folder_runs(path: Path) -> list[tuple[Path, str | None]]:
@@ -34,6 +35,7 @@ def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iter
     """
     if not (path / STUDY_FILE).is_file():
         yield recover_run(path, out, questions)
+        keep_prices(out, kept_prices(path))
         return
     study = StudyFolder.open(path)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -42,8 +44,7 @@ def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iter
         for system in study.record.systems:
             run = study.run_path(system.slug)
             yield recover_run(run, out / RUNS / system.slug, questions)
-        if study.prices:
-            write_bytes(out / PRICES, study.prices.read_bytes())
+        keep_prices(out, kept_prices(path))
         write_bytes(out / STUDY_FILE, (path / STUDY_FILE).read_bytes())
     except OSError as error:
         raise InputError(

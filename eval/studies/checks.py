@@ -176,12 +176,13 @@ class _Keys(SettingNames):
         return f"add {self.name(setting)}: {value} to base"
 
 
-_KEYS = _Keys()
+KEYS = _Keys()
+"""Settings as study files write them."""
 
 
 def check_parts(system: System) -> None:
     """Raise SettingError, in the file's words, where a system's parts do not fit, or it has no
     such index; the same rules as on the command line."""
-    check_system(system, _KEYS)
+    check_system(system, KEYS)
     if system.corpus and needs_corpus(system.retriever):
-        chosen_index(Path(system.corpus), system.retriever, _KEYS)
+        chosen_index(Path(system.corpus), system.retriever, KEYS)

@@ -14,6 +14,7 @@ from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import first_problem
 from branchwise.corpora.questions import Question
+from branchwise.eval.costs.kept_prices import keep_prices
 from branchwise.eval.store import RunSpec, create_run
 from branchwise.eval.store.connection import DATABASE
 from branchwise.eval.studies.names import model_names
@@ -21,7 +22,6 @@ from branchwise.eval.studies.names import model_names
 STUDY_FILE = "study.json"
 DRAFT_FILE = f"{STUDY_FILE}.new"
 RUNS, LOCK = "runs", "lock"
-PRICES = "prices.yaml"
 FORMAT = 2
 _FIELDS = {
     "name": "the name",
@@ -133,6 +133,14 @@ class StudyFolder:
             ) from None
         return cls(path, record)
 
+    @staticmethod
+    def check(path: Path, record: StudyRecord) -> None:
+        """Raise InputError where `create` does, without making anything."""
+        if (path / STUDY_FILE).exists():
+            _checked(path / STUDY_FILE, record)
+        elif path.exists():
+            _check_vacant(path)
+
     def fill(self, specs: Mapping[str, RunSpec], questions: Sequence[Question]) -> None:
         """Make the run folders that are missing, by slug; the study is whole when this returns.
 
@@ -147,24 +155,8 @@ class StudyFolder:
             (self.path / DRAFT_FILE).rename(self.path / STUDY_FILE)
 
     def keep_prices(self, path: Path | None) -> None:
-        """Keep the user's prices beside the runs, so that a report knows what they cost.
-
-        None: the last pass had none, which also ends those of an earlier pass. Raises InputError.
-        """
-        try:
-            if path is None:
-                (self.path / PRICES).unlink(missing_ok=True)
-            else:
-                write_bytes(self.path / PRICES, path.read_bytes())
-        except OSError as error:
-            what = f"cannot save the prices ({error.strerror or error})"
-            raise InputError(what, where=str(self.path / PRICES)) from None
-
-    @property
-    def prices(self) -> Path | None:
-        """The file of prices that the last pass went by; None for the built-in ones."""
-        file = self.path / PRICES
-        return file if file.is_file() else None
+        """Keep the user's prices, so that a report knows what the runs cost. Raises InputError."""
+        keep_prices(self.path, path)
 
     def run_path(self, slug: str) -> Path:
         """The run folder of a system."""

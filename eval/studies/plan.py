@@ -1,18 +1,22 @@
-"""What a study may cost at most, before anything is asked: calls, tokens and money of each system.
+"""What a study or run may cost, before it is asked: calls, tokens and money of each system.
 
-An upper bound from the budgets, far above what most questions take; not an estimate.
+At most: an upper bound from the budgets, far above what most questions take. Expected: from a
+pilot or an earlier run (`eval.estimates`).
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from branchwise.corpora.prompt_sets import ONE_QUERY
 from branchwise.corpora.questions import QuestionSet
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.costs.price_table import Price
 from branchwise.eval.costs.prices import Prices
+from branchwise.eval.estimates import Estimate, Sample, together
+from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.grading_plan import GradingPlan, grading_plans
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
@@ -45,7 +49,7 @@ class SystemPlan:
     budget's `max_tokens_total` allows. `at_most`: with what goes beyond it, because it is looked at
     before each turn: one turn, its extractions, the answer and a repair. Without tools there is no
     further turn and the two are the same. `unpriced`: models without a known price. `model` as in
-    `NamedSystem`.
+    `NamedSystem`. `expected`: None where nothing is known of it.
     """
 
     name: str
@@ -56,6 +60,7 @@ class SystemPlan:
     within: Bound
     at_most: Bound
     unpriced: tuple[str, ...]
+    expected: Estimate | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; an unknown cost is null."""
@@ -65,17 +70,19 @@ class SystemPlan:
             "within": vars(self.within),
             "at_most": vars(self.at_most),
             "unpriced": list(self.unpriced),
+            "expected": self.expected.to_json() if self.expected else None,
         }
 
 
 @dataclass(frozen=True)
 class PlanTotal:
-    """Several systems together: the sums of their calls by role and of their bounds."""
+    """Several systems together: the sums of their calls by role, of their bounds and estimates."""
 
     name: str
     calls: Mapping[str, int]
     within: Bound
     at_most: Bound
+    expected: Estimate | None = None
 
     @classmethod
     def of(cls, name: str, systems: Sequence[SystemPlan]) -> "PlanTotal":
@@ -83,14 +90,16 @@ class PlanTotal:
         for one in systems:
             calls.update(one.calls)
         within, at_most = (one.within for one in systems), (one.at_most for one in systems)
-        return cls(name, calls, _sum(within), _sum(at_most))
+        expected = together(one.expected for one in systems)
+        return cls(name, calls, _sum(within), _sum(at_most), expected)
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The bounds of a whole study. `within` and `at_most` are sums; `grading`: of a judge of free
-    text, by system, apart from them. `scored_by`: the models that score otherwise, whose calls are
-    in none. `models`: those that have a base of their own, where there are several.
+    """The plan of a whole study, or of a run, whose `design` is empty. `within` and `at_most` are
+    sums; `grading`: of a judge of free text, by system, apart from them. `scored_by`: the models
+    that score otherwise, whose calls are in none. `models`: those that have a base of their own,
+    where there are several.
     """
 
     name: str
@@ -122,6 +131,11 @@ class StudyPlan:
         return tuple(PlanTotal.of(*one) for one in (by_model | whole).items())
 
     @property
+    def expected(self) -> Estimate | None:
+        """What all systems are expected to take; None where one of them is unknown."""
+        return together(one.expected for one in self.systems)
+
+    @property
     def unpriced(self) -> tuple[str, ...]:
         """Models without a known price, each once."""
         models = [model for one in self.systems for model in one.unpriced]
@@ -139,34 +153,83 @@ class StudyPlan:
             "scored_by": list(self.scored_by),
             "unpriced": list(self.unpriced),
             "grading": [one.to_json() for one in self.grading],
+            "expected": self.expected.to_json() if self.expected else None,
         }
 
 
+@dataclass(frozen=True)
+class PlanPace:
+    """How what is planned is to be run, and what is known of it: `samples` by system."""
+
+    concurrency: int = CONCURRENCY
+    max_cost: float | None = None
+    samples: Mapping[str, Sample] = field(default_factory=dict)
+
+
 def plan_of(
-    loaded: LoadedStudy, systems: Sequence[NamedSystem], questions: QuestionSet, prices: Prices
+    loaded: LoadedStudy,
+    systems: Sequence[NamedSystem],
+    questions: QuestionSet,
+    prices: Prices,
+    pace: PlanPace | None = None,
 ) -> StudyPlan:
-    """What the systems may take over these questions at most, by their budgets."""
+    """What a study's systems may take over these questions, by their budgets and `samples`."""
     study = loaded.study
-    items = len(questions) * study.questions.epochs
-    task = get_task(questions.task)
+    models = tuple(one.model for one in systems if one.base == one.name) if study.models else ()
+    plan = plan_systems(
+        study.name,
+        systems,
+        questions,
+        study.questions.epochs,
+        loaded.scoring,
+        prices,
+        pace or PlanPace(study.concurrency, study.max_cost),
+    )
+    return replace(plan, design=study.design, models=models)
+
+
+def plan_run(
+    name: str,
+    system: System,
+    questions: QuestionSet,
+    epochs: int,
+    scoring: ScoringChoice,
+    prices: Prices,
+    pace: PlanPace,
+) -> StudyPlan:
+    """The same of a run, whose one system is called as the run is."""
+    named = NamedSystem(name, name, system, {}, system.model, "", name)
+    return plan_systems(name, [named], questions, epochs, scoring, prices, pace)
+
+
+def plan_systems(
+    name: str,
+    systems: Sequence[NamedSystem],
+    questions: QuestionSet,
+    epochs: int,
+    scoring: ScoringChoice,
+    prices: Prices,
+    pace: PlanPace,
+) -> StudyPlan:
+    """What systems may take over these questions."""
+    items = len(questions) * epochs
     planned = tuple(
-        _system_plan(named, items, prices, flow_of(task, named.system).conversations)
+        _system_plan(named, items, _conversations(questions, named), prices, pace)
         for named in systems
     )
-    epochs, scoring = study.questions.epochs, loaded.scoring
     grading = grading_plans(scoring, questions.task, systems, questions.questions, epochs, prices)
     return StudyPlan(
-        name=study.name,
-        design=study.design,
+        name=name,
+        design="",
         questions=len(questions),
         epochs=epochs,
-        models=tuple(one.model for one in systems if one.base == one.name) if study.models else (),
+        models=(),
         systems=planned,
         within=_sum(one.within for one in planned),
         at_most=_sum(one.at_most for one in planned),
-        max_cost=study.max_cost,
-        scored_by=() if grading else _scorers(loaded, systems),
-        as_of=prices.as_of.isoformat() if prices.as_of else None,
+        max_cost=pace.max_cost,
+        scored_by=() if grading else _scorers(scoring, systems),
+        as_of=_as_of(systems, prices),
         grading=grading,
     )
 
@@ -196,9 +259,15 @@ class _Role:
         return self.late * (self.input + self.output)
 
 
-def _system_plan(named: NamedSystem, items: int, prices: Prices, conversations: int) -> SystemPlan:
+def _conversations(questions: QuestionSet, named: NamedSystem) -> int:
+    return flow_of(get_task(questions.task), named.system).conversations
+
+
+def _system_plan(
+    named: NamedSystem, items: int, conversations: int, prices: Prices, pace: PlanPace
+) -> SystemPlan:
     """`conversations`: of an item, each with all turns and calls of the budget."""
-    system = named.system
+    system, sample = named.system, pace.samples.get(named.name)
     roles = [role.times(conversations) for role in _roles(system)]
     budget = system.budget.tokens
     everything = sum(role.tokens for role in roles)
@@ -215,6 +284,7 @@ def _system_plan(named: NamedSystem, items: int, prices: Prices, conversations: 
         within=_bound(roles, within, items, prices),
         at_most=_bound(roles, at_most, items, prices),
         unpriced=tuple(dict.fromkeys(missing)),
+        expected=sample.estimate(items, prices, pace.concurrency) if sample else None,
     )
 
 
@@ -288,8 +358,15 @@ def _sum(bounds: Iterable[Bound]) -> Bound:
     return Bound(sum(bound.tokens for bound in found), cost)
 
 
-def _scorers(loaded: LoadedStudy, systems: Sequence[NamedSystem]) -> tuple[str, ...]:
+def _as_of(systems: Sequence[NamedSystem], prices: Prices) -> str | None:
+    """The day of the built-in prices, where one of them is used."""
+    models = (role.model for named in systems for role in _roles(named.system))
+    used = any(prices.is_built_in(model) for model in models)
+    return prices.as_of.isoformat() if prices.as_of and used else None
+
+
+def _scorers(scoring: ScoringChoice, systems: Sequence[NamedSystem]) -> tuple[str, ...]:
     """The models that align and judge."""
-    chosen = [loaded.scoring.resolved(named.system.model_dump()) for named in systems]
+    chosen = [scoring.resolved(named.system.model_dump()) for named in systems]
     specs = [spec for choice in chosen for spec in (choice.model, choice.judge) if spec]
     return tuple(dict.fromkeys(specs))

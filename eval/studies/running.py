@@ -2,25 +2,34 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from branchwise.agents.limits import Limits
-from branchwise.agents.restraints import Restraints
+from branchwise.agents.outages import Outages
+from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.blocking import run_blocking
+from branchwise.eval.bounds import CONCURRENCY
+from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
+from branchwise.eval.costs.spending import (
+    Spending,
+    check_bounded,
+    check_bounded_scoring,
+    recorded_cost,
+)
 from branchwise.eval.experiment import check_same_system, check_scoring, run_spec
 from branchwise.eval.runner import Observer, Part, RunState, Silent, run_parts
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunStore
+from branchwise.eval.studies.checks import KEYS
 from branchwise.eval.studies.folder import StudyFolder, StudyRecord, SystemRecord, study_lock
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.shared import SharedSources, make_agents, questions_of
-from branchwise.eval.studies.spending import OPTION, Spending, check_bounded, recorded_cost
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.tasks import get_task
 
@@ -62,15 +71,18 @@ class StudyPace:
     """How a study is run; no answer depends on it.
 
     `concurrency`: questions at a time, of all systems together. `limits`: how many requests go to
-    a server at a time (without a limit until it refuses one). `max_cost`: in USD, by `prices`
-    (None: the built-in ones).
+    a server at a time (without a limit until it refuses one), `outages` how long one that is gone
+    is waited for. `max_cost`: in USD, by `prices` (None: those kept with the study, else the
+    built-in ones). `pilot`: only so many questions for now.
     """
 
-    concurrency: int = 8
+    concurrency: int = CONCURRENCY
     limits: Limits = field(default_factory=Limits)
+    outages: Outages = field(default_factory=Outages)
     max_cost: float | None = None
     prices: Prices | None = None
     retry_failed: bool = False
+    pilot: int | None = None
 
 
 class StudyObserver(Protocol):
@@ -92,12 +104,18 @@ class Unwatched:
 class StudyRun:
     """A study's folder and how the pass over it ended, all systems together.
 
-    `is_out_of_money`: it stopped because of `max_cost`.
+    `restraints`: those of the pass, for what is asked when its runs are scored.
     """
 
     folder: StudyFolder
     state: RunState
-    is_out_of_money: bool = False
+    restraints: Restraints = UNRESTRAINED
+
+    @property
+    def is_out_of_money(self) -> bool:
+        """Whether it stopped because of `max_cost`."""
+        spending = self.restraints.allowance
+        return isinstance(spending, Spending) and spending.has_refused
 
 
 def run_study(
@@ -108,12 +126,14 @@ def run_study(
 ) -> StudyRun:
     """Let every system answer every question, in a new folder or in the one that was begun.
 
-    Blocks until every item has ended, the study was interrupted, or its allowance is spent. No item
-    that has ended is run again, no recorded response asked for again. Raises InputError before any
-    work where a system cannot start, where the folder holds another study, or where what calls
-    cost cannot be bounded; StoreError where a run cannot be written.
+    Blocks until every item has ended, the study was interrupted, its allowance is spent, or a
+    server stays away. No item that has ended is run again, no recorded response asked for again.
+    Raises InputError before any work where a system cannot start, where the folder holds another
+    study, or where what calls cost cannot be bounded; StoreError where a run cannot be written.
     """
     pace = pace or StudyPace()
+    if pace.prices is None:
+        pace = replace(pace, prices=prices_of(out))
     restraints = _restraints(design, pace)
     for named in design.systems:
         check_scoring(design.scoring, named.system, design.questions.task)
@@ -128,27 +148,42 @@ def run_study(
             state = run_blocking(going.to_the_end(observer or Unwatched()))
         finally:
             shared.close()
-    spending = restraints.allowance
-    return StudyRun(folder, state, isinstance(spending, Spending) and spending.has_refused)
+    return StudyRun(folder, state, restraints)
+
+
+def check_study(design: StudyDesign, out: Path, pace: StudyPace) -> dict[str, str]:
+    """Refuse what `run_study` refuses, and ask nothing; returns the systems' digests by name."""
+    restraints = _restraints(design, pace)
+    for named in design.systems:
+        check_scoring(design.scoring, named.system, design.questions.task)
+    shared = SharedSources()
+    try:
+        agents = make_agents(design.systems, get_task(design.questions.task), restraints, shared)
+        StudyFolder.check(out, _record(design, agents))
+        named_agents = zip(design.systems, agents, strict=True)
+        return {named.name: agent.digest for named, agent in named_agents}
+    finally:
+        shared.close()
 
 
 def _restraints(design: StudyDesign, pace: StudyPace) -> Restraints:
     if pace.max_cost is None:
-        return Restraints(pace.limits)
-    if design.scoring.asks:
-        raise InputError(
-            "the cost of matcher and judge is not known in advance",
-            where=OPTION,
-            remedy="leave them out of the study, and score its runs with `branchwise score`",
-        )
+        return Restraints(pace.limits, None, pace.outages)
     prices = pace.prices or Prices.load()
-    check_bounded(design.systems, prices)
-    return Restraints(pace.limits, Spending(pace.max_cost, prices))
+    check_study_bounded(design, prices)
+    return Restraints(pace.limits, Spending(pace.max_cost, prices), pace.outages)
 
 
-def _folder(design: StudyDesign, out: Path, agents: Sequence["Agent"]) -> StudyFolder:
-    """The folder with all runs in it, made now or begun before."""
-    record = StudyRecord(
+def check_study_bounded(design: StudyDesign, prices: Prices) -> None:
+    """Raise InputError where what a call of a study costs has no bound."""
+    for named in design.systems:
+        check_bounded(named.system, prices, named.name, KEYS)
+        settings = named.system.model_dump()
+        check_bounded_scoring(design.scoring, settings, named.system.role_decoding, prices, KEYS)
+
+
+def _record(design: StudyDesign, agents: Sequence["Agent"]) -> StudyRecord:
+    return StudyRecord(
         version=version("branchwise"),
         name=design.name,
         task=design.questions.task,
@@ -170,7 +205,11 @@ def _folder(design: StudyDesign, out: Path, agents: Sequence["Agent"]) -> StudyF
         ),
         study=design.document,
     )
-    folder = StudyFolder.create(out, record)
+
+
+def _folder(design: StudyDesign, out: Path, agents: Sequence["Agent"]) -> StudyFolder:
+    """The folder with all runs in it, made now or begun before."""
+    folder = StudyFolder.create(out, _record(design, agents))
     specs = {
         named.slug: run_spec(design.questions, agent, None, design.epochs, design.scoring)
         for named, agent in zip(design.systems, agents, strict=True)
@@ -210,7 +249,10 @@ class _Going:
                 for named, store, agent in zip(systems, stores, self.agents, strict=True)
             ]
             return await run_parts(
-                parts, concurrency=self.pace.concurrency, retry_failed=self.pace.retry_failed
+                parts,
+                concurrency=self.pace.concurrency,
+                retry_failed=self.pace.retry_failed,
+                pilot=self.pace.pilot,
             )
 
     def _check(self, store: RunStore, agent: "Agent") -> None:
@@ -228,4 +270,8 @@ class _Going:
         spending = self.restraints.allowance
         if isinstance(spending, Spending):
             prices = self.pace.prices or Prices.load()
-            spending.spent = recorded_cost(self.design.systems, runs, prices)
+            costs = (
+                recorded_cost(named.system, run, prices, named.name)
+                for named, run in zip(self.design.systems, runs, strict=True)
+            )
+            spending.spent = sum(costs)

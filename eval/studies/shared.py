@@ -42,7 +42,7 @@ class SharedSources:
 
         plugged = is_plugin_retriever(system.retriever)
         settings = system.model_dump_json(include={"settings"}) if plugged else ""
-        settings += str(sorted(system.keys.items()))
+        settings += str(sorted(system.keys.items())) + str(sorted(system.headers.items()))
         key = (_place(system.corpus), system.retriever, _place(system.reranker), settings)
         if key not in self._retrievers:
             found = retriever_of(system)

@@ -16,6 +16,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from branchwise.agents.headers import checked_headers
+from branchwise.agents.setting import refused
+from branchwise.corpora.durations import EXAMPLE, read_duration
+from branchwise.corpora.errors import InputError
 from branchwise.eval.bounds import (
     CONCURRENCY,
     MAX_CONCURRENCY,
@@ -63,6 +66,13 @@ def _as_questions(value: Any) -> Any:
     return {"source": value} if isinstance(value, str) else value
 
 
+def _patience(value: Any) -> float | None:
+    try:
+        return None if value is None else read_duration(value)
+    except InputError:
+        raise refused("is not a duration", EXAMPLE) from None
+
+
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """As JSON has it."""
     return {key: [*value] if isinstance(value, tuple) else value for key, value in values.items()}
@@ -104,7 +114,8 @@ class Study(BaseModel):
     the value that `base` gives, that value comes first; where `base` gives none, the factor's first
     value is the base's. `design`: each value alone against the base (`vary`), or all combinations
     (`factorial`). Where `base` names `models`, each is varied so, from a base of its own.
-    `max_cost` in USD. `matcher`, `judge_entities`, `judge`, `judge_pairs` and `variant` as on the
+    `max_cost` in USD; `patience`: how long a server that is gone is waited for, in seconds or as
+    "2m". `matcher`, `judge_entities`, `judge`, `judge_pairs` and `variant` as on the
     command line. `nodes`: plug-ins' steps by names of the file's own, which are on or off in `base`
     and `factors`; `settings`: those of plug-ins, by the plug-ins' names; `metrics`: further
     metrics. `keys`: by HOST or HOST:PORT the environment variable whose key goes there; `headers`:
@@ -120,6 +131,7 @@ class Study(BaseModel):
     factors: _Factors
     design: Design = "vary"
     concurrency: int = Field(default=CONCURRENCY, ge=1, le=MAX_CONCURRENCY)
+    patience: Annotated[float | None, BeforeValidator(_patience)] = None
     max_cost: float | None = Field(default=None, gt=0, le=1_000_000, allow_inf_nan=False)
     matcher: Text = "lexical"
     judge_entities: bool = False

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import pytest
 from aiohttp import web
@@ -19,23 +18,8 @@ from branchwise.agents.retries import LONGEST_WAIT
 from branchwise.agents.spec import ModelSpec
 from branchwise.graphs.state import ItemContext
 from support.agents.asking import Waits, ask, error_of
+from support.agents.clock import Clock, settled
 from support.chat_server import Answer, Body, ChatServer, fail, say
-
-
-@dataclass
-class Clock:
-    """Time that passes only where someone sleeps."""
-
-    now: float = 0.0
-    slept: list[float] = field(default_factory=list)
-
-    def __call__(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
-        await asyncio.sleep(0)
 
 
 def refused(retry_after: float | None = None) -> ModelError:
@@ -59,12 +43,6 @@ class Request:
         self._end.set_result(error)
         await asyncio.gather(self.task, return_exceptions=True)
         await settled()
-
-
-async def settled() -> None:
-    """Let everything run that can."""
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 async def begin(limiter: Limiter, count: int, went: list[int]) -> list[Request]:

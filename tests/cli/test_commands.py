@@ -103,7 +103,7 @@ def test_ask_streams_its_steps_and_prints_the_answer(type_in, corpus, model, cha
 def test_ask_says_that_there_is_no_answer_and_why(type_in, model, chat_server):
     chat_server.play([say(json.dumps({"reasoning": "Nobody knows.", "answers": {}}))])
     code, out, err = type_in("ask", "Who directed Heat?", "--model", model)
-    assert (code, out) == (0, "")
+    assert (code, out) == (1, "")
     assert err.endswith("no answer: Nobody knows.\n")
     assert err.count("Nobody knows.") == 1
 
@@ -158,7 +158,12 @@ def test_a_resumed_run_counts_what_had_ended_before(type_in, tmp_path, model, ch
     script = iter([say(GOOD), fail(400, "no"), say(GOOD), say(GOOD)])
     chat_server.play(lambda body: next(script))
     arguments = ("--questions", path, "--model", model, "--concurrency", "1")
-    assert type_in("run", *arguments, "--out", tmp_path / "R")[0] == 0
+    reasons = "1 of 3 items failed and counts 0:\n  1 x bad_request: "
+    for command in (("run", *arguments, "--out", tmp_path / "R"), ("resume", tmp_path / "R")):
+        code, _, err = type_in(*command)
+        assert code == 1
+        assert reasons in err
+        assert err.endswith(f"again with:\n  branchwise resume {tmp_path / 'R'} --retry-failed\n")
     code, _, err = type_in("resume", tmp_path / "R", "--retry-failed")
     assert code == 0
     assert "3/3 ended" in err

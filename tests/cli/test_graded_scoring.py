@@ -97,6 +97,7 @@ def test_what_the_judge_is_asked_and_costs_is_said_before(
         assert f"{line}at most {least:.2f} or {5 * least:.2f} USD, if replies are numbers" in said
     assert "to send" not in type_in("score", *command)[2]
     roles = ("--role", "judge.temperature=0", "--role", "judge.max_tokens=9")
+    (answered / "prices.yaml").unlink()  # which stay once they were given
     said = type_in("score", answered, "--judge", model, *roles)[2]
     assert (
         f"judge {model}: 12 requests to send; no price is known (give one with --prices FILE)\n"

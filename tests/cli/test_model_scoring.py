@@ -117,7 +117,7 @@ def test_both_matchers_stand_beside_each_other_with_their_agreement(answered: Pa
     # Four pairs of names; the model aligned two, names alone none: .5 observed, .5 by chance.
     assert (found["pairs"], found["observed"], found["kappa"]) == (4, 0.5, 0.0)
     assert [one["id"] for one in found["differences"]] == ["q1"]
-    assert "they differ on 1 of 1 questions" in " ".join(shown.split())
+    assert "they differ on 1 of 1 question" in " ".join(shown.split())
 
 
 def test_what_matcher_and_judge_cost_stands_beside_the_agent(answered: Path, type_in, model):

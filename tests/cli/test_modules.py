@@ -128,7 +128,8 @@ def test_a_setting_of_a_module_that_is_not_asked_for_is_refused(
         f"branchwise: {option}: has no effect without {module}; "
         f"add {module}, or leave out {option}\n"
     )
-    assert type_in("ask", "Who?", "--corpus", corpus, option, value, module)[0] in (0, None)
+    # Whether it finds an answer is another matter.
+    assert type_in("ask", "Who?", "--corpus", corpus, option, value, module)[0] != 2
 
 
 def test_extraction_without_anything_to_extract_from_is_refused(type_in, questions, tmp_path):

@@ -44,6 +44,6 @@ def test_one_role_is_shown_after_the_other(monkeypatch, capfd, progress):
     assert progress.asked
     shown = capfd.readouterr().err.splitlines()
     assert [line.split(",")[0] for line in shown] == [
-        "asking the matcher: 0 of 1 requests",
+        "asking the matcher: 0 of 1 request",
         "asking the judge: 0 of 2 requests",
     ]

@@ -9,16 +9,22 @@ from dataclasses import replace
 import pytest
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import Keys
 from branchwise.corpora.open import absolute_name, needs_corpus, open_retriever
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
-from branchwise.corpora.search_server import Patience, SearchServer, open_search_server, server_url
+from branchwise.corpora.search_server import (
+    RequestBounds,
+    SearchServer,
+    open_search_server,
+    server_url,
+)
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.local_retriever import make_local_retriever
 from support.retrieval_server import RetrievalServer, bare, cut, drips, drops, hangs, sends
 
-QUICK = Patience(attempts=3, seconds=20.0, total=60.0, pause=0.0)
+QUICK = RequestBounds(attempts=3, seconds=20.0, total=60.0, pause=0.0)
 
 
 @pytest.fixture
@@ -153,20 +159,44 @@ def test_a_body_of_another_form_is_one_clear_line(answer, said):
 
 @pytest.mark.parametrize(
     "fault",
-    [
-        sends("busy", 500),
-        sends("busy", 503),
-        sends("slow", 408),
-        sends("often", 429, retry_after="0"),
-        cut(),
-        cut(chunked=True),
-        drops(),
-    ],
+    [sends("busy", 500), sends("slow", 408), sends("often", 429, retry_after="0")],
 )
 def test_what_may_pass_is_asked_again(server, client, fault):
     server.play(fault, fault, None)
     assert client.search(["q"], 1)[0][0].passage.id == "q-1"
     assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "fault", [sends("", 502), sends("", 503), sends("", 504), cut(), cut(chunked=True), drops()]
+)
+def test_a_server_that_seems_gone_is_asked_once_more(server, client, fault):
+    server.play(fault, None)
+    assert client.search(["q"], 1)[0][0].passage.id == "q-1"
+    server.play(fault, fault, None)
+    with pytest.raises(RetrieverError) as raised:
+        client.search(["q"], 1)
+    # Whoever wants to wait for it is told what it means.
+    assert raised.value.sign in ("gone", "lost")
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "sign"),
+    [
+        (sends("no", 404), "answered"),
+        (sends("busy", 500), "answered"),
+        (sends("later", 503, retry_after="0"), "answered"),
+        (sends("", 504), "lost"),
+        (hangs(), "lost"),
+    ],
+)
+def test_a_failure_says_whether_the_server_is_there(server, fault, sign):
+    client = SearchServer(server.url, RequestBounds(attempts=1, seconds=0.5, total=10))
+    server.play(fault)
+    with pytest.raises(RetrieverError) as raised:
+        client.search(["q"], 1)
+    assert raised.value.sign == sign
 
 
 @pytest.mark.parametrize(
@@ -221,7 +251,7 @@ def test_pauses_grow_and_end(server):
 
 @pytest.mark.parametrize("fault", [hangs(), hangs(b'{"result'), drips()])
 def test_a_server_that_never_ends_is_left(server, fault):
-    client = SearchServer(server.url, Patience(attempts=1, seconds=0.3, total=10))
+    client = SearchServer(server.url, RequestBounds(attempts=1, seconds=0.3, total=10))
     server.play(fault)
     with pytest.raises(RetrieverError, match="did not answer within"):
         client.search(["q"], 1)
@@ -279,12 +309,28 @@ def test_nobody_there_is_one_line_at_the_start():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(InputError) as raised:
-        open_search_server(f"http:http://127.0.0.1:{port}", Patience(attempts=1))
+        open_search_server(f"http:http://127.0.0.1:{port}", RequestBounds(attempts=1))
     assert str(raised.value) == (
         f"http://127.0.0.1:{port}/retrieve: the retrieval server cannot be reached "
         "(Connection refused); start the server or correct the address in --retriever "
         "(Search-R1's path is /retrieve)"
     )
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_wanted_is_asked_for_and_one_that_is_refused_is_named(
+    server, monkeypatch, status
+):
+    server.play(sends("", status), sends("", status))
+    with pytest.raises(InputError) as raised:
+        open_search_server(server.url)
+    assert str(raised.value) == (
+        f"{server.url}: the retrieval server answers with status {status}: it gives no reason; "
+        f"no key goes to {server.host}; name its variable: --key {server.host}=VARIABLE"
+    )
+    monkeypatch.setenv("SEARCH_KEY", "search-0123456789")
+    with pytest.raises(InputError, match="the key in SEARCH_KEY is not accepted there: check it"):
+        open_search_server(server.url, keys=Keys({server.host: "SEARCH_KEY"}))
 
 
 def test_a_wrong_path_is_one_line_at_the_start(server):

@@ -62,6 +62,11 @@ def test_on_and_off_are_booleans_and_places_have_lines(parts: Path) -> None:
     assert loaded.where("concurrency") == f"{parts}/study.yaml:1"
 
 
+@pytest.mark.parametrize(("written", "seconds"), [("90s", 90.0), ("2m", 120.0), (5, 5.0), (0, 0.0)])
+def test_patience_is_a_duration(parts: Path, written: object, seconds: float) -> None:
+    assert load(parts, patience=written).study.patience == seconds
+
+
 def test_what_is_not_said_has_the_command_lines_defaults(parts: Path) -> None:
     study = load_study(write_text(parts, TEXT)).study
     assert (study.design, study.concurrency, study.max_cost) == ("vary", 8, None)
@@ -177,6 +182,8 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"base": {**BASE, "kg": "http://[::1"}}, "kg: is not an address; write https://HOST/PATH"),
         ({"factors": {"seed": list(range(300))}}, "seed has 300 values; name at most 256"),
         ({"matcher": "llm:"}, "matcher: unknown model ''"),
+        ({"patience": "soon"}, "patience is not a duration; write seconds, or a number with s, m"),
+        ({"patience": [1]}, "patience is not a duration"),
         ({"questions": {"source": "questions.jsonl", "ids": "id.txt"}}, "ids: no such file"),
         ({"questions": "condambigqa:none.json"}, "questions: no such file: 'condambigqa:none"),
         ({"prices": "price.yaml"}, "prices: no such file: 'price.yaml'; did you mean prices.yaml?"),

@@ -170,11 +170,11 @@ def test_the_table_says_that_it_is_an_upper_bound_and_fits_a_terminal(parts: Pat
     base = {**BASE, "extraction_by": "passage"}
     text = shown(plan(parts, base=base, factors=factors, max_cost=2.5))
     assert max(map(len, text.splitlines())) <= 80
-    assert "modules · upper bounds, nothing was run" in text
+    assert "At most, by the settings alone" in text
     assert "4 systems (vary) x 5 questions x 2 epochs = 40 items" in text
     words = " ".join(text.split())
-    assert "every number is the most that the settings allow, not what to expect" in words
-    assert "the study stops before 2.50 USD are passed" in words
+    assert "what to expect is not known: --pilot 5 asks 5 questions" in words
+    assert "it stops before 2.50 USD are passed" in words
     row = next(line for line in text.splitlines() if line.startswith("+extraction"))
     assert row.split() == ["+extraction", "50", "0", "60", "5.00M", "5.10", "6.65M", "6.75"]
 

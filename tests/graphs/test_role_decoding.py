@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from branchwise.agents.decoding import Decoding, Sampling
 from branchwise.commands.system_options import system_of
@@ -97,5 +96,5 @@ def test_what_is_refused_is_told_by_its_option(written, said):
 
 
 def test_from_python_it_is_refused_likewise():
-    with pytest.raises(ValidationError, match="is not a role"):
+    with pytest.raises(InputError, match="is not a role"):
         System(role_decoding={"nobody": {}})

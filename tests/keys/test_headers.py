@@ -49,6 +49,11 @@ class HeaderServer(LoopbackServer):
         return web.json_response({"choices": [{"message": message, "finish_reason": "stop"}]})
 
 
+def values(server, name):
+    """What its requests have under a header's name, in any case of letters."""
+    return {{k.lower(): v for k, v in seen.items()}.get(name.lower()) for seen in server.seen}
+
+
 @pytest.fixture
 def servers(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -85,6 +90,42 @@ def test_models_get_them_and_retrievers_do_not(servers, questions, tmp_path, typ
     assert CANARY not in json.dumps(identity)
 
 
+def test_a_header_with_a_host_goes_to_what_is_asked_there_and_nowhere_else(
+    servers, questions, tmp_path, type_in
+):
+    model, retriever, _ = servers
+    code, _, err = type_in(
+        "run", "--questions", questions, "--out", tmp_path / "R",
+        "--model", f"openai:m@http://{model.host}/v1",
+        "--retriever", f"http:http://{retriever.host}/retrieve",
+        "--header", f"{retriever.host}/X-Index={CANARY}",
+        "--header", f"{model.host}/X-Title=of-the-host", "--header", "X-Title=of-any",
+    )  # fmt: skip
+    assert code == 0, err
+    assert values(retriever, "X-Index") == {CANARY}
+    assert values(retriever, "X-Title") == {None}
+    assert values(model, "X-Title") == {"of-the-host"}
+    assert values(model, "X-Index") == {None}
+
+
+def test_corpus_search_needs_no_folder_where_a_server_searches(servers, type_in):
+    retriever = servers[1]
+    spec = f"http:http://{retriever.host}/retrieve"
+    header = f"{retriever.host}/X-Index={CANARY}"
+    code, out, _ = type_in("corpus", "search", "Heat", "--retriever", spec, "--header", header)
+    assert code == 0
+    assert out.startswith("1. [p1] Heat ")
+    assert values(retriever, "X-Index") == {CANARY}
+    for words, said in (
+        (("Heat",), "there is no corpus to search; name its folder: branchwise corpus search DIR"),
+        (("C", " "), "the query is empty"),
+        (("C", "who", "directed"), "3 arguments are more than a folder and a query"),
+    ):
+        code, _, err = type_in("corpus", "search", *words)
+        assert code == 2
+        assert said in err
+
+
 def test_resume_sends_others_before_those_that_the_run_keeps(
     servers, questions, tmp_path, type_in, monkeypatch
 ):
@@ -113,7 +154,7 @@ def test_resume_sends_others_before_those_that_the_run_keeps(
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ("X-Title", "--header: what is given is not a header; write --header NAME=VALUE"),
+        ("X-Title", "--header: what is given is not a header; write --header [HOST/]NAME=VALUE"),
         ("Host=h", "--header Host: is not for --header"),
         (f"X-Any=sk-{'0123456789' * 3}", "has a value that looks like a key"),
     ],

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from branchwise import score
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
@@ -23,7 +24,7 @@ from branchwise.eval.plugins.loading import load_metrics, metrics_of
 from branchwise.eval.plugins.metric import MetricPlugin, metric
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.scores import Scorer, Scores, score_items
-from branchwise.eval.scoring import ScoredRun, ScoringSettings, score, score_run
+from branchwise.eval.scoring import ScoredRun, ScoringSettings, score_run
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.statistics import compare
 from branchwise.eval.store import RunSpec, RunStore, create_run, open_run

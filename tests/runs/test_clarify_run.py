@@ -367,9 +367,10 @@ def test_a_run_keeps_the_way_in_which_it_is_scored(
     chat_server: Any, make_system: Any, tmp_path: Path
 ) -> None:
     chat_server.play(reply)
-    choice = ScoringChoice.parse("lexical", variant="published-code")
     questions = write_questions(tmp_path)
-    made = run(questions, make_system(), out=tmp_path / "R", task="clarified", scoring=choice)
+    made = run(
+        questions, make_system(), out=tmp_path / "R", task="clarified", variant="published-code"
+    )
     assert score(made).scorer.variant == "published-code"
     assert score(made, matcher="lexical").scorer.variant == ""
 

@@ -129,7 +129,7 @@ def test_resuming_repeats_no_search_and_no_request(made, chat_server, monkeypatc
     asked, before = len(chat_server.requests), expansion_of(path)
     forget_ends(path)
     monkeypatch.setattr("branchwise.tools.batcher.Batcher._submit", None)
-    assert resume(path).state.done == 2
+    assert resume(path).state.here == 2
     assert len(chat_server.requests) == asked
     after = expansion_of(path)
     assert all(search["replayed"] for search in after["looked"])
@@ -170,7 +170,7 @@ def test_a_failed_expander_is_asked_again_without_another_search(made, chat_serv
     agent = iter([fail(400, "no"), GOOD])
     path = made(1, by_role(expander=lambda _: next(expander), agent=lambda _: next(agent)))
     monkeypatch.setattr("branchwise.tools.batcher.Batcher._submit", None)
-    assert resume(path, retry_failed=True).state.done == 1
+    assert resume(path, retry_failed=True).state.here == 1
     assert expansion_of(path)["readings"] == READINGS
     asked = [user_of(body) for body in chat_server.requests if role_of(body) == "expander"]
     assert asked == [LISTED, LISTED]

@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from branchwise import Selection, resume, run, score
+from branchwise import resume, run, score
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.indexing import build_index
@@ -56,13 +56,12 @@ def test_epochs_are_sampled_apart(chat_server, make_system, question_file, tmp_p
 def test_only_the_selected_questions_are_run(chat_server, make_system, question_file, tmp_path):
     chat_server.play(lambda body: say(GOOD))
     source = str(question_file(5))
-    selection = Selection(ids=["q3", "q1", "q4"], limit=2)
-    made = run(source, make_system(), out=tmp_path / "run", selection=selection)
+    made = run(source, make_system(), out=tmp_path / "run", ids=["q3", "q1", "q4"], limit=2)
     reader = made.open()
     assert [row.question.id for row in reader.items()] == ["q1", "q3"]
     reader.close()
     with pytest.raises(InputError, match="no question has the id 'q9'"):
-        run(source, make_system(), out=tmp_path / "other", selection=Selection(ids=["q9"]))
+        run(source, make_system(), out=tmp_path / "other", ids=["q9"])
     assert not (tmp_path / "other").exists()
 
 
@@ -71,8 +70,8 @@ def test_failed_questions_are_retried_when_asked(chat_server, make_system, quest
     made = run(str(question_file(2)), make_system(), out=tmp_path / "run")
     assert made.state.failed == 2
     chat_server.play(lambda body: say(GOOD))
-    assert resume(made.path).state.done == 0
-    assert resume(made.path, retry_failed=True).state.done == 2
+    assert resume(made.path).state.here == 0
+    assert resume(made.path, retry_failed=True).state.here == 2
 
 
 def test_another_system_is_refused_and_named(chat_server, make_system, question_file, tmp_path):
@@ -122,7 +121,7 @@ def test_a_server_that_moved_is_found_and_another_model_is_refused(
     moved = ChatServer([say(GOOD)]).start()
     try:
         again = resume(made.path, model=f"openai:scripted@{moved.url}", retry_failed=True)
-        assert again.state.done == 1
+        assert again.state.here == 1
         assert len(moved.requests) == 1
         with pytest.raises(InputError, match="changed: model"):
             resume(made.path, model=f"openai:other@{moved.url}")
@@ -182,7 +181,7 @@ async def test_an_interrupt_inside_a_running_loop_stops_the_run(
         signal.signal(signal.SIGINT, before)
     assert len(chat_server.requests) == 5
     chat_server.play(lambda body: say(GOOD))
-    assert resume(tmp_path / "run").state.done == 5
+    assert resume(tmp_path / "run").state.here == 5
 
 
 @pytest.mark.parametrize("counts", [{"epochs": 0}, {"concurrency": 0}, {"concurrency": -1}])

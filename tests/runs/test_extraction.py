@@ -352,6 +352,6 @@ def test_what_was_extracted_when_a_run_stopped_is_not_asked_for_again(
     assert made.state.stopped
     assert counts(chat_server.requests) == {"agent": 1, "extractor": 5}
     chat_server.play(by_role(extractor=say("NONE"), agent=search_once))
-    assert resume(made.path).state.done == 1
+    assert resume(made.path).state.here == 1
     assert counts(chat_server.requests) == {"agent": 2, "extractor": 6}
     assert passage_of(chat_server.requests[-2])[0] == PASSAGES["p4"][0]

@@ -429,7 +429,7 @@ def test_what_was_extracted_when_a_run_stopped_is_not_asked_for_again(
     assert made.state.stopped
     before = list(chat_server.requests)
     stopping = False
-    assert resume(made.path).state.done == 1
+    assert resume(made.path).state.here == 1
     after = chat_server.requests[len(before) :]
     assert not [body for body in after if body == before[0] or body == before[1]]
     assert asked(after)[:2] == [[id] for id in asked(before)[0][1:3]]

@@ -5,12 +5,13 @@ import json
 
 import pytest
 
+from branchwise import score
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.export import export_lines
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.reporting.question_reports import analysed_answer, question_report
-from branchwise.eval.scoring import ScoringSettings, score, score_run
+from branchwise.eval.scoring import ScoringSettings, score_run
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.scoring_predictions import score_predictions
 from branchwise.eval.store import open_run

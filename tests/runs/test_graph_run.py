@@ -116,7 +116,7 @@ def test_a_run_is_resumed_with_the_same_graph_only(
     with edited(made.path) as connection:  # as after a kill
         connection.execute("UPDATE items SET status = 'running', outcome = NULL")
     (tmp_path / "G").rename(tmp_path / "moved")
-    assert resume(made.path, kg=str(tmp_path / "moved")).state.done == 1
+    assert resume(made.path, kg=str(tmp_path / "moved")).state.here == 1
     assert len(chat_server.requests) == asked
 
 

@@ -204,7 +204,7 @@ def test_another_module_is_another_system(chat_server, make_system, question_fil
         assert system["expand"] is system["extract"] is False
         del system["expand"], system["extract"], system["roles"]
         connection.execute("UPDATE meta SET value = ? WHERE key = 'system'", (json.dumps(system),))
-    assert resume(made.path).state.done == 0, "a run from before there were modules"
+    assert resume(made.path).state.here == 0, "a run from before there were modules"
     with edited(made.path) as connection:
         connection.execute(
             "UPDATE meta SET value = ? WHERE key = 'system'",
@@ -236,7 +236,7 @@ def test_the_same_search_twice_in_a_turn_is_replayed_as_it_was(
     assert counts(chat_server.requests) == {"agent": 2, "extractor": 4}
     assert chat_server.repeats == 2
     forget_ends(made.path)
-    assert resume(made.path).state.done == 1
+    assert resume(made.path).state.here == 1
     assert len(chat_server.requests) == 6
 
 

@@ -110,6 +110,6 @@ def test_a_resumed_item_sends_what_was_recorded(made, chat_server):
     assert found.state.stopped or found.state.failed
     before = len(chat_server.requests)
     chat_server.play(details)
-    assert resume(found.path, retry_failed=True).state.done == 1
+    assert resume(found.path, retry_failed=True).state.here == 1
     (body,) = chat_server.requests[before:]
     assert [m["reasoning_details"][0]["signature"] for m in sent_back(body)] == ["s0", "s1"]

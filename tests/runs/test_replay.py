@@ -352,7 +352,7 @@ def test_a_replay_that_was_killed_goes_on_from_wherever_the_run_lies(plain, tmp_
     path.rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match="there is no such run"):
         resume(again.path)
-    assert resume(again.path, model=f"replay:{tmp_path / 'elsewhere'}").state.done == 3
+    assert resume(again.path, model=f"replay:{tmp_path / 'elsewhere'}").state.here == 3
     assert [row[3]["prediction"] for row in told(again.path)] == [
         row[3]["prediction"] for row in before
     ]
@@ -426,4 +426,4 @@ def test_a_run_that_is_being_written_answers_with_what_it_has(
     assert (again.state.done, again.state.failed) == (1, 1)
     with edited(base.path) as connection:
         connection.executemany("INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", later)
-    assert resume(again.path, retry_failed=True).state.done == 2 - 1
+    assert resume(again.path, retry_failed=True).state.here == 2 - 1

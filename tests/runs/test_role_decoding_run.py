@@ -72,7 +72,7 @@ def test_a_resumed_run_asks_as_it_did_and_refuses_another(
     made = run(str(question_file(1)), system, out=tmp_path / "R")
     chat_server.play(SCRIPT)
     before = len(chat_server.requests)
-    assert resume(made.path, retry_failed=True).state.done == 1
+    assert resume(made.path, retry_failed=True).state.here == 1
     assert sent_by(chat_server)["extractor"][0]["max_tokens"] == 200
     assert {h["X-Title"] for h in chat_server.headers[before:]} == {HEADERS["X-Title"]}
     reader = made.open()

@@ -249,7 +249,7 @@ def test_a_study_of_models_that_was_stopped_goes_on_and_asks_nothing_again(
     assert begun.state.done > 20
     record = (tmp_path / "S" / STUDY_FILE).read_bytes()
     ended = run_study(design, tmp_path / "S", StudyPace(concurrency=1))
-    assert begun.state.done + ended.state.done == 3 * 4 * 6
+    assert begun.state.done + ended.state.here == 3 * 4 * 6
     assert (tmp_path / "S" / STUDY_FILE).read_bytes() == record
     at_end = asked[0]
     run_study(design, tmp_path / "whole", StudyPace(concurrency=1))
@@ -277,4 +277,4 @@ def test_the_folder_of_an_older_study_reads_as_one_model(study: Path, tmp_path: 
     assert [(one.model, one.setting, one.base) for one in old] == [
         ("weak", setting, "base") for setting in SETTINGS
     ]
-    assert run_study(design, tmp_path / "S").state.done == 0
+    assert run_study(design, tmp_path / "S").state.here == 0

@@ -40,7 +40,7 @@ def test_a_study_has_an_ordinary_run_folder_for_each_system(design, tmp_path):
         ("k=1", "k-1"),
     ]
     for _, path in runs:
-        assert resume(path).state.done == 0
+        assert resume(path).state.here == 0
     # By the script, of questions 0 to 4 and 0 again: 3 with both passages, 1 more with readings.
     right = {
         name: sum(
@@ -71,10 +71,10 @@ def test_the_same_study_goes_on_where_it_was_and_asks_for_nothing_again(
     assert ended.state.stopped is None
     statuses = {status for rows in outcomes(ended.folder).values() for _, status, _ in rows}
     assert statuses == {"done"}
-    assert 0 < ended.state.done < 24
+    assert 0 < ended.state.here < 24
     needed = Counting()
     chat_server.play(needed)
-    assert run_study(design, tmp_path / "S").state.done == 0
+    assert run_study(design, tmp_path / "S").state.here == 0
     assert needed.requests == 0
     run_study(design, tmp_path / "whole")
     # What was on its way when the key was refused: of three questions, two passages each.
@@ -147,7 +147,7 @@ def test_a_server_that_moved_is_the_same_study(design, make_system, tmp_path):
         update={"model": make_system().model.replace("127.0.0.1", "localhost")}
     )
     again = design_of(design.questions.source, four_systems(moved))
-    assert run_study(again, tmp_path / "S").state.done == 0
+    assert run_study(again, tmp_path / "S").state.here == 0
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(design, tmp_path):
@@ -206,7 +206,7 @@ def test_a_study_half_made_for_other_systems_is_refused(design, tmp_path, monkey
 def test_a_run_that_was_removed_is_run_anew(design, tmp_path):
     run_study(design, tmp_path / "S")
     (tmp_path / "S" / "runs" / "k-1" / "run.sqlite").unlink()
-    assert run_study(design, tmp_path / "S").state.done == 6
+    assert run_study(design, tmp_path / "S").state.here == 6
 
 
 def test_a_run_that_was_exchanged_is_refused(design, tmp_path):
@@ -250,8 +250,8 @@ def test_failed_items_are_run_again_only_where_that_is_asked_for(chat_server, de
     state = run_study(design, tmp_path / "S").state
     assert (state.done, state.failed) == (20, 4)
     chat_server.play(reply)
-    assert run_study(design, tmp_path / "S").state.done == 0
-    assert run_study(design, tmp_path / "S", StudyPace(retry_failed=True)).state.done == 4
+    assert run_study(design, tmp_path / "S").state.here == 0
+    assert run_study(design, tmp_path / "S", StudyPace(retry_failed=True)).state.here == 4
 
 
 def test_all_systems_share_the_limit_of_their_server(chat_server, design, tmp_path):
@@ -276,8 +276,8 @@ def test_a_graph_is_shared_and_closed_once_all_have_ended(
     update = {"kg": str(tmp_path / "KG"), "tools": ("local_retriever", "wikisparql")}
     systems = four_systems(make_system().model_copy(update=update))
     design = design_of(question_file(2), systems)
-    assert run_study(design, tmp_path / "S").state.done == 8
-    assert run_study(design, tmp_path / "S").state.done == 0
+    assert run_study(design, tmp_path / "S").state.here == 8
+    assert run_study(design, tmp_path / "S").state.here == 0
 
 
 def test_prices_are_not_needed_without_a_limit(design, tmp_path):

@@ -11,9 +11,9 @@ from branchwise.agents.restraints import AllowanceSpentError
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
 from branchwise.eval.costs.prices import Prices
+from branchwise.eval.costs.spending import Spending
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.studies.running import StudyPace, run_study
-from branchwise.eval.studies.spending import Spending, check_bounded
+from branchwise.eval.studies.running import StudyPace, check_study_bounded, run_study
 from branchwise.graphs.system import Roles
 from branchwise.trace.parts import Usage
 from support.chat_server import Answer, Body, hang
@@ -109,7 +109,7 @@ def test_a_model_without_a_price_is_refused(chat_server, design, prices, change,
         replace(named, system=named.system.model_copy(update=changed)) for named in design.systems
     ]
     with pytest.raises(InputError, match=said):
-        check_bounded(systems, prices)
+        check_study_bounded(replace(design, systems=tuple(systems)), prices)
 
 
 def test_calls_without_a_limit_of_output_are_refused(make_system, question_file, prices, tmp_path):
@@ -119,9 +119,11 @@ def test_calls_without_a_limit_of_output_are_refused(make_system, question_file,
     assert not (tmp_path / "S").exists()
 
 
-def test_a_matcher_that_asks_is_refused(design, prices, tmp_path):
-    asking = replace(design, scoring=ScoringChoice.parse("llm"))
-    with pytest.raises(InputError, match="the cost of matcher and judge"):
+def test_a_judge_whose_replies_have_no_limit_is_refused(design, prices, tmp_path):
+    judge = design.systems[0].system.model
+    asking = replace(design, scoring=ScoringChoice.parse("lexical", judge=judge))
+    said = r"has no limit of output tokens \(the judge\); set roles judge.max_tokens"
+    with pytest.raises(InputError, match=said):
         run_study(asking, tmp_path / "S", StudyPace(max_cost=1.0, prices=prices))
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.text import counted
 from branchwise.ui.exports.text import MAX_TEXT, Shown, one_line, shown_rows
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 def markdown(report: "StudyReport", tables: "Sequence[Table]") -> str:
     """The tables that are for readers, each under its title and over its notes."""
-    questions = f"{len(report.questions):,} questions of {escape(report.source)}"
+    questions = f"{counted(len(report.questions), 'question')} of {escape(report.source)}"
     head = f"# {escape(report.title)}\n\n{questions}, by branchwise {escape(report.version)}.\n"
     parts = [_section(table.as_printed()) for table in tables if table.printed]
     return "\n".join([head, *parts])

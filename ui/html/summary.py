@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from branchwise.corpora.text import counted
 from branchwise.eval.numbers import interval, number
 from branchwise.eval.reporting.figures.losses import losses
 from branchwise.eval.reporting.spending import ratio_words, spending
@@ -97,7 +98,9 @@ def warnings(report: StudyReport) -> list[str]:
         if counts.pending:
             told.append(f"{name}: {counts.pending:,} items have not ended and are not counted.")
         if counts.failed:
-            told.append(f"{name}: {counts.failed:,} of {counts.items:,} items failed; each is 0.")
+            told.append(
+                f"{name}: {counts.failed:,} of {counted(counts.items, 'item')} failed; each is 0."
+            )
     asked = {frozenset(item.id for item in system.scores.items) for system in report.systems}
     if len(asked) > 1:
         told.append(

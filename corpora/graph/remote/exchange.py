@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from SPARQLWrapper import GET, JSON, N3, POST, SPARQLWrapper
 
+from branchwise.corpora.absence import Sign
 from branchwise.corpora.graph.answers import ErrorKind, GraphError
 from branchwise.corpora.graph.remote.selecting import Form
 from branchwise.corpora.http_exchange import ExchangeError, HttpReply, exchange, user_agent
@@ -57,8 +58,14 @@ CUT_SHORT = "The endpoint's answer broke off; ask again, or ask for less with a 
 class RetryLaterError(GraphError):
     """A failure that may pass. `asked`: seconds that the server wants to be left alone, if any."""
 
-    def __init__(self, kind: ErrorKind, message: str, asked: float | None = None) -> None:
-        super().__init__(kind, message)
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        asked: float | None = None,
+        sign: Sign | None = None,
+    ) -> None:
+        super().__init__(kind, message, sign)
         self.asked = asked
 
 
@@ -86,7 +93,7 @@ def _failure(error: ExchangeError, limit: int) -> GraphError:
             return GraphError("timeout", TOO_SLOW)
         case "closed":
             message = "The endpoint closed the connection before it had answered."
-            return RetryLaterError("endpoint", message)
+            return RetryLaterError("endpoint", message, sign="lost")
         case "too large":
             size = f"{limit // 1024**2} MB" if limit >= 1024**2 else f"{limit} bytes"
             message = f"The endpoint's answer is larger than {size}; add a LIMIT, or select fewer "
@@ -94,7 +101,8 @@ def _failure(error: ExchangeError, limit: int) -> GraphError:
         case "redirect":
             message = f"The endpoint answered with a redirect ({error.reason}) that leads nowhere; "
             return GraphError("endpoint", f"{message}the user must check its address.")
-    return GraphError("endpoint", _ENDPOINT[error.fault])
+    sign: Sign | None = "gone" if error.fault == "unreachable" else None
+    return GraphError("endpoint", _ENDPOINT[error.fault], sign)
 
 
 _ENDPOINT = {

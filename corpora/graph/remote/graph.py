@@ -86,7 +86,10 @@ class RemoteSettings:
 
 
 class RemoteGraph:
-    """A graph that is asked over HTTP, from any thread. Only what was checked is ever sent."""
+    """A graph that is asked over HTTP, from any thread. Only what was checked is ever sent.
+
+    `address`, `name_address`: where queries and searches go.
+    """
 
     def __init__(
         self,
@@ -100,10 +103,12 @@ class RemoteGraph:
         `prepare` replaces the default, a worker process in which a hanging parser can be killed.
         """
         self._url, self._settings = url, settings or RemoteSettings()
+        self.address = url.partition("?")[0]
         self._client = HostClient(url, self._settings.client, keys)
         known = _WIKIDATA_API if urlsplit(url).hostname in _WIKIDATA_HOSTS else None
         self._search_api = self._settings.search_api or known
         self._api = None
+        self.name_address = (self._search_api or url).partition("?")[0]
         if self._search_api:
             self._api = EntityApi(self._search_api, self._settings.client, keys)
         self._sizes = ClassSizes()

@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 
 import orjson
 
+from branchwise.corpora.absence import sign_of_status
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.remote.exchange import TOO_SLOW, RetryLaterError
 from branchwise.corpora.http_exchange import HttpReply
@@ -51,6 +52,14 @@ _PATH = re.compile(r"(?<![\w<>:/)*+?])(?:[A-Za-z]:)?[/\\](?:[\w.@-]+[/\\])+[\w.@
 
 def refusal(reply: HttpReply) -> GraphError:
     """The error for an answer with status 400 or above, with what to do about it."""
+    error = _refusal(reply)
+    # A 504 is the query's fault as often as not: the endpoint is there.
+    gone = sign_of_status(reply.status, asked_wait(reply)) == "gone"
+    error.sign = "gone" if gone else "answered"
+    return error
+
+
+def _refusal(reply: HttpReply) -> GraphError:
     words = server_words(reply.body)
     status = reply.status
     if status == 429 or (status == 503 and asked_wait(reply) is not None):

@@ -12,9 +12,10 @@ from functools import partial
 
 import pytest
 
+from branchwise import score
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.passages import make_passage
-from branchwise.eval.scoring import score, score_run
+from branchwise.eval.scoring import score_run
 from branchwise.eval.store import RunStore, create_run, open_run
 from branchwise.eval.store.connection import DATABASE
 from branchwise.eval.studies.folder import StudyFolder, StudyRecord, SystemRecord

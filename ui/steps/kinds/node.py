@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from branchwise.corpora.text import counted
 from branchwise.trace.conversation import ToolCall
 from branchwise.trace.events import Node
 from branchwise.trace.parts import ChangedMessage, ModelQuestion, Update
@@ -86,7 +87,10 @@ def _result(message: ChangedMessage, of: int, around: Around) -> Iterator[Block]
     left = {passage.id for passage in passages}
     given = _given(message, around.calls)
     gone = [one for one in (given.result.found.passages if given else ()) if one.id not in left]
-    facts = [f"{len(passages)} passages" if found.lists_passages else "", f"{len(gone)} left out"]
+    facts = [
+        counted(len(passages), "passage") if found.lists_passages else "",
+        f"{len(gone)} left out",
+    ]
     yield from parts.note(f"call {of + 1}", *facts)
     for passage in passages:
         yield from parts.passage_blocks(passage, looked)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from branchwise.corpora.text import counted
 from branchwise.trace.events import Start
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
@@ -17,7 +18,7 @@ class StartWords(EventWords[Start]):
         first, *_ = body.content.strip().split("\n", 1)
         yield begun("question", first)
         if given := body.given.passages:
-            yield indented(f"with {len(given)} passages given")
+            yield indented(f"with {counted(len(given), 'passage')} given")
 
     def blocks(self, body: Start, around: Around) -> Iterator[Block]:
         yield from parts.text(body.system, "system prompt", folded=True)

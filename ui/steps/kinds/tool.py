@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from branchwise.corpora.text import counted
 from branchwise.trace.artifacts import RENDERED, ShownPassage
 from branchwise.trace.events import Tool
 from branchwise.trace.evidence import pieces
@@ -45,7 +46,7 @@ class ToolWords(EventWords[Tool]):
             headed = bool(lines) and lines[0].endswith(":")
             yield from (indented(short(line)) for line in few(lines, most + headed))
         elif passages := found.passages:
-            asked = f"{len(passages)} passages for {arguments(body.call.args)}"
+            asked = f"{counted(len(passages), 'passage')} for {arguments(body.call.args)}"
             yield begun("tool", f"{name} {asked}")
             yield from map(indented, few([*map(_title, passages)], most, "more"))
         else:

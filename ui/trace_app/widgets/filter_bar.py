@@ -3,6 +3,7 @@
 from textual.content import Content
 from textual.widget import Widget
 
+from branchwise.corpora.text import counted
 from branchwise.eval.tasks import DEFAULT, TASKS
 from branchwise.ui.trace_app.cells import drawn, fitted
 from branchwise.ui.traces.order import Arrangement
@@ -38,7 +39,8 @@ def in_words(
     """A sentence about an arrangement; `other`: the run that shown questions differ from; `task`:
     the run's, which says what its subsets are called."""
     filters = list(_filters(how, other, task))
-    count = f"{shown:,} of {total:,} questions" if filters else f"{total:,} questions"
+    whole = counted(total, "question")
+    count = f"{shown:,} of {whole}" if filters else whole
     return f"{count}{': ' if filters else ''}{', '.join(filters)} · {_sorted(how)}"
 
 

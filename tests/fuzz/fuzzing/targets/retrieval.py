@@ -85,10 +85,10 @@ _RESULTS = [
 @contextmanager
 def _searched(ground: Ground, here: Path) -> Iterator[Check]:
     from branchwise.corpora.retrieval import RetrieverError
-    from branchwise.corpora.search_server import Patience, SearchServer
+    from branchwise.corpora.search_server import RequestBounds, SearchServer
 
     with serving() as server:
-        retriever = SearchServer(f"{server.url}/retrieve", Patience(attempts=1, seconds=20))
+        retriever = SearchServer(f"{server.url}/retrieve", RequestBounds(attempts=1, seconds=20))
 
         def check(data: bytes) -> Verdict:
             server.answer = Answer(data)

@@ -1,19 +1,21 @@
-"""`--max-cost`: no request is sent that could make the study cost more."""
+"""`--max-cost`: no request is sent that could make it cost more."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from branchwise.agents.reply import ModelError
 from branchwise.agents.restraints import AllowanceSpentError, Payment
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import FLAGS, InputError, SettingNames
 from branchwise.eval.costs.price_table import Price
 from branchwise.eval.costs.prices import Prices, cost_at
 from branchwise.eval.costs.usage import role_model
+from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.store import RunReader
-from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
+from branchwise.graphs.role_decoding import RoleDecoding
 from branchwise.graphs.system import System
 from branchwise.trace.parts import Usage
 
@@ -23,28 +25,29 @@ _PERHAPS_PAID = frozenset({"timeout", "cut", "invalid_response"})
 
 
 class Spending:
-    """The allowance of a study (`agents.restraints.Allowance`), in USD.
+    """An allowance (`agents.restraints.Allowance`) in USD: a study's, a run's, a scoring's.
 
     A request may go where what is spent, what requests on their way can cost, and what it can cost
     itself come to at most `most`. What it can cost: the bytes of its text as input tokens, since a
     token is a byte at least, and max_tokens of output. Where there is too little, it waits for
-    those on their way, which mostly cost less; alone, it ends the study.
+    those on their way, which mostly cost less; alone, it ends the pass. For one event loop at a
+    time.
 
     A request that failed on its way back (a time-out, a response that broke off) counts with its
     largest possible cost until the process ends: no server reports the true cost.
     """
 
     def __init__(self, most: float, prices: Prices) -> None:
-        self.most, self._prices = most, prices
+        self.most, self.prices = most, prices
         self.spent = self.reserved = 0.0
         self.has_refused = False
         self._on_their_way = 0
         self._uncounted: ModelSpec | None = None
-        self._changed = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @asynccontextmanager
     async def request(self, spec: ModelSpec, most: Usage) -> AsyncIterator[Payment]:
-        price = self._prices.price(str(spec))
+        price = self.prices.price(str(spec))
         bound = _bound(price, most)
         if not bound:
             yield Payment()
@@ -64,8 +67,16 @@ class Spending:
             self.spent += cost
             self._changed.set()
 
+    def _belong_here(self) -> None:
+        """Begin anew in another event loop: no request of an ended one is on its way."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._changed = loop, asyncio.Event()
+            self._on_their_way, self.reserved = 0, 0.0
+
     async def _set_aside(self, bound: float) -> None:
-        # After one refusal the study ends: a smaller call that still fits would be cut off.
+        self._belong_here()
+        # After one refusal the pass ends: a smaller call that still fits would be cut off.
         while self.has_refused or self.spent + self.reserved + bound > self.most or self._uncounted:
             if self._uncounted:
                 what = f"{self._uncounted} counts no tokens, so its cost is unknown"
@@ -90,49 +101,80 @@ class Spending:
         return bound if found is None else found
 
 
-def recorded_cost(
-    systems: Sequence[NamedSystem], runs: Iterable[RunReader], prices: Prices
-) -> float:
-    """USD of all replies that are recorded in the runs of these systems.
+def recorded_cost(system: System, run: RunReader, prices: Prices, name: str = "") -> float:
+    """USD of all replies that are recorded in a run of the system; `name` in a study.
 
     Raises InputError if a server counted no tokens, since the cost of its replies is then unknown.
     """
-    total = 0.0
-    for named, run in zip(systems, runs, strict=True):
-        settings = named.system.model_dump()
-        by_role: dict[str, Price | None] = {}
-        for role, usage in run.model_usage():
-            if role not in by_role:
-                by_role[role] = prices.price(role_model(settings, role))
-            cost = cost_at(by_role[role], _usage(Usage(**usage)))
-            if cost is None:
-                raise InputError(
-                    f"system {named.name!r} has replies without a count of tokens: "
-                    "their cost is unknown",
-                    where=OPTION,
-                    remedy=f"leave out {OPTION}",
-                )
-            total += cost
+    settings, total = system.model_dump(), 0.0
+    by_role: dict[str, Price | None] = {}
+    for role, usage in run.model_usage():
+        if role not in by_role:
+            by_role[role] = prices.price(role_model(settings, role))
+        cost = cost_at(by_role[role], _usage(Usage(**usage)))
+        if cost is None:
+            whose = f"system {name!r}" if name else "the run"
+            raise InputError(
+                f"{whose} has replies without a count of tokens: their cost is unknown",
+                where=OPTION,
+                remedy=f"leave out {OPTION}",
+            )
+        total += cost
     return total
 
 
-def check_bounded(systems: Sequence[NamedSystem], prices: Prices) -> None:
+def check_bounded(
+    system: System, prices: Prices, name: str = "", words: SettingNames = FLAGS
+) -> None:
     """Raise InputError if the cost of a call has no upper bound that is known in advance."""
-    for named in systems:
-        for role, model in _models(named.system):
-            price = prices.price(model)
-            if price is None:
-                raise InputError(
-                    f"no price is known for {model} (system {named.name!r})",
-                    where=OPTION,
-                    remedy=f"name it in --prices FILE, or leave out {OPTION}",
-                )
-            if price.output and named.system.decoding_of(role).max_tokens is None:
-                raise InputError(
-                    f"a call of {model} has no limit of output tokens (system {named.name!r})",
-                    where=OPTION,
-                    remedy=f"set max_tokens, or leave out {OPTION}",
-                )
+    remedy = f"set {words.name('max_tokens')}"
+    for role, model in _models(system):
+        limit = system.decoding_of(role).max_tokens
+        _check_call(model, limit, prices, f" (system {name!r})" if name else "", remedy)
+
+
+def check_bounded_scoring(
+    choice: ScoringChoice,
+    system: Mapping[str, Any] | None,
+    roles: RoleDecoding,
+    prices: Prices,
+    words: SettingNames = FLAGS,
+    beside: str | None = None,
+) -> None:
+    """The same of the calls of matcher and judge, and of a model that judges `beside` it.
+
+    `system`: settings of the run, if there is one; `roles`: their own decoding.
+    """
+    chosen = choice.resolved(system)
+    for role, model in (("matcher", chosen.model), ("judge", chosen.judge), ("judge", beside)):
+        if model is not None:
+            limit = roles.get(role, {}).get("max_tokens")
+            remedy = f"set {words.name('role_decoding')} {role}.max_tokens"
+            _check_call(model, limit, prices, f" (the {role})", remedy)
+
+
+def check_begun(begun: Mapping[str, Any], prices: Prices) -> None:
+    """The same of a run that was begun, by its settings; matcher and judge included."""
+    system = System.recorded(begun["system"])
+    check_bounded(system, prices)
+    choice = ScoringChoice(**begun.get("scoring", {}))
+    check_bounded_scoring(choice, begun["system"], system.role_decoding, prices)
+
+
+def _check_call(model: str, limit: object, prices: Prices, whose: str, remedy: str) -> None:
+    price = prices.price(model)
+    if price is None:
+        raise InputError(
+            f"no price is known for {model}{whose}",
+            where=OPTION,
+            remedy=f"name it in --prices FILE, or leave out {OPTION}",
+        )
+    if price.output and limit is None:
+        raise InputError(
+            f"a call of {model} has no limit of output tokens{whose}",
+            where=OPTION,
+            remedy=f"{remedy}, or leave out {OPTION}",
+        )
 
 
 def _models(system: System) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,331 @@
+"""`branchwise.run`, `resume`, `ask` and `score`: the commands of these names, from Python.
+
+A parameter is called as its option is: `--max-cost` is `max_cost`, and one that may be repeated
+has a plural (`--metric`: `metrics`). What is a setting of a system stands in `System`.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from branchwise.agents.headers import NO_HEADERS
+from branchwise.agents.outages import PATIENCE, Outages
+from branchwise.agents.restraints import Restraints
+from branchwise.corpora.durations import read_duration
+from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.corpora.keys import Keys
+from branchwise.corpora.prompt_sets import PromptSet
+from branchwise.corpora.questions import QuestionSet
+from branchwise.eval.bounds import CONCURRENCY, JudgePairs, ScoreVariant
+
+if TYPE_CHECKING:
+    from branchwise.eval.costs.prices import Prices
+    from branchwise.eval.experiment import Run
+    from branchwise.eval.plugins.loading import Named
+    from branchwise.eval.runner import Observer
+    from branchwise.eval.scores import Scores
+    from branchwise.eval.scoring_choice import ScoringChoice
+    from branchwise.graphs.agent import Outcome
+    from branchwise.graphs.role_decoding import RoleDecoding
+    from branchwise.graphs.system import System
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _named(function: Callable[P, T]) -> Callable[P, T]:
+    """Tells of a keyword that there is not in one line, with the nearest one."""
+    known = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def called(*values: P.args, **named: P.kwargs) -> T:
+        for name in named:
+            if name not in known:
+                raise _unknown(function.__name__, name, known)
+        return function(*values, **named)
+
+    return called
+
+
+def _unknown(function: str, name: str, known: Collection[str]) -> InputError:
+    from branchwise.graphs.system import System
+
+    remedy = did_you_mean(name, known)
+    if name in System.model_fields and function in ("run", "ask"):
+        remedy = f"it is a setting: System({name}=...)"
+    return InputError(f"there is no parameter {name[:60]!r}", where=function, remedy=remedy)
+
+
+@_named
+def run(
+    questions: str | QuestionSet,
+    system: "System",
+    *,
+    out: Path | str | None = None,
+    task: str | None = None,
+    ids: Collection[str] | None = None,
+    limit: int | None = None,
+    epochs: int = 1,
+    concurrency: int = CONCURRENCY,
+    patience: float | str = PATIENCE,
+    max_cost: float | None = None,
+    pilot: int | None = None,
+    matcher: str = "lexical",
+    judge_entities: bool = False,
+    judge: str | None = None,
+    judge_pairs: JudgePairs | None = None,
+    variant: ScoreVariant | None = None,
+    metrics: Iterable[str] = (),
+    prices: Path | str | None = None,
+    progress: bool = False,
+    observer: "Observer | None" = None,
+) -> "Run":
+    """Answer questions with a system into a new run folder (default: `runs/` and the time).
+
+    `questions`: a question set as `--questions` names one, or one that was loaded. Blocks until
+    every item has ended or the run stopped: `run.state` says which. `patience`: how long a server
+    that is gone is waited for, in seconds or as "2m"; `max_cost` in USD. `pilot`: only so many
+    questions now; the same call without it goes on in the same folder. `matcher` and what follows
+    say how the run will be scored. `progress`: show a bar, or lines where there is no terminal;
+    `observer`: is told of each item that ends instead. Raises InputError before any work.
+    """
+    from branchwise.corpora.loaders import load_questions
+    from branchwise.eval import experiment
+    from branchwise.eval.tasks import gold_of
+
+    if isinstance(questions, str):
+        questions = load_questions(questions, gold_of=gold_of(task))
+    chosen = experiment.Selection(ids, limit).of(questions)
+    scoring = _scoring(matcher, judge_entities, judge, judge_pairs, variant, metrics)
+    priced = _prices(prices)
+    restraints = _restraints(patience, max_cost, priced)
+    if max_cost is not None:
+        check_affordable(system, scoring, priced)
+    total = min(pilot, len(chosen)) if pilot else len(chosen) * epochs
+    with ExitStack() as shown:
+        return experiment.run(
+            chosen,
+            system,
+            out=out,
+            task=task,
+            epochs=epochs,
+            concurrency=concurrency,
+            observer=observer or _observer(shown, total, 0, restraints, progress=progress),
+            scoring=scoring,
+            restraints=restraints,
+            prices=Path(prices) if prices else None,
+            pilot=pilot,
+        )
+
+
+@_named
+def resume(
+    path: Path | str,
+    *,
+    corpus: Path | str | None = None,
+    retriever: str | None = None,
+    reranker: Path | str | None = None,
+    kg: str | None = None,
+    model: str | None = None,
+    expander: str | None = None,
+    extractor: str | None = None,
+    prompt_set: PromptSet | None = None,
+    keys: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] = NO_HEADERS,
+    retry_failed: bool = False,
+    concurrency: int = CONCURRENCY,
+    patience: float | str = PATIENCE,
+    max_cost: float | None = None,
+    prices: Path | str | None = None,
+    progress: bool = False,
+    observer: "Observer | None" = None,
+) -> "Run":
+    """Continue a run that was killed, interrupted or stopped; nothing recorded is asked for again.
+
+    `run.state` counts the items of the whole run. `corpus`, `kg`, `reranker`: where they are now;
+    `retriever`, `model`, `expander`, `extractor`: the same ones at another address; the rest as in
+    `run`. Raises InputError where the system would not be the one that began the run.
+    """
+    from branchwise.eval import experiment
+    from branchwise.eval.costs.kept_prices import prices_of
+    from branchwise.eval.costs.spending import check_begun
+    from branchwise.eval.store import open_run
+
+    reader = open_run(Path(path))
+    counts, begun = reader.progress(), reader.meta
+    reader.close()
+    priced = _prices(prices) if prices else prices_of(Path(path))
+    if max_cost is not None:
+        check_begun(begun, priced)
+    restraints = _restraints(patience, max_cost, priced)
+    ended = counts["done"] + (0 if retry_failed else counts["failed"])
+    with ExitStack() as shown:
+        return experiment.resume(
+            path,
+            corpus=Path(corpus) if corpus else None,
+            retriever=retriever,
+            reranker=Path(reranker) if reranker else None,
+            model=model,
+            expander=expander,
+            extractor=extractor,
+            kg=kg,
+            prompt_set=prompt_set,
+            concurrency=concurrency,
+            retry_failed=retry_failed,
+            observer=observer
+            or _observer(shown, counts["total"], ended, restraints, progress=progress),
+            restraints=restraints,
+            prices=Path(prices) if prices else None,
+            keys=Keys(keys or {}),
+            headers=[f"{name}={value}" for name, value in headers.items()],
+        )
+
+
+@_named
+def ask(
+    question: str,
+    system: "System",
+    *,
+    patience: float | str = PATIENCE,
+    max_cost: float | None = None,
+    prices: Path | str | None = None,
+) -> "Outcome":
+    """Ask one question: the outcome has the answers by branch (`outcome.prediction.answers`).
+
+    Raises InputError before anything is asked, ModelError where the model cannot be had, and
+    PassEndedError where a server stays away or the next call could cost too much.
+    """
+    from branchwise.eval.asking import agent_to_ask, ask_agent, check_question
+    from branchwise.eval.blocking import run_blocking
+
+    check_question(question)
+    priced = _prices(prices)
+    restraints = _restraints(patience, max_cost, priced)
+    if max_cost is not None:
+        check_affordable(system, None, priced)
+    return run_blocking(ask_agent(agent_to_ask(system, restraints), question))
+
+
+@_named
+def score(
+    run: "Run | Path | str | None" = None,
+    *,
+    questions: str | None = None,
+    predictions: Path | str | None = None,
+    task: str | None = None,
+    matcher: str | None = None,
+    judge_entities: bool = False,
+    judge: str | None = None,
+    judge_pairs: JudgePairs | None = None,
+    variant: ScoreVariant | None = None,
+    judge_check: int | None = None,
+    judge_beside: str | None = None,
+    roles: "RoleDecoding | None" = None,
+    metrics: "Sequence[Named]" = (),
+    scan_corpus: bool = False,
+    prices: Path | str | None = None,
+    max_cost: float | None = None,
+    patience: float | str = PATIENCE,
+    concurrency: int = CONCURRENCY,
+    timeout: float = 120.0,
+    attempts: int = 6,
+    keys: Mapping[str, str] | None = None,
+) -> "Scores":
+    """Score every item of a run that has ended, and save the scores in the run folder; or score
+    `predictions` (a file of any agent's) against `questions`.
+
+    Failed items count 0; items that have not ended are in no mean (`Counts.pending` says how many).
+    What scores, `matcher` to `variant`, is by default the run's own. `metrics`: further ones, what
+    `@metric` made or specs of such. Raises InputError, and ModelError where a matcher or judge
+    cannot be had.
+    """
+    from branchwise.agents.decoding import Decoding
+    from branchwise.eval.costs.kept_prices import keep_prices, prices_of
+    from branchwise.eval.experiment import Run
+    from branchwise.eval.judging.judge_check import check_of
+    from branchwise.eval.scoring import ScoringSettings, score_run
+    from branchwise.eval.scoring_predictions import score_predictions
+    from branchwise.graphs.role_decoding import checked_roles
+
+    path = run.path if isinstance(run, Run) else Path(run) if run is not None else None
+    priced = _prices(prices) if prices or path is None else prices_of(path)
+    chosen = None
+    if judge_entities or (matcher, judge, judge_pairs, variant) != (None,) * 4:
+        chosen = _scoring(matcher or "lexical", judge_entities, judge, judge_pairs, variant)
+    settings = ScoringSettings(
+        chosen,
+        priced,
+        concurrency,
+        read_passages=scan_corpus,
+        decoding=Decoding(timeout=timeout, attempts=attempts),
+        metrics=tuple(metrics),
+        keys=Keys(keys or {}),
+        roles=checked_roles(roles),
+        check=check_of(judge_check, judge_beside),
+        restraints=_restraints(patience, max_cost, priced),
+    )
+    if path is not None and questions is None and predictions is None and task is None:
+        keep_prices(path, Path(prices) if prices else None)
+        return score_run(path, settings).scores
+    if path is None and questions is not None and predictions is not None:
+        return score_predictions(questions, Path(predictions), task, settings).scores
+    raise InputError(
+        "it is not clear what to score",
+        where="score",
+        remedy="give either a run, or questions and predictions (and a task)",
+    )
+
+
+def _observer(
+    shown: ExitStack, total: int, ended: int, restraints: Restraints, *, progress: bool
+) -> "Observer | None":
+    if not progress:
+        return None
+    from branchwise.ui.progress import RunProgress
+
+    return shown.enter_context(RunProgress(total, ended, restraints.outages))
+
+
+def _scoring(
+    matcher: str,
+    judge_entities: bool,
+    judge: str | None,
+    judge_pairs: JudgePairs | None,
+    variant: ScoreVariant | None,
+    metrics: Iterable[str] = (),
+) -> "ScoringChoice":
+    from branchwise.eval.scoring_choice import ScoringChoice
+
+    return ScoringChoice.parse(
+        matcher,
+        judge_entities=judge_entities,
+        judge=judge,
+        judge_pairs=judge_pairs,
+        variant=variant,
+        metrics=metrics,
+    )
+
+
+def _prices(path: Path | str | None) -> "Prices":
+    from branchwise.eval.costs.prices import Prices
+
+    return Prices.load(Path(path) if path else None)
+
+
+def _restraints(patience: float | str, max_cost: float | None, prices: "Prices") -> Restraints:
+    from branchwise.eval.costs.spending import Spending
+
+    outages = Outages(read_duration(patience, "patience"))
+    return Restraints(None, None if max_cost is None else Spending(max_cost, prices), outages)
+
+
+def check_affordable(system: "System", scoring: "ScoringChoice | None", prices: "Prices") -> None:
+    """Raise InputError where what a call of a system, or of who scores it, costs has no bound."""
+    from branchwise.eval.costs.spending import check_bounded, check_bounded_scoring
+
+    check_bounded(system, prices)
+    if scoring is not None:
+        check_bounded_scoring(scoring, system.model_dump(), system.role_decoding, prices)

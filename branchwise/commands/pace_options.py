@@ -1,0 +1,94 @@
+"""Options of how requests are made: patience, the most that they may cost, and what to expect."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.agents.outages import Outages
+    from branchwise.agents.restraints import Restraints
+    from branchwise.eval.costs.prices import Prices
+
+
+class _Duration(click.ParamType[float]):
+    """Seconds, or a number with a unit: 90s, 2m, 1.5h."""
+
+    name = "DURATION"
+
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        from branchwise.corpora.durations import read_duration
+
+        return read_duration(value, param.opts[0] if param else None)
+
+
+Patience = Annotated[
+    float | None,
+    typer.Option(
+        click_type=_Duration(),
+        metavar="DURATION",
+        help="How long to wait for a server that is gone, before stopping: 90s, 10m. 0: not at "
+        "all, its questions fail. Default: 2m.",
+    ),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(
+        help="USD: stop before the cost exceeds this. Needs prices and a limit of output tokens.",
+        min=0,
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Ask nothing: check everything, and say what it may cost at most."
+    ),
+]
+Pilot = Annotated[
+    int | None,
+    typer.Option(
+        help="Ask only this many questions, say what all are expected to cost, and stop. They are "
+        "kept: the same command without --pilot goes on.",
+        min=1,
+        metavar="N",
+    ),
+]
+EstimateFrom = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --dry-run: say what to expect by an earlier run or study of the same systems.",
+        metavar="RUN",
+    ),
+]
+
+
+def outages_of(patience: float | None) -> "Outages":
+    """The watches of servers, with the patience of the option."""
+    from branchwise.agents.outages import PATIENCE, Outages
+
+    return Outages(PATIENCE if patience is None else patience)
+
+
+def restraints_of(patience: float | None, max_cost: float | None, prices: "Prices") -> "Restraints":
+    """What holds requests back; that costs have a bound must have been checked."""
+    from branchwise.agents.restraints import Restraints
+    from branchwise.eval.costs.spending import Spending
+
+    allowance = None if max_cost is None else Spending(max_cost, prices)
+    return Restraints(None, allowance, outages_of(patience))
+
+
+def check_forecast(pilot: int | None, estimate_from: Path | None, *, dry_run: bool) -> None:
+    """Raise InputError for options that have no effect on each other."""
+    from branchwise.corpora.errors import InputError
+    from branchwise.eval.studies.samples import OPTION
+
+    if estimate_from is None:
+        return
+    if pilot is not None:
+        raise InputError("stands beside --pilot", where=OPTION, remedy="leave one of them out")
+    if not dry_run:
+        raise InputError("has no effect alone", where=OPTION, remedy="add --dry-run")

@@ -1,0 +1,164 @@
+"""`--max-cost` and `--prices` of runs, questions and scores, as they are typed."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from support.chat_server import Body, ChatServer, say
+
+TypeIn = Callable[..., tuple[int, str, str]]
+ANSWER = json.dumps({"reasoning": "r", "answers": {"Heat film": ["Mann"]}})
+QUESTION = {"question": "Who directed Heat?", "answers": {"Heat (1995 film)": ["Michael Mann"]}}
+USD = 1.1
+"""Of a call: 1,000 tokens at 1,000 USD a million and 50 at 2,000."""
+PRICES = {"models": {"openai:scripted": {"input": 1000, "output": 2000}}}
+
+
+@pytest.fixture
+def model(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    usage = {"prompt_tokens": 1000, "completion_tokens": 50}
+
+    def script(body: Body) -> Any:
+        judges = "answers" not in str(body["messages"][0])
+        return say("nothing" if judges else ANSWER, usage=usage)
+
+    chat_server.play(script)
+    return f"openai:scripted@{chat_server.url}"
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(PRICES))
+    return path
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    path = tmp_path / "q.jsonl"
+    path.write_text("".join(json.dumps({"id": f"q{n}", **QUESTION}) + "\n" for n in range(6)))
+    return path
+
+
+def costs(type_in: TypeIn, run: Path) -> float | None:
+    code, said, _ = type_in("report", run, "--json")
+    assert code == 0
+    cost: float | None = json.loads(said)[0]["costs"]["cost"]
+    return cost
+
+
+def test_a_run_stops_before_its_cost_is_passed_and_goes_on_with_more(
+    type_in: TypeIn, model: str, prices: Path, questions: Path, chat_server: ChatServer,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    named = ("--questions", questions, "--model", model, "--out", tmp_path / "R")
+    bounded = (*named, "--max-tokens", 50, "--prices", prices, "--concurrency", 1)
+    code, _, err = type_in("run", *named, "--max-cost", 3)
+    assert code == 2
+    assert "--max-cost: no price is known for openai:scripted@" in err
+    code, _, err = type_in("run", *named, "--max-cost", 3, "--prices", prices)
+    assert code == 2
+    assert "has no limit of output tokens; set --max-tokens, or leave out --max-cost" in err
+    assert (chat_server.requests, (tmp_path / "R").exists()) == ([], False)
+    code, _, err = type_in("run", *bounded, "--max-cost", 5)
+    assert code == 1
+    asked = len(chat_server.requests)
+    assert 0 < asked < 6
+    assert "the next call can cost up to $" in err
+    assert err.endswith(f"  branchwise resume {tmp_path / 'R'} --max-cost HIGHER\n")
+    code, _, err = type_in("resume", tmp_path / "R", "--max-cost", 5)
+    assert (code, len(chat_server.requests)) == (1, asked), "what was spent counts"
+    # The prices are the run's own by now.
+    code, _, _ = type_in("resume", tmp_path / "R", "--max-cost", 50)
+    assert (code, len(chat_server.requests), chat_server.repeats) == (0, 6, 5)
+    assert costs(type_in, tmp_path / "R") == pytest.approx(6 * USD)
+
+
+def test_prices_once_given_stay_with_a_run(
+    type_in: TypeIn, model: str, prices: Path, questions: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "R"
+    assert type_in("run", "--questions", questions, "--model", model, "--out", run)[0] == 0
+    assert costs(type_in, run) is None
+    assert type_in("resume", run, "--prices", prices)[0] == 0
+    prices.unlink()
+    assert costs(type_in, run) == pytest.approx(6 * USD)
+    saved = tmp_path / "saved"
+    assert type_in("recover", run, "--out", saved)[0] == 0
+    assert costs(type_in, saved) == pytest.approx(6 * USD)
+    fork = tmp_path / "F"
+    named = ("--question", "q1", "--step", "1", "--out", fork, "--print")
+    assert type_in("fork", run, *named)[0] == 0
+    assert costs(type_in, fork) == pytest.approx(USD)
+
+
+def test_a_study_keeps_them_for_each_of_its_runs(
+    type_in: TypeIn, model: str, prices: Path, questions: Path, tmp_path: Path
+) -> None:
+    study = tmp_path / "s.yaml"
+    base = {"model": model}
+    text = {"name": "s", "questions": "q.jsonl", "base": base, "factors": {"seed": [1, 2]}}
+    study.write_text(yaml.safe_dump(text))
+    folder = tmp_path / "S"
+    assert type_in("ablate", study, "--out", folder, "--prices", prices)[0] == 0
+    prices.unlink()
+    assert costs(type_in, folder / "runs" / "base") == pytest.approx(6 * USD)
+    assert type_in("ablate", study, "--out", folder)[0] == 0
+    assert costs(type_in, folder) == pytest.approx(6 * USD)
+
+
+def test_a_question_is_not_asked_beyond_its_cost(
+    type_in: TypeIn, model: str, prices: Path, chat_server: ChatServer
+) -> None:
+    asked = ("ask", "Who?", "--model", model, "--prices", prices, "--max-tokens", 50)
+    code, _, err = type_in(*asked, "--max-cost", 0.01)
+    assert (code, chat_server.requests) == (1, [])
+    assert "branchwise: the next call can cost up to $" in err
+    assert type_in(*asked, "--max-cost", 50)[0] == 0
+    code, _, err = type_in("ask", "Who?", "--model", model, "--max-cost", 1)
+    assert code == 2
+    assert "no price is known" in err
+
+
+def test_scoring_stops_before_its_cost_is_passed_and_keeps_what_was_answered(
+    type_in: TypeIn, model: str, prices: Path, questions: Path, chat_server: ChatServer,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    run = tmp_path / "R"
+    rows = [json.loads(line) for line in questions.read_text().splitlines()]
+    for n, row in enumerate(rows):
+        row["question"] += f" ({n})"
+    questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    named = ("--questions", questions, "--model", model, "--out", run, "--prices", prices)
+    assert type_in("run", *named)[0] == 0
+    judged = ("score", run, "--judge-entities", "--concurrency", 1)
+    code, _, err = type_in(*judged, "--max-cost", 10)
+    assert code == 2
+    assert "(the judge); set --role judge.max_tokens, or leave out --max-cost" in err
+    before = len(chat_server.requests)
+    bounded = (*judged, "--role", "judge.max_tokens=50")
+    code, _, err = type_in(*bounded, "--max-cost", 6)
+    assert code == 1
+    asked = len(chat_server.requests) - before
+    assert "the next call can cost up to $" in err
+    assert "finished work is kept; continue with: branchwise score" in err
+    assert 0 < asked < 6
+    code, _, _ = type_in(*bounded, "--max-cost", 60)
+    assert len(chat_server.requests) - before >= 6
+
+
+def test_a_run_whose_scoring_asks_counts_both(
+    type_in: TypeIn, model: str, prices: Path, questions: Path, tmp_path: Path
+) -> None:
+    named = ("--questions", questions, "--model", model, "--prices", prices, "--max-tokens", 50)
+    judged = (*named, "--judge-entities", "--out", tmp_path / "R")
+    code, _, err = type_in("run", *judged, "--max-cost", 100)
+    assert code == 2
+    assert "(the judge); set --role judge.max_tokens" in err
+    code, _, err = type_in("run", *judged, "--max-cost", 100, "--role", "judge.max_tokens=50")
+    assert code != 2, err

@@ -1,0 +1,100 @@
+"""From Python: what commands can do has the names of their options, and errors are one line."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import typer
+
+import branchwise
+from branchwise import api
+from branchwise.cli import app
+from branchwise.corpora.errors import InputError
+from branchwise.graphs.system import SETTINGS
+
+ONLY_TYPED = {
+    "run": {"dry_run", "estimate_from"},
+    "resume": set(),
+    "ask": {"json"},
+    "score": {"json"},
+}
+"""Options that print something."""
+ONLY_PYTHON = {
+    "run": {"system", "progress", "observer"},
+    "resume": {"progress", "observer"},
+    "ask": {"system"},
+    "score": set(),
+}
+NAMES = {"dir": "path"}
+
+
+def options_of(name: str) -> set[str]:
+    """The options and arguments of a command, as parameters are called; of a system's none."""
+    group: Any = typer.main.get_command(app)
+    settings = {one.flag.partition("/")[0] for one in SETTINGS if one.flag}
+    found = set()
+    for one in group.commands[name].params:
+        if one.name == "help" or (settings & set(one.opts) and name in ("run", "ask")):
+            continue
+        word = max(one.opts, key=len).lstrip("-").replace("-", "_")
+        found.add(f"{word}s" if one.multiple else word)
+    return found
+
+
+@pytest.mark.parametrize("name", ["run", "resume", "ask", "score"])
+def test_parameters_are_called_as_options_are(name: str) -> None:
+    function: Callable[..., Any] = getattr(api, name)
+    parameters = set(inspect.signature(function).parameters) - ONLY_PYTHON[name]
+    typed = options_of(name) - ONLY_TYPED[name]
+    first = {"score": {"path": "run"}}.get(name, {})
+    assert parameters == {first.get(one, one) for one in typed}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: branchwise.System("offline"), "System: settings are given by name; System(model="),
+        (
+            lambda: branchwise.System(retreiver="flat"),
+            "System: there is no setting 'retreiver'; did you mean retriever?",
+        ),
+        (lambda: branchwise.System(max_turns=3), "write budget={'turns': ...}"),
+        (lambda: branchwise.System(temperature=0), "write decoding={'temperature': ...}"),
+        (
+            lambda: branchwise.System(budget={"turns": 0}),
+            "System.budget.turns: input should be greater than or equal to 1 (0)",
+        ),
+        (
+            lambda: branchwise.Budget(turn=1),
+            "Budget: there is no setting 'turn'; did you mean turns",
+        ),
+        (
+            lambda: branchwise.run("q.jsonl", branchwise.System(), limits=3),
+            "run: there is no parameter 'limits'; did you mean limit?",
+        ),
+        (
+            lambda: branchwise.run("q.jsonl", branchwise.System(), model="offline"),
+            "run: there is no parameter 'model'; it is a setting: System(model=...)",
+        ),
+        (
+            lambda: branchwise.run("q.jsonl", branchwise.System(), patience="soon"),
+            "q.jsonl: ",
+        ),
+        (lambda: branchwise.score(), "score: it is not clear what to score; give either a run"),
+        (lambda: branchwise.score("R", pricse="p"), "did you mean prices?"),
+        (lambda: branchwise.ask(" ", branchwise.System()), "the question is empty"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_what_was_meant(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        call()
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_records_are_still_read_by_pydantics_rules() -> None:
+    from pydantic import ValidationError
+
+    with pytest.raises(ValidationError):
+        branchwise.System.model_validate({"retreiver": "flat"})
