@@ -114,7 +114,7 @@ def main() -> int:
         [unpacked] = (work / "made" / "unpacked").iterdir()
         shutil.rmtree(unpacked / "build")
         # Not `python -m`, which would find the archive's folders before the wheel.
-        start = "import sys; sys.path.remove(''); import pytest; sys.exit(pytest.console_main())"
+        start = "import sys; sys.path.remove(''); import pytest; sys.exit(pytest.main())"
         code = subprocess.run((python, "-c", start, *given.pytest), cwd=unpacked).returncode
         given.out.mkdir(exist_ok=True)
         for file in made:
