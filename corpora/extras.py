@@ -12,6 +12,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "serve": ("starlette", "uvicorn"),
     "parquet": ("pyarrow",),
     "datasets": ("datasets",),
+    "notebook": ("pandas",),
 }
 
 

@@ -7,6 +7,7 @@ term with the query is not a result.
 
 import re
 import threading
+import warnings
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -165,6 +166,8 @@ def _bm25s() -> ModuleType:
 
     if importlib.util.find_spec("numba"):
         import torch  # noqa: F401
+    # bm25s imports tqdm, which complains in a notebook without widgets; its bars are not used.
+    warnings.filterwarnings("ignore", "IProgress not found")
     import bm25s
 
     return cast(ModuleType, bm25s)

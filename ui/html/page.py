@@ -46,7 +46,7 @@ def render_html(report: StudyReport) -> str:
     """
     style, script = _joined("styles", _STYLES, "css"), _joined("scripts", _SCRIPTS, "js")
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             title=short(report.title, 200),
@@ -86,7 +86,8 @@ def _joined(folder: str, names: tuple[str, ...], ending: str) -> str:
 
 
 @cache
-def _environment() -> "Environment":
+def environment() -> "Environment":
+    """Of all templates: everything is escaped, and what is undefined is an error."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     folder = importlib.resources.files("branchwise.ui.html.templates")
