@@ -56,7 +56,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 		|| { echo "branchwise needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[fast,serve,mcp,parquet,notebook,dev]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[fast,serve,mcp,parquet,datasets,notebook,dev]"
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps optimum-intel
 	@touch $@
 
@@ -80,6 +80,7 @@ format: install
 bench: install
 	$(BIN)/python benchmarks/harness.py
 	$(BIN)/python benchmarks/client.py
+	$(BIN)/python benchmarks/corpora.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python benchmarks/search_manners.py
 	$(BIN)/python benchmarks/query_splitting.py

@@ -64,6 +64,8 @@ def run(
     questions: str | QuestionSet,
     system: "System",
     *,
+    fields: Mapping[str, str] | Sequence[str] = (),
+    separator: str | None = None,
     out: Path | str | None = None,
     task: str | None = None,
     ids: Collection[str] | None = None,
@@ -85,8 +87,8 @@ def run(
 ) -> "RunResult":
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
-    `questions`: a question set as `--questions` names one, or one that was loaded. Blocks until
-    every item has ended or the run stopped: `run.state` says which. `patience`: how long a server
+    `questions`: a question set as `--questions` names one, or one that was loaded; `fields` and
+    `separator` as `load_questions` takes them. Blocks until every item has ended or the run stopped: `run.state` says which. `patience`: how long a server
     that is gone is waited for, in seconds or as "2m"; `max_cost` in USD. `pilot`: only so many
     questions now; the same call without it goes on in the same folder. `matcher` and what follows
     say how the run will be scored. `progress`: show a bar, or lines where there is no terminal;
@@ -98,7 +100,9 @@ def run(
     from branchwise.results import RunResult
 
     if isinstance(questions, str):
-        questions = load_questions(questions, gold_of=gold_of(task))
+        questions = load_questions(
+            questions, fields=fields, separator=separator, gold_of=gold_of(task)
+        )
     chosen = experiment.Selection(ids, limit).of(questions)
     scoring = _scoring(matcher, judge_entities, judge, judge_pairs, variant, metrics)
     priced = _prices(prices)
@@ -218,6 +222,8 @@ def score(
     run: "Run | Path | str | None" = None,
     *,
     questions: str | None = None,
+    fields: Mapping[str, str] | Sequence[str] = (),
+    separator: str | None = None,
     predictions: Path | str | None = None,
     task: str | None = None,
     matcher: str | None = None,
@@ -247,6 +253,7 @@ def score(
     cannot be had.
     """
     from branchwise.agents.decoding import Decoding
+    from branchwise.corpora.loaders.source import QuestionSource
     from branchwise.eval.costs.kept_prices import keep_prices, prices_of
     from branchwise.eval.experiment import Run
     from branchwise.eval.judging.judge_check import check_of
@@ -276,7 +283,8 @@ def score(
         keep_prices(path, Path(prices) if prices else None)
         return ScoreResult.of(score_run(path, settings).scores)
     if path is None and questions is not None and predictions is not None:
-        scored = score_predictions(questions, Path(predictions), task, settings)
+        named = QuestionSource.parse(questions, fields, separator)
+        scored = score_predictions(named, Path(predictions), task, settings)
         return ScoreResult.of(scored.scores)
     raise InputError(
         "it is not clear what to score",

@@ -118,9 +118,19 @@ def lines_of(
                 line = stream.readline(MAX_LINE_BYTES)
             continue
         if number == 1:
-            line = line.removeprefix(codecs.BOM_UTF8)  # some editors begin a file with one
+            line = without_mark(line, path)
         if line and not line.isspace():
             yield number, line
+
+
+def without_mark(start: bytes, path: Path) -> bytes:
+    """The start of a text file without the mark (BOM) with which some editors begin it.
+
+    Raises InputError where the mark is UTF-16's.
+    """
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError("is UTF-16", where=str(path), remedy="save it as UTF-8")
+    return start.removeprefix(codecs.BOM_UTF8)
 
 
 def parse_object(line: bytes, where: str) -> dict[str, Any]:
@@ -135,7 +145,7 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
         raise InputError(
             f"expected a JSON object, found {json_kind(value)}",
             where=where,
-            remedy="write one object per line, without a list around them",
+            remedy="write one object per line",
         )
     return value
 

@@ -17,6 +17,7 @@ from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.records import parse_record, to_passage
+from branchwise.corpora.rows import read_rows
 from branchwise.corpora.scan import Scan, scan_corpus
 
 if TYPE_CHECKING:
@@ -49,17 +50,16 @@ class Corpus:
 
     @classmethod
     def open(cls, path: Path) -> "Corpus":
-        """The corpus in folder `path`. Raises InputError if it is missing or damaged."""
+        """The corpus in folder `path`. Raises InputError if it is missing or damaged, with the
+        command that builds it where `path` names what a corpus may be built from."""
         path = Path(path)
         file = path / CORPUS_FILE
         if not file.is_file():
-            raise InputError(
-                f"no corpus here ({CORPUS_FILE} is missing)",
-                where=str(path),
-                remedy=f"build one with `branchwise corpus build --from SRC --out {path}`",
-            )
+            raise no_corpus(path)
         known = _recall(path)
         if known is None:
+            if is_source(path):
+                raise no_corpus(path)
             before = file.stat()
             known = scan_corpus(file)
             _remember(path, known, before)
@@ -97,6 +97,29 @@ class Corpus:
                 remedy=f"remove {OFFSETS_FILE}, which is then made again, or rebuild the corpus",
             ) from None
         return record.id or record.hash, record.contents
+
+
+def no_corpus(path: Path) -> InputError:
+    """What is wrong with what was named in place of a corpus folder, and how to make one of it."""
+    from branchwise.corpora.forms import source_at
+
+    source = source_at(str(path))
+    if source is None:
+        what, out = f"no corpus here ({CORPUS_FILE} is missing)", str(path)
+    else:
+        what, out = "is what a corpus is built from, not a corpus folder", "C"
+    command = f"branchwise corpus build --from {source or 'SRC'} --out {out}"
+    return InputError(what, where=str(path), remedy=f"build one with `{command}`")
+
+
+def is_source(path: Path) -> bool:
+    """Whether what stands in a folder's corpus file are passages with a title and a text, as
+    others write them and a corpus is built from."""
+    try:
+        first = next(read_rows(path / CORPUS_FILE, "json"), None)
+    except InputError:
+        return False
+    return first is not None and "contents" not in first.fields and "text" in first.fields
 
 
 def _recall(path: Path) -> Scan | None:

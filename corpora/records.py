@@ -24,12 +24,12 @@ class CorpusRecord(NamedTuple):
         title, _, text = self.contents.partition("\n")
         return passage_id(title, text)
 
-    def line(self) -> bytes:
-        """The record as a corpus line; without an id of its own the content hash is the id."""
-        fields = {"id": self.id or self.hash, "contents": self.contents}
-        if self.id is not None and self.id != self.hash:
-            fields["hash"] = self.hash
-        return orjson.dumps(fields) + b"\n"
+    def line(self, hash: str) -> bytes:
+        """The record as a corpus line; its `hash` is the id of one that has none."""
+        fields = {"id": self.id or hash, "contents": self.contents}
+        if fields["id"] != hash:
+            fields["hash"] = hash
+        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def parse_record(line: bytes, where: str) -> CorpusRecord:
@@ -46,7 +46,7 @@ def parse_record(line: bytes, where: str) -> CorpusRecord:
         )
     if not contents.strip():
         raise InputError('"contents" is empty', where=where, remedy="remove the line")
-    return CorpusRecord(_id(fields.get("id"), where), contents)
+    return CorpusRecord(read_id(fields.get("id"), where), contents)
 
 
 def to_passage(id: str, contents: str) -> Passage:
@@ -68,7 +68,8 @@ def _unquoted(title: str) -> str:
     return inner.strip() if quoted and whole else title
 
 
-def _id(value: Any, where: str) -> str | None:
+def read_id(value: Any, where: str) -> str | None:
+    """A passage's id as text, None where it has none. Raises InputError."""
     if value is None:
         return None
     if isinstance(value, int) and not isinstance(value, bool):

@@ -1,12 +1,15 @@
 """`branchwise corpus`: build, index, search and look at passage collections."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import click
 import typer
 
-from branchwise.commands.options import AsJson, Header, Key, read_keys
+from branchwise.commands.corpus_eval import evaluate
+from branchwise.commands.options import AsJson, Field, FieldCommand, Header, Key, read_keys
+from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
 from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.corpora.text import counted, one_line
@@ -14,7 +17,7 @@ from branchwise.corpora.text import counted, one_line
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import EncoderSettings
     from branchwise.corpora.folder import Corpus
-    from branchwise.corpora.retrieval import Hit
+    from branchwise.corpora.passages import Passage
 
 corpus_app = typer.Typer(help="Build, index and search passage collections.", no_args_is_help=True)
 
@@ -37,30 +40,73 @@ class _Chosen(TypedDict):
 CorpusDir = Annotated[Path, typer.Argument(metavar="DIR", help="Corpus folder.")]
 
 
-@corpus_app.command()
+@corpus_app.command(cls=FieldCommand)
 def build(
     source: Annotated[
         str,
         typer.Option(
             "--from",
-            help="Passages as JSONL of {id, contents} (also .gz, .zst), or a question set "
-            "whose own passages to take: questions.jsonl, condambigqa:PATH.",
+            metavar="SRC",
+            help=f"Passages or documents: {', '.join(f'{name}:' for name in CORPUS_FORMS)} before "
+            "a file or a folder (see `corpus forms`), one whose form shows, or a question set "
+            "whose own passages to take (condambigqa:PATH).",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Corpus folder to make.")],
+    field: Field = None,
+    split: Annotated[str | None, typer.Option(help=SPLIT_HELP)] = None,
+    json_output: AsJson = False,
 ) -> None:
-    """Make a corpus folder from passages or from a question set's own passages.
+    """Make a corpus folder from passages, documents or a question set's own passages.
+
+    What is left out (doubles, empty texts, files that cannot be read) is counted and named.
 
     Example: branchwise corpus build --from condambigqa:dev.json --out C
+    Example: branchwise corpus build --from docs --split words:100 --out C
+    Example: branchwise corpus build --from csv:p.csv --field text=body title=name --out C
     """
     from branchwise.commands.passage_progress import showing
     from branchwise.corpora.build import build_corpus
+    from branchwise.corpora.text import printable
 
-    with showing("reading", "lines") as progress:
-        built = build_corpus(source, out, progress)
-    left_out = f" ({counted(built.repeated, 'repeat')} left out)" if built.repeated else ""
-    typer.echo(f"{out}: {counted(len(built.corpus), 'passage')}{left_out}")
-    typer.echo(f"next: branchwise corpus index {out} --kind flat")
+    with showing("reading", "passages") as progress:
+        built = build_corpus(source, out, progress, fields=field or (), split=split)
+    corpus = built.corpus
+    if json_output:
+        _print_json(
+            {
+                "source": built.source,
+                "passages": len(corpus),
+                "bytes": corpus.bytes,
+                "sha256": corpus.sha256,
+                "left_out": built.omissions.as_json(),
+                "sample": [corpus.passage(row).model_dump() for row in _sampled(corpus)],
+            }
+        )
+        return
+    typer.echo(f"{out}: {counted(len(corpus), 'passage')}, {corpus.bytes / 2**20:.1f} MiB")
+    if built.source != source:
+        typer.echo(printable(f"read as {built.source}"))
+    for line in built.omissions.lines():
+        typer.echo(f"left out: {line}")
+    typer.echo("for example:")
+    for row in _sampled(corpus):
+        _show("-", corpus.passage(row))
+    typer.echo(f"next: branchwise corpus index {out} --kind {DEFAULT}")
+
+
+@corpus_app.command()
+def forms(json_output: AsJson = False) -> None:
+    """List the forms of passages and documents that a corpus is built from.
+
+    Example: branchwise corpus forms
+    """
+    if json_output:
+        _print_json([asdict(form) for form in CORPUS_FORMS.values()])
+        return
+    from branchwise.ui.corpus_tables import print_forms
+
+    print_forms(CORPUS_FORMS.values())
 
 
 @corpus_app.command()
@@ -183,7 +229,10 @@ def search(
         typer.echo("no passage matches")
     else:
         for rank, hit in enumerate(hits, start=1):
-            _show(rank, hit)
+            _show(f"{rank}.", hit.passage, f"  ({hit.score:.4f})")
+
+
+corpus_app.command(name="eval", cls=FieldCommand)(evaluate)
 
 
 def _place_and_query(words: list[str], retriever: str | None) -> tuple[Path | None, str]:
@@ -251,13 +300,16 @@ def _described(manifest: dict[str, Any]) -> str:
     return f"{kind}, {INDEX_KINDS[kind].load().described(manifest)}"
 
 
-def _show(rank: int, hit: "Hit") -> None:
-    from branchwise.corpora.text import printable
+def _sampled(corpus: "Corpus") -> list[int]:
+    """Rows to show: the first, the middle and the last."""
+    return sorted({0, len(corpus) // 2, len(corpus) - 1})
 
-    text = one_line(hit.passage.text)
-    shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
-    typer.echo(printable(f"{rank}. [{hit.passage.id}] {hit.passage.title}  ({hit.score:.4f})"))
-    typer.echo(f"   {printable(shown)}")
+
+def _show(mark: str, passage: "Passage", behind: str = "") -> None:
+    from branchwise.corpora.text import cut, printable
+
+    typer.echo(printable(f"{mark} [{passage.id}] {passage.title}{behind}"))
+    typer.echo(f"   {printable(cut(one_line(passage.text), _SHOWN_CHARS + 1))}")
 
 
 def _print_json(value: Any) -> None:

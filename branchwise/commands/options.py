@@ -1,9 +1,12 @@
 """The options that many commands share."""
 
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
+from typer.core import TyperCommand
 
 from branchwise.corpora.keys import HELP, METAVAR, OPTION
 
@@ -21,8 +24,8 @@ Field = Annotated[
     list[str] | None,
     typer.Option(
         "--field",
-        metavar="FIELD=COLUMN",
-        help="Of csv:, jsonl:, parquet: and hf:, the column of a field; repeatable.",
+        metavar="FIELD=COLUMN ...",
+        help="Of csv:, jsonl:, parquet: and hf:, the columns of fields: text=body title=name.",
     ),
 ]
 Separator = Annotated[
@@ -58,6 +61,29 @@ Header = Annotated[
     ),
 ]
 Key = Annotated[list[str] | None, typer.Option(OPTION, metavar=METAVAR, help=HELP)]
+
+
+class FieldCommand(TyperCommand):
+    """A command whose option `Field` takes several pairs: `--field text=body title=name`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, spread_fields(args))
+
+
+_PAIR = re.compile(r"[a-z_]+=")
+
+
+def spread_fields(args: Iterable[str]) -> list[str]:
+    """Arguments with `--field` before each of the pairs that follow one."""
+    spread: list[str] = []
+    naming = False
+    for arg in args:
+        follows = naming and _PAIR.match(arg) is not None
+        if follows and spread[-1] != "--field":
+            spread.append("--field")
+        spread.append(arg)
+        naming = follows or arg == "--field" or arg.startswith("--field=")
+    return spread
 
 
 def read_questions(

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import click
 import typer
 from click.core import ParameterSource
-from typer.core import TyperCommand
 
-from branchwise.commands.options import read_keys, read_tools
+from branchwise.commands.options import FieldCommand, read_keys, read_tools
 from branchwise.corpora.keys import METAVAR
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ _METAVARS: Mapping[str, str] = {
 }
 
 
-class SystemCommand(TyperCommand):
+class SystemCommand(FieldCommand):
     """A command with options of its own, and behind them those of a system."""
 
     _is_whole = False

@@ -39,8 +39,8 @@ class QuestionForm:
     row, and tells the form from others; `unlike`: where one of these is beside it, it is another's.
     `origin` and `licence`: of the data. `task`: what its questions are asked and scored as, unless
     another task is chosen. `takes_fields`: whether the user says which column is which field.
-    `has_rows`: whether its module says what a file's rows are. `is_own`: our own format, whose
-    mistakes its writer can mend.
+    `has_rows`: whether its module says what a file's rows are. `is_folder`: whether it is a folder,
+    not a file. `is_own`: our own format, whose mistakes its writer can mend.
     """
 
     name: str
@@ -57,6 +57,7 @@ class QuestionForm:
     layout: RowLayout | None = None
     takes_fields: bool = False
     has_rows: bool = False
+    is_folder: bool = False
     is_own: bool = False
 
     @property
@@ -64,7 +65,9 @@ class QuestionForm:
         """How it is written: `ambignq:PATH`."""
         if self.is_own:
             return "PATH"
-        return "hf:NAME[:CONFIG[:SPLIT]]" if self.name == "hf" else f"{self.name}:PATH"
+        if self.name == "hf":
+            return "hf:NAME[:CONFIG[:SPLIT]]"
+        return f"{self.name}:{'DIR' if self.is_folder else 'PATH'}"
 
     def fits(self, row: Collection[str]) -> bool:
         """Whether a row with these fields is of this form, by its marks."""
@@ -151,6 +154,19 @@ _FORMS = (
         origin="https://github.com/google-research/language/tree/master/language/asqa",
         licence="Apache-2.0",
         has_rows=True,
+    ),
+    QuestionForm(
+        name="beir",
+        title="BEIR's data sets: no answers, for `corpus eval`",
+        module="beir",
+        reads={"_id": "id", "text": "question", "qrels": "the judged passages in meta"},
+        keeps=("metadata",),
+        mark=("qrels",),
+        unlike=("question",),
+        origin="https://github.com/beir-cellar/beir",
+        licence="that of each set",
+        has_rows=True,
+        is_folder=True,
     ),
     QuestionForm(
         name="cambignq",

@@ -4,13 +4,14 @@ import csv
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import IO
 
 from branchwise.corpora.errors import InputError, Refuse
-from branchwise.corpora.files import MAX_LINE_BYTES, open_data
+from branchwise.corpora.files import MAX_LINE_BYTES, open_data, without_mark
 from branchwise.corpora.rows import DataRow
 
 _DELIMITERS = ",;\t|"
+_MOST_BYTES = 4 * MAX_LINE_BYTES
+"""Of one row, on all its lines."""
 csv.field_size_limit(MAX_LINE_BYTES)
 
 
@@ -20,11 +21,12 @@ def csv_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
     The delimiter is the one of comma, semicolon, tab and bar that splits the first line into the
     most columns. Refuses rows with more or fewer cells than the header.
     """
-    with open_data(path) as stream:
-        table = _Table(stream, path)
-        columns = table.header()
-        while (cells := table.row()) is not None:
-            where = f"{path}:{table.line}"
+    lines = _Lines(path)
+    try:
+        table = _rows(lines)
+        columns = _names(next(table, []), lines)
+        for cells in table:
+            where = f"{path}:{lines.first}"
             if len(cells) != len(columns):
                 what = f"has {len(cells)} cells, the header {len(columns)}"
                 remedy = "put a cell that holds the delimiter in quotes"
@@ -32,59 +34,71 @@ def csv_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
             else:
                 found = zip(columns, cells, strict=True)
                 yield DataRow(where, {name: cell or None for name, cell in found})
+    except csv.Error as error:
+        what = str(error).partition(" - ")[0]
+        what = what.replace("unexpected end of data", "a quotation mark is never closed")
+        remedy = 'write a quotation mark in a cell as "", and end lines with a line feed'
+        raise InputError(what, where=f"{path}:{lines.next_first}", remedy=remedy) from None
 
 
-class _Table:
-    """The rows of a stream; `line`: where the last one began."""
+class _Lines:
+    """The lines of a file as text. `first`: where the row that was read last begins;
+    `next_first`: the one behind it."""
 
-    def __init__(self, stream: IO[bytes], path: Path) -> None:
-        self._path, self.line, self._behind = path, 0, 0
-        lines = self._lines(stream)
-        first = next(lines, "")
+    def __init__(self, path: Path) -> None:
+        self.path, self.first, self.next_first = path, 0, 1
+        self._number = self._bytes = 0
+
+    def __iter__(self) -> Iterator[str]:
+        with open_data(self.path) as stream:
+            while line := stream.readline(MAX_LINE_BYTES + 1):
+                self._number += 1
+                self._bytes += len(line)
+                if len(line) > MAX_LINE_BYTES or self._bytes > _MOST_BYTES:
+                    raise self._too_long()
+                yield self._text(line if self._number > 1 else without_mark(line, self.path))
+
+    def row_ended(self) -> None:
+        """The row that began behind the last one ends here."""
+        self.first, self.next_first, self._bytes = self.next_first, self._number + 1, 0
+
+    def _text(self, line: bytes) -> str:
         try:
-            delimiter = _delimiter(first)
-        except csv.Error as error:
-            raise self._wrong(error) from None
-        self._rows = csv.reader(chain([first], lines), delimiter=delimiter)
+            return line.decode("utf-8")
+        except UnicodeDecodeError:
+            where = f"{self.path}:{self._number}"
+            raise InputError("is not UTF-8 text", where=where, remedy="save it as UTF-8") from None
 
-    def row(self) -> list[str] | None:
-        """The next row that is not blank; None at the end. Raises InputError."""
-        try:
-            for cells in self._rows:
-                self.line, self._behind = self._behind + 1, self._rows.line_num
-                if any(cells):
-                    return cells
-        except csv.Error as error:
-            raise self._wrong(error) from None
-        return None
+    def _too_long(self) -> InputError:
+        return InputError(
+            f"the row is longer than {MAX_LINE_BYTES // 2**20} MiB, or than four times that on "
+            "several lines",
+            where=f"{self.path}:{self.next_first}",
+            remedy="look for a quotation mark that is never closed",
+        )
 
-    def _wrong(self, error: csv.Error) -> InputError:
-        what, _, _ = str(error).partition(" - ")
-        remedy = "close every quotation mark, and end lines with a line feed"
-        return InputError(what, where=f"{self._path}:{self._behind + 1}", remedy=remedy)
 
-    def _lines(self, stream: IO[bytes]) -> Iterator[str]:
-        """The lines with their ends; one that is too long in pieces, which the reader refuses."""
-        number = 0
-        while line := stream.readline(MAX_LINE_BYTES):
-            number += 1
-            try:
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                where, remedy = f"{self._path}:{number}", "save it as UTF-8"
-                raise InputError("is not UTF-8 text", where=where, remedy=remedy) from None
+def _rows(lines: _Lines) -> Iterator[list[str]]:
+    """The cells of each row that is not blank. Raises InputError and csv.Error."""
+    text = iter(lines)
+    first = next(text, "")
+    for cells in csv.reader(chain([first], text), delimiter=_delimiter(first), strict=True):
+        lines.row_ended()
+        if any(cells):
+            yield cells
 
-    def header(self) -> list[str]:
-        """The names of the columns; a column without one has its number. Raises InputError."""
-        names = [name.strip() for name in self.row() or ()]
-        names = [name or f"column {number}" for number, name in enumerate(names, start=1)]
-        if not names:
-            remedy = "write the columns' names into the first line"
-            raise InputError("is empty", where=str(self._path), remedy=remedy)
-        if repeated := [name for name in names if names.count(name) > 1]:
-            what = f"two columns are called {repeated[0]!r}"
-            raise InputError(what, where=f"{self._path}:{self.line}", remedy="rename one")
-        return names
+
+def _names(header: list[str], lines: _Lines) -> list[str]:
+    """The names of the columns; a column without one has its number. Raises InputError."""
+    names = [name.strip() for name in header]
+    names = [name or f"column {number}" for number, name in enumerate(names, start=1)]
+    if not names:
+        remedy = "write the columns' names into the first line"
+        raise InputError("is empty", where=str(lines.path), remedy=remedy)
+    if repeated := [name for name in names if names.count(name) > 1]:
+        what = f"two columns are called {repeated[0]!r}"
+        raise InputError(what, where=f"{lines.path}:{lines.first}", remedy="rename one")
+    return names
 
 
 def _delimiter(header: str) -> str:

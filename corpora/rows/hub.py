@@ -3,14 +3,14 @@
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.extras import require
 from branchwise.corpora.rows import DataRow
-from branchwise.corpora.rows.parquet_rows import plain
+from branchwise.corpora.rows.parquet_rows import AT_ONCE, plain_rows
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -36,15 +36,20 @@ class HubName(NamedTuple):
         return cls(parts[0], *parts[1:])
 
 
-def hub_rows(text: str) -> Iterator[DataRow]:
-    """The rows of the set that `text` names: NAME[:CONFIG[:SPLIT]].
+def hub_rows(text: str, wanted: Collection[str] | None = None) -> Iterator[DataRow]:
+    """The rows of the set that `text` names: NAME[:CONFIG[:SPLIT]]; a thousand are in memory.
 
-    Raises InputError without the library `datasets`, for a set that is neither on this machine nor
-    can be downloaded, and where it has several configurations or splits and none is named.
+    `wanted`: columns, beside which others may be left out. Raises InputError without the library
+    `datasets`, for a set that is neither on this machine nor can be downloaded, and where it has
+    several configurations or splits and none is named.
     """
     found = _loaded(HubName.parse(text), f"{PREFIX}{text}")
-    for number, fields in enumerate(found, start=1):
-        yield DataRow(f"{PREFIX}{text}:row {number}", plain(fields))
+    if wanted and (columns := [name for name in found.column_names if name in wanted]):
+        found = found.select_columns(columns)
+    tables = found.with_format("arrow").iter(AT_ONCE)
+    rows = (fields for table in tables for fields in plain_rows(table))
+    for number, fields in enumerate(rows, start=1):
+        yield DataRow(f"{PREFIX}{text}:row {number}", fields)
 
 
 def _loaded(wanted: HubName, where: str) -> "Dataset":

@@ -149,6 +149,8 @@ class _Window:
                 raise self.wrong(error.msg, error.pos) from None
             except RecursionError:
                 raise _deep(f"{self._path}:{self.line}") from None
+            except ValueError:  # of an integer with thousands of digits
+                raise _long_number(f"{self._path}:{self.line}") from None
             # A number at the end may go on.
             if end < len(self._text) or not self._more():
                 return self._read(value, end)
@@ -280,3 +282,7 @@ def _repeated(error: _RepeatedKeyError, where: str) -> InputError:
 
 def _deep(where: str) -> InputError:
     return InputError("is nested too deeply", where=where, remedy="reduce the nesting")
+
+
+def _long_number(where: str) -> InputError:
+    return InputError("holds a number of thousands of digits", where=where, remedy="shorten it")

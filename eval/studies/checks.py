@@ -6,7 +6,8 @@ from pathlib import Path
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, is_replay
 from branchwise.corpora.errors import InputError, SettingNames, nearest
-from branchwise.corpora.folder import CORPUS_FILE
+from branchwise.corpora.folder import CORPUS_FILE, is_source, no_corpus
+from branchwise.corpora.forms import source_at
 from branchwise.corpora.graph.open import graph_folder, open_graph
 from branchwise.corpora.kinds import FLASHRAG, SERVERS
 from branchwise.corpora.open import (
@@ -94,6 +95,10 @@ def _check_folder(key: str, text: str, folder: Path, place: KeyPath) -> None:
             _open_address(text, place)
         return
     if (kind := kind_of(path)) != "folder":
+        named = text if not kind and ":" in text else str(path)
+        if key == "corpus" and source_at(named):
+            refusal = no_corpus(Path(named))
+            raise StudyError(f"{key} {shown(text)}: {refusal.what}", place, refusal.remedy)
         what = "is not a folder" if kind else "no such folder"
         remedy = "name a folder" if kind else near_paths(path, text)
         raise StudyError(f"{key}: {what}: {shown(text)}", place, remedy)
@@ -149,11 +154,8 @@ def _look_into(key: str, path: Path) -> None:
         Prompts.load(path)
     elif key == "reranker":
         check_cross_encoder(path)
-    elif not (path / CORPUS_FILE).is_file():
-        raise InputError(
-            f"contains no {CORPUS_FILE}",
-            remedy=f"build a corpus with `branchwise corpus build --from SRC --out {path}`",
-        )
+    elif not (path / CORPUS_FILE).is_file() or is_source(path):
+        raise no_corpus(path)
 
 
 def retriever_of(system: System) -> str | None:

@@ -19,7 +19,7 @@ QUESTIONS = 20
 def questions(tmp_path: Path) -> Path:
     path = tmp_path / "q.jsonl"
     rows = (
-        {"id": f"q{n}", "question": f"Question {n}?", "answers": {"default": ["x"] * (1 + n % 3)}}
+        {"id": f"q{n}", "question": f"Question {n}?", "answers": {"default": [*"xyz"[: 1 + n % 3]]}}
         for n in range(QUESTIONS)
     )
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

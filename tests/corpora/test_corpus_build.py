@@ -30,7 +30,7 @@ def test_own_ids_are_kept_with_the_hash_beside(tmp_path):
         "contents": "A\nx",
         "hash": passage_id("A", "x"),
     }
-    assert (len(built.corpus), built.repeated) == (2, 0)
+    assert (len(built.corpus), list(built.omissions.lines())) == (2, [])
 
 
 def test_plain_gzip_and_zstd_give_the_same_corpus(tmp_path):
@@ -62,13 +62,33 @@ def test_passages_without_ids_get_hashes_and_repeats_are_left_out(write, tmp_pat
         passage_id("A", "x"),
         passage_id("B", "y"),
     ]
-    assert built.repeated == 2
+    assert built.omissions.as_json() == {"double": {"count": 2, "first": f"{source}:3"}}
 
 
-def test_duplicate_ids_are_refused_with_both_lines(write, tmp_path):
-    source = write("in.jsonl", *({"id": id, "contents": f"{id}\nx"} for id in "abca"))
-    with pytest.raises(InputError, match=r"in\.jsonl:4: id 'a' is already used in line 1"):
+def test_one_id_for_two_texts_is_refused_with_both_places(write, tmp_path):
+    texts = {"id": "a", "contents": "A\nx"}, {"id": "b", "contents": "B\nx"}
+    source = write("in.jsonl", *texts, texts[0], {"id": "a", "contents": "A\ny"})
+    line = r"in\.jsonl:4: id 'a' is already used by another text, at .*in\.jsonl:1"
+    with pytest.raises(InputError, match=line):
         build_corpus(str(source), tmp_path / "C")
+
+
+def test_a_passage_that_is_there_with_its_id_is_left_out(write, tmp_path):
+    source = write("in.jsonl", *({"id": id, "contents": f"{id}\nx"} for id in "abcacd"))
+    built = build_corpus(str(source), tmp_path / "C")
+    assert [record["id"] for record in records(tmp_path / "C")] == [*"abcd"]
+    assert [*built.omissions.lines()] == [
+        f"2 passages that are there already, the first: {source}:4"
+    ]
+    assert build_corpus(str(source), tmp_path / "C").omissions.count("double") == 2
+
+
+def test_passages_without_a_text_are_counted(write, tmp_path):
+    texts = "A\nx", " ", "\n", None
+    source = write("in.jsonl", *({"title": "", "contents": text} for text in texts))
+    built = build_corpus(str(source), tmp_path / "C")
+    assert len(built.corpus) == 1
+    assert built.omissions.as_json() == {"empty": {"count": 3, "first": f"{source}:2"}}
 
 
 def test_question_sets_give_their_passages_once(write, tmp_path):
@@ -81,8 +101,16 @@ def test_question_sets_give_their_passages_once(write, tmp_path):
     )
     built = build_corpus(str(source), tmp_path / "C")
     assert [built.corpus.passage(row).title for row in (0, 1)] == ["T", "U"]
-    assert (len(built.corpus), built.repeated) == (2, 1)
+    assert (len(built.corpus), built.omissions.count("double")) == (2, 1)
     assert "hash" not in records(tmp_path / "C")[0]
+
+
+def test_a_question_that_brings_a_passage_twice_gives_it_once(write, tmp_path):
+    passage = {"id": "p", "title": "T", "text": "x"}
+    answers = {"question": "?", "answers": {"default": ["a"]}}
+    source = write("q.jsonl", {"id": "1", "passages": [passage, passage]} | answers)
+    built = build_corpus(str(source), tmp_path / "C")
+    assert (len(built.corpus), built.omissions.count("double")) == (1, 1)
 
 
 def test_one_id_for_two_passages_of_different_questions_is_refused(write, tmp_path):
@@ -94,7 +122,9 @@ def test_one_id_for_two_passages_of_different_questions_is_refused(write, tmp_pa
             for t in ("T", "U")
         ),
     )
-    with pytest.raises(InputError, match="question 'U': two different passages have the id 'p'"):
+    with pytest.raises(
+        InputError, match=r"question 'U': id 'p' is already used by another .*question 'T'"
+    ):
         build_corpus(str(source), tmp_path / "C")
 
 
@@ -124,7 +154,7 @@ def test_a_corpus_that_is_there_may_be_built_again(write, tmp_path):
     (tmp_path / ".C.abcdefgh.partial").mkdir()
     again = build_corpus(str(source), tmp_path / "C")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["C", "in.jsonl"]
-    assert (len(again.corpus), again.repeated) == (1, 1)
+    assert (len(again.corpus), again.omissions.count("double")) == (1, 1)
     assert (tmp_path / "C" / "corpus.jsonl").stat().st_mtime_ns == before
 
 
@@ -170,5 +200,5 @@ def test_a_built_corpus_opens_without_another_scan(write, tmp_path, monkeypatch)
 
 def test_the_published_half_gives_its_distinct_passages(condambigqa_dir, tmp_path):
     built = build_corpus(f"condambigqa:{condambigqa_dir / 'dev.json'}", tmp_path / "C")
-    assert len(built.corpus) + built.repeated == 102 * 20
+    assert len(built.corpus) + built.omissions.count("double") == 102 * 20
     assert len(built.corpus) == 2020

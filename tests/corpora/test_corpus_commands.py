@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 from branchwise.commands.corpus import corpus_app
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.forms import CORPUS_FORMS
+from branchwise.corpora.passages import passage_id
 
 
 def invoke(*arguments):
@@ -96,3 +98,39 @@ def test_loading_the_commands_loads_no_heavy_library():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert shown.stdout.strip() == "[]"
+
+
+def test_what_was_built_and_what_was_left_out_is_said(write, tmp_path):
+    passages = [{"title": t, "text": f"about {t}"} for t in ("A", "B\x1b[31m", "A", "C", "D", "E")]
+    source = write("in.jsonl", *passages, {"title": "", "text": ""})
+    lines = invoke("build", "--from", source, "--out", tmp_path / "C").stdout.splitlines()
+    assert lines[:4] == [
+        f"{tmp_path / 'C'}: 5 passages, 0.0 MiB",
+        f"read as jsonl:{source}",
+        f"left out: 1 passage without a text: {source}:7",
+        f"left out: 1 passage that is there already: {source}:3",
+    ]
+    assert [line for line in lines if line.startswith("- ")] == [
+        f"- [{passage_id(title, f'about {title}')}] {title}" for title in "ACE"
+    ]
+    assert lines[-1] == f"next: branchwise corpus index {tmp_path / 'C'} --kind flat"
+
+
+def test_the_same_for_a_program(write, tmp_path):
+    source = f"csv:{write('in.csv', 'name,body', 'A,one', 'A,one', 'B,')}"
+    options = ("--field", "text=body", "title=name", "--out", tmp_path / "C", "--json")
+    said = json.loads(invoke("build", "--from", source, *options).stdout)
+    assert said["source"] == source
+    assert said["passages"] == 2
+    assert said["left_out"] == {"double": {"count": 1, "first": f"{source.removeprefix('csv:')}:3"}}
+    assert said["sample"][0] == {"id": passage_id("A", "one"), "title": "A", "text": "one"}
+
+
+def test_forms_are_listed(tmp_path):
+    shown = invoke("forms").stdout
+    for form in CORPUS_FORMS.values():
+        assert f"{form.name}:{form.place}  {form.about}\n    fields: {form.fields}\n" in shown
+    listed = json.loads(invoke("forms", "--json").stdout)
+    assert [form["name"] for form in listed] == [*CORPUS_FORMS]
+    published = [form["name"] for form in listed if form["licence"]]
+    assert published == ["hf", "beir", "dpr", "hipporag", "kilt"]

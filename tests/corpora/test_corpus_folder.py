@@ -136,3 +136,29 @@ def test_every_passage_is_read_back_as_written(tmp_path_factory, texts):
         assert list(Corpus.open(folder).contents()) == texts
     except InputError:
         assert any("\ud800" <= c <= "\udfff" for text in texts for c in text)
+
+
+def test_what_a_corpus_is_built_from_is_told_from_a_corpus(write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("p.jsonl", {"_id": "1", "title": "T", "text": "x"})
+    write("q.jsonl", {"id": "1", "question": "?", "answers": ["a"]})
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        (tmp_path / "beir").mkdir(exist_ok=True)
+        (tmp_path / "beir" / name).write_bytes((tmp_path / "p.jsonl").read_bytes())
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("# A")
+    command = "not a corpus folder; build one with `branchwise corpus build --from"
+    for named, source in {
+        "p.jsonl": "jsonl:p.jsonl",
+        "beir": "beir:beir",
+        "docs": "folder:docs",
+        "hf:a/b": "hf:a/b",
+        "csv:gone.csv": "csv:gone.csv",
+    }.items():
+        with pytest.raises(InputError, match=rf"{command} {source} --out C`"):
+            Corpus.open(named)
+    for named in ("q.jsonl", "gone", "biir:x"):
+        with pytest.raises(
+            InputError, match=rf"{named}: no corpus here .* --from SRC --out {named}`"
+        ):
+            Corpus.open(named)

@@ -18,7 +18,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.format_fields import json_schema
 from branchwise.corpora.questions import Question
 from support import ROOT
-from support.corpora.doc_tables import TABLES, parts
+from support.corpora.doc_tables import TABLES, tables_in
 from support.corpora.hub_server import hub
 from support.corpora.published_sets import SAMPLES
 from support.needs import DATA, FLASHRAG, needs_data, needs_datasets
@@ -51,12 +51,42 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "sheet.csv": "\ufeffQ,Gold,Hops\nWho?,Mann; Scott,2\nWhat?,Heat,1\n",
         "rows.jsonl": '{"prompt": [{"content": "Who?"}], "info": {"answer": ["Mann"]}}',
     }
-    for name, text in files.items():
+    for name, text in (files | _collections()).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")
     (tmp_path / "runs").mkdir()
+    _write_shards(tmp_path / "shards")
     _write_parquet(tmp_path / "test.parquet")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def _collections() -> dict[str, str]:
+    """The passages and documents that the page names."""
+    etna = {"title": "Etna", "text": "Etna is a volcano on Sicily."}
+    header = "query-id\tcorpus-id\tscore\n"
+    queries = {"_id": "q1", "text": "volcano"}, {"_id": "q2", "text": "Sicily"}
+    return {
+        "passages.jsonl": '{"id": "p1", "contents": "Etna\\nA volcano."}\n',
+        "2wikimultihopqa_corpus.json": json.dumps([etna]),
+        "scifact/corpus.jsonl": json.dumps({"_id": "1", **etna}),
+        "scifact/queries.jsonl": "\n".join(map(json.dumps, queries)),
+        "scifact/qrels/test.tsv": f"{header}q1\t1\t1\n",
+        "scifact/qrels/train.tsv": f"{header}q2\t1\t1\n",
+        "sheets.csv": "name,body\nEtna,A volcano.\n",
+        "docs/etna.md": "# Etna\n\nA volcano.\n\n## Names\n\nMongibello\n",
+        "docs/rhine.html": "<title>Rhine</title><p>A river.</p>",
+    }
+
+
+def _write_shards(folder: Path) -> None:
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    folder.mkdir()
+    for shard in (1, 2):
+        row = {"docid": shard, "doc": {"text": f"Text {shard}."}}
+        parquet.write_table(arrow.Table.from_pylist([row]), folder / f"{shard}.parquet")
 
 
 def _write_parquet(path: Path) -> None:
@@ -80,7 +110,8 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int]:
 
 @pytest.mark.parametrize("page", TABLES, ids=lambda page: page.stem)
 def test_a_table_says_what_the_product_states(page: Path) -> None:
-    assert parts(page)[1] == TABLES[page](), "make it again: python -m support.corpora.doc_tables"
+    made = [table() for table in TABLES[page]]
+    assert tables_in(page) == made, "make them again: python -m support.corpora.doc_tables"
 
 
 @pytest.mark.usefixtures("here")
@@ -99,14 +130,15 @@ def test_commands_on_sets_of_a_hub_run(here: Path) -> None:
     files = {
         "README.md": b"---\nconfigs:\n- config_name: default\n  data_files: "
         b"[{split: test, path: data/test.jsonl}]\n---\n",
-        "data/test.jsonl": b'{"question": "Who?", "golden_answers": ["Mann"]}\n',
+        "data/test.jsonl": b'{"question": "Who?", "golden_answers": ["Mann"], "text": "Etna"}\n',
     }
-    with hub("me/films", files) as address:
-        environment = {**os.environ, "HF_HOME": str(here / "home"), "HF_ENDPOINT": address}
-        environment["PYTHONPATH"] = os.pathsep.join(map(str, FLASHRAG))
-        environment.pop("HF_HUB_OFFLINE", None)
-        assert len(found) == 2
-        for line in found:
+    assert len(found) == 3
+    for line in found:
+        name = re.findall(r"hf:([\w/]+)", line)[0]
+        with hub(name, files) as address:
+            environment = {**os.environ, "HF_HOME": str(here / "home"), "HF_ENDPOINT": address}
+            environment["PYTHONPATH"] = os.pathsep.join(map(str, FLASHRAG))
+            environment.pop("HF_HUB_OFFLINE", None)
             command = [sys.executable, "-m", *shlex.split(line)]
             ended = subprocess.run(command, env=environment, capture_output=True, text=True)
             assert ended.returncode == 0, ended.stderr

@@ -199,7 +199,7 @@ def test_cells_are_texts_in_whatever_way_they_are_divided(tmp_path: Path, delimi
         (b"a,b\n1\n", r"q\.csv:2: has 1 cells, the header 2"),
         (b"a,b\n1,2,3\n", r"q\.csv:2: has 3 cells, the header 2"),
         (b"a\n\xe9\n", r"q\.csv:2: is not UTF-8 text; save it as UTF-8"),
-        ("a\n1\n".encode("utf-16"), r"q\.csv:1: is not UTF-8 text"),
+        ("a\n1\n".encode("utf-16"), r"q\.csv: is UTF-16; save it as UTF-8"),
         (b'a\n"' + b"x" * 200, r"q\.csv:2: field larger than field limit"),
     ],
 )

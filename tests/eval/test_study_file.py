@@ -216,7 +216,7 @@ def test_what_is_wrong_is_said_with_its_line(
          "the systems 'base' and 'retriever=http:http://h:1/retrieve' are the same"),
         ({"base": {**BASE, "corpus": "corpis"}}, "corpus: no such folder: 'corpis'; did you mean "
          "corpus?"),
-        ({"base": {**BASE, "corpus": "graph"}}, "corpus 'graph': contains no corpus.jsonl"),
+        ({"base": {**BASE, "corpus": "graph"}}, "corpus 'graph': no corpus here"),
         ({"base": {**BASE, "kg": "corpus"}}, "kg 'corpus': no graph here; build one with"),
         ({"base": {**BASE, "kg": "https://u:pw@host/sparql"}}, "kg: the endpoint's address "
          "contains a user"),

@@ -40,7 +40,8 @@ def test_the_section_on_tools_can_be_followed_from_an_empty_folder(
     outputs = []
     for command in commands:
         ended, out, said = type_in(*shlex.split(command, comments=True))
-        assert ended == 0, said
+        # Nothing is there to read, so the question stays without an answer.
+        assert ended == (1 if command.startswith("ask ") else 0), said
         outputs.append(out + said)
     tried, asked, begun = outputs
     assert "King Kong may refer to:\n  King Kong (1933 film)\n" in tried

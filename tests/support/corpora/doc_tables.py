@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from branchwise.corpora.forms import CORPUS_FORMS
 from branchwise.corpora.loaders.format_fields import OBJECTS
 from branchwise.corpora.loaders.forms import FORMS, QuestionForm
 from support import ROOT
@@ -41,6 +42,15 @@ def _set_apart(rows: list[str]) -> str:
     return "\n".join(["", *rows, "", ""])
 
 
+def corpora_table() -> str:
+    """Every form that a corpus is built from."""
+    rows = ["| form | what | fields | licence |", "|---|---|---|---|"]
+    for form in CORPUS_FORMS.values():
+        what = f"[{form.about}]({form.source})" if form.source else form.about
+        rows.append(f"| `{form.name}:{form.place}` | {what} | {form.fields} | {form.licence} |")
+    return "\n".join(rows) + "\n"
+
+
 def _fields(form: QuestionForm) -> Iterator[str]:
     for field, becomes in form.reads.items():
         yield f"`{field}`" if field == becomes else f"`{field}` → {becomes}"
@@ -48,20 +58,26 @@ def _fields(form: QuestionForm) -> Iterator[str]:
         yield f"`{field}` (not read)"
 
 
-TABLES: Mapping[Path, Callable[[], str]] = {
-    ROOT / "docs" / "format.md": fields_table,
-    ROOT / "docs" / "data.md": forms_table,
+TABLES: Mapping[Path, tuple[Callable[[], str], ...]] = {
+    ROOT / "docs" / "format.md": (fields_table,),
+    ROOT / "docs" / "data.md": (forms_table, corpora_table),
 }
+"""The tables of each page, in their order."""
 
 
-def parts(page: Path) -> tuple[str, str, str]:
-    """A page before its table, the table, and the page behind it."""
-    before, _, rest = page.read_text("utf-8").partition(_BEGIN)
-    table, _, after = rest.partition(_END)
-    return before + _BEGIN, table, _END + after
+def tables_in(page: Path) -> list[str]:
+    """The tables as they stand in a page."""
+    return [part.partition(_END)[0] for part in page.read_text("utf-8").split(_BEGIN)[1:]]
+
+
+def with_tables(page: Path) -> str:
+    """The page with its tables made again."""
+    before, *parts = page.read_text("utf-8").split(_BEGIN)
+    made = (table() for table in TABLES[page])
+    rest = zip(made, parts, strict=True)
+    return before + "".join(f"{_BEGIN}{new}{_END}{old.partition(_END)[2]}" for new, old in rest)
 
 
 if __name__ == "__main__":
-    for page, table in TABLES.items():
-        before, _, after = parts(page)
-        page.write_text(before + table() + after, "utf-8")
+    for page in TABLES:
+        page.write_text(with_tables(page), "utf-8")

@@ -2,6 +2,7 @@
 
 from fuzzing.target import Target
 from fuzzing.targets import (
+    collections_of_passages,
     files,
     folders,
     graphs,
@@ -14,6 +15,7 @@ from fuzzing.targets import (
 
 _ALL = (
     *files.TARGETS,
+    *collections_of_passages.TARGETS,
     *question_sets.TARGETS,
     *options.TARGETS,
     *models.TARGETS,

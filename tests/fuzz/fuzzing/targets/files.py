@@ -35,7 +35,15 @@ def through(*commands: Command) -> Callable[[Path], Verdict]:
     return check
 
 
-PROGRESS = ("reading:", "generating:", "counting words:", "encoding:", "writing:", "0/")
+PROGRESS = (
+    "reading:",
+    "searching:",
+    "generating:",
+    "counting words:",
+    "encoding:",
+    "writing:",
+    "0/",
+)
 """Beginnings of lines of progress."""
 
 

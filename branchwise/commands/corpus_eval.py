@@ -1,0 +1,143 @@
+"""`branchwise corpus eval`: how well retrievers rank the passages that questions need."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from branchwise.commands.options import (
+    QUESTIONS,
+    AsJson,
+    Field,
+    Key,
+    Separator,
+    read_keys,
+    read_questions,
+)
+from branchwise.commands.report_files import CsvFolder
+
+if TYPE_CHECKING:
+    from branchwise.corpora.questions import Question
+    from branchwise.eval.retrieval_evaluation import RankingMeasure, RetrievalEvaluation
+
+
+def evaluate(
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="Corpus folder.")],
+    questions: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Questions whose gold support, or judged passages, are to be found: {QUESTIONS}, "
+            "such as beir:DIR."
+        ),
+    ] = None,
+    field: Field = None,
+    separator: Separator = None,
+    qrels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Relevance judgements, as BEIR's or TREC's, in place of the questions' own. "
+            "Without --questions, a file of a BEIR folder.",
+        ),
+    ] = None,
+    retriever: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An index, hybrid, http:URL, flashrag:FILE or a plug-in; repeatable. Default: "
+            "every index of the corpus."
+        ),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME@K",
+            help="nDCG, MRR, recall, precision, MAP or success at K; repeatable. Default: nDCG@10, "
+            "MRR@10, recall@3, recall@10 and recall@50.",
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first questions.", min=1)] = None,
+    key: Key = None,
+    csv: CsvFolder = None,
+    json_output: AsJson = False,
+) -> None:
+    """Score the rankings of retrievers against gold support or relevance judgements.
+
+    Example: branchwise corpus eval C --questions q.jsonl --retriever bm25 --retriever flat
+    """
+    from branchwise.commands.report_files import write_folder
+    from branchwise.corpora.retrieval import RetrieverError
+    from branchwise.ui.exports.csv_files import csv_files
+    from branchwise.ui.retrieval_tables import as_json, print_evaluation, tables
+
+    try:
+        found = _evaluated(
+            path, _asked(questions, qrels, field, separator, limit), qrels, retriever, measure, key
+        )
+    except RetrieverError as error:
+        from branchwise.corpora.text import printable
+
+        typer.echo(f"branchwise: the retriever failed: {printable(str(error))}", err=True)
+        raise typer.Exit(1) from None
+    if csv:
+        write_folder(csv, csv_files(tables(found)))
+    if json_output:
+        typer.echo(as_json(found))
+        return
+    print_evaluation(found, str(path))
+    if csv:
+        typer.echo(f"written: {csv}")
+
+
+def _asked(
+    questions: str | None,
+    qrels: Path | None,
+    field: list[str] | None,
+    separator: str | None,
+    limit: int | None,
+) -> "tuple[Question, ...]":
+    """The questions; with a file of a BEIR folder alone, those that it judges."""
+    from branchwise.corpora.errors import InputError
+    from branchwise.corpora.loaders import load_questions
+
+    if questions is None and qrels is None:
+        raise InputError("there is nothing to find", remedy="add --questions or --qrels")
+    source = read_questions(questions or f"beir:{qrels}", field, separator)
+    return load_questions(source, require_gold=False).questions[:limit]
+
+
+def _evaluated(
+    path: Path,
+    questions: "tuple[Question, ...]",
+    qrels: Path | None,
+    retrievers: list[str] | None,
+    measures: list[str] | None,
+    key: list[str] | None,
+) -> "RetrievalEvaluation":
+    from branchwise.commands.passage_progress import showing
+    from branchwise.corpora.folder import Corpus
+    from branchwise.corpora.judgements import read_judgements
+    from branchwise.corpora.manifest import index_names
+    from branchwise.corpora.open import open_retriever
+    from branchwise.eval.retrieval_evaluation import evaluate_retrievers, judged_queries
+
+    chosen = _measures(measures)
+    corpus, keys = Corpus.open(path), read_keys(key)
+    judgements: dict[str, dict[str, int]] | None = read_judgements(qrels) if qrels else None
+    queries = judged_queries(questions, judgements)
+    names: list[str | None] = [*(retrievers or index_names(path))] or [None]
+    opened = [open_retriever(path, name, keys=keys) for name in dict.fromkeys(names)]
+    with showing("searching", "queries") as progress:
+        return evaluate_retrievers(
+            corpus,
+            opened,
+            queries,
+            chosen,
+            unjudged=len(questions) - len(queries),
+            progress=progress,
+        )
+
+
+def _measures(given: list[str] | None) -> "list[RankingMeasure]":
+    from branchwise.eval.retrieval_evaluation import DEFAULT_MEASURES, RankingMeasure
+
+    return [*dict.fromkeys(RankingMeasure.parse(one) for one in given or DEFAULT_MEASURES)]

@@ -1,0 +1,214 @@
+"""How well retrievers rank the passages that questions need: nDCG, recall, MRR by ir_measures."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.corpora.extras import require
+from branchwise.corpora.judgements import PassageGrades, grades_of
+from branchwise.corpora.progress import Progress, silent
+from branchwise.corpora.questions import Question
+from branchwise.eval.bootstrap import Aggregate, aggregate
+
+if TYPE_CHECKING:
+    from branchwise.corpora.folder import Corpus
+    from branchwise.corpora.retrieval import Retriever
+
+DEFAULT_MEASURES = ("nDCG@10", "MRR@10", "recall@3", "recall@10", "recall@50")
+"""3 passages are what an agent is given, 50 the most that it may ask for."""
+_MOST = 1_000
+_BATCH = 64
+_NAMES = {
+    "nDCG": "nDCG",
+    "MRR": "RR",
+    "recall": "R",
+    "precision": "P",
+    "MAP": "AP",
+    "success": "Success",
+}
+"""Ours, as papers write them, to those of ir_measures."""
+
+
+@dataclass(frozen=True)
+class RankingMeasure:
+    """A measure of a ranking's first `cutoff` passages, `recall@10`."""
+
+    kind: str
+    cutoff: int
+
+    @classmethod
+    def parse(cls, text: str) -> "RankingMeasure":
+        """NAME@K, in any case. Raises InputError."""
+        found = re.fullmatch(r"([A-Za-z]+)@(\d{1,4})", text.strip())
+        kinds = {kind.casefold(): kind for kind in _NAMES}
+        where = f"--measure {text}"
+        if not found or not 1 <= int(found[2]) <= _MOST:
+            what = f"is not NAME@K with a K of 1 to {_MOST:,}"
+            raise InputError(what, where=where, remedy="write nDCG@10")
+        kind = kinds.get(found[1].casefold())
+        if kind is None:
+            near = did_you_mean(found[1], _NAMES)
+            raise InputError(f"there is no measure {found[1]!r}", where=where, remedy=near)
+        return cls(kind, int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.kind}@{self.cutoff}"
+
+
+@dataclass(frozen=True)
+class JudgedQuery:
+    """A query and its judged passages, at least one of them relevant.
+
+    `alternatives`: those of further gold sets of its question; a score is the best over all.
+    """
+
+    id: str
+    text: str
+    grades: PassageGrades
+    alternatives: tuple[PassageGrades, ...] = ()
+
+    @property
+    def judgements(self) -> tuple[PassageGrades, ...]:
+        """The grades, then the alternatives."""
+        return (self.grades, *self.alternatives)
+
+    @property
+    def relevant(self) -> Set[str]:
+        """Ids of passages that are relevant by any of its judgements."""
+        return {id for grades in self.judgements for id, grade in grades.items() if grade > 0}
+
+
+@dataclass(frozen=True)
+class RetrieverScores:
+    """Scores of a retriever: by measure, one for each query in their order."""
+
+    retriever: str
+    values: Mapping[RankingMeasure, Sequence[float]]
+
+    def means(self) -> dict[RankingMeasure, Aggregate]:
+        """Means over queries with their bootstrap intervals."""
+        found = aggregate({str(measure): values for measure, values in self.values.items()})
+        return {measure: found[str(measure)] for measure in self.values}
+
+
+@dataclass(frozen=True)
+class RetrievalEvaluation:
+    """What retrievers of a corpus scored.
+
+    `unjudged`: questions that no passage is known to be relevant to, which are left out.
+    `missing`: how many of the `judged` passages the corpus lacks; they count as not found.
+    """
+
+    measures: tuple[RankingMeasure, ...]
+    queries: tuple[JudgedQuery, ...]
+    scores: tuple[RetrieverScores, ...]
+    unjudged: int
+    judged: int
+    missing: int
+
+
+def judged_queries(
+    questions: Sequence[Question], judgements: Mapping[str, PassageGrades] | None = None
+) -> list[JudgedQuery]:
+    """The questions that have relevant passages: by judgements, or their own.
+
+    Raises InputError where none has any.
+    """
+    found = []
+    for question in questions:
+        grades = grades_of(question) if judgements is None else [judgements.get(question.id, {})]
+        if relevant := [one for one in grades if any(grade > 0 for grade in one.values())]:
+            first, *others = relevant
+            found.append(JudgedQuery(question.id, question.question, first, tuple(others)))
+    if not found and judgements is None:
+        raise InputError("no question names a passage that supports it", remedy="add --qrels FILE")
+    if not found:
+        raise InputError("judges no passage as relevant to any of the questions")
+    return found
+
+
+def evaluate_retrievers(
+    corpus: "Corpus",
+    retrievers: Sequence["Retriever"],
+    queries: Sequence[JudgedQuery],
+    measures: Sequence[RankingMeasure],
+    *,
+    unjudged: int = 0,
+    progress: Progress = silent,
+) -> RetrievalEvaluation:
+    """Search every query with every retriever, and score the rankings as they are.
+
+    A query for which nothing is found scores 0. A passage with the id of the query itself is not
+    part of its ranking, as in BEIR. Progress is in searches. Raises InputError where the corpus
+    has none of the judged passages, and RetrieverError where a retriever does not answer.
+    """
+    judged = {id for query in queries for id in query.relevant}
+    missing = len(judged - _present(corpus, judged))
+    if missing == len(judged):
+        raise InputError(
+            "none of the passages that the questions name is in the corpus",
+            where=str(corpus.path),
+            remedy="build it from the collection that they were judged on",
+        )
+    scores: list[RetrieverScores] = []
+    searches = len(retrievers) * len(queries)
+    for retriever in retrievers:
+        rankings: dict[str, dict[str, float]] = {}
+        for ranking in _rankings(retriever, queries, max(one.cutoff for one in measures)):
+            rankings |= ranking
+            progress(len(scores) * len(queries) + len(rankings), searches)
+        values = _values(queries, rankings, measures)
+        scores.append(RetrieverScores(retriever.name, values))
+    return RetrievalEvaluation(
+        tuple(measures), tuple(queries), tuple(scores), unjudged, len(judged), missing
+    )
+
+
+def _rankings(
+    retriever: "Retriever", queries: Sequence[JudgedQuery], depth: int
+) -> Iterator[dict[str, dict[str, float]]]:
+    """Rankings by query id, some at a time: a passage's score is its rank, so that nothing but the
+    retriever orders those whose own scores are equal."""
+    for start in range(0, len(queries), _BATCH):
+        some = queries[start : start + _BATCH]
+        found = retriever.search([query.text for query in some], depth + 1)
+        rankings = {}
+        for query, hits in zip(some, found, strict=True):
+            ids = [hit.passage.id for hit in hits if hit.passage.id != query.id][:depth]
+            rankings[query.id] = {id: -float(rank) for rank, id in enumerate(ids)}
+        yield rankings
+
+
+def _values(
+    queries: Sequence[JudgedQuery],
+    rankings: Mapping[str, Mapping[str, float]],
+    measures: Sequence[RankingMeasure],
+) -> dict[RankingMeasure, Sequence[float]]:
+    """By measure, the value of each query: the best over its judgements."""
+    require("local", "measuring a retriever", modules=("ir_measures",))
+    import ir_measures
+
+    theirs = {getattr(ir_measures, _NAMES[one.kind]) @ one.cutoff: one for one in measures}
+    grades, judged = {}, {}
+    for query in queries:
+        for number, one in enumerate(query.judgements):
+            key = f"{number} {query.id}"
+            grades[key], judged[key] = dict(one), rankings[query.id]
+    found: dict[RankingMeasure, dict[str, float]] = {one: {} for one in measures}
+    for value in ir_measures.iter_calc([*theirs], grades, judged):
+        best, id = found[theirs[value.measure]], value.query_id.partition(" ")[2]
+        best[id] = max(best.get(id, 0.0), value.value)
+    return {one: [found[one][query.id] for query in queries] for one in measures}
+
+
+def _present(corpus: "Corpus", ids: Set[str]) -> Set[str]:
+    """Those of the ids that the corpus has. Its lines are read until the last one is found."""
+    found: set[str] = set()
+    for row in range(len(corpus)):
+        if len(found) == len(ids):
+            break
+        if (id := corpus.id(row)) in ids:
+            found.add(id)
+    return found

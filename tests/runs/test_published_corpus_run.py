@@ -1,0 +1,27 @@
+"""Published questions on published passages that are not theirs: searched, answered, scored."""
+
+from pathlib import Path
+
+import pytest
+
+from branchwise import Selection, System, run, score
+from branchwise.corpora.build import build_corpus
+from branchwise.corpora.indexing import build_index
+from support.needs import DATA, needs_data
+
+QUESTIONS = 200
+
+
+@needs_data
+@pytest.mark.slow
+def test_questions_of_ambignq_are_asked_of_the_passages_of_2wiki(tmp_path: Path) -> None:
+    build_corpus(f"hipporag:{DATA / '2wiki' / 'corpus.json'}", tmp_path / "C")
+    build_index(tmp_path / "C", "bm25")
+    made = run(
+        f"ambignq:{DATA / 'ambignq' / 'train_light.json'}",
+        System(corpus=str(tmp_path / "C")),
+        out=tmp_path / "R",
+        selection=Selection(limit=QUESTIONS),
+    )
+    assert (made.state.done, made.state.failed) == (QUESTIONS, 0)
+    assert score(made).counts.items == QUESTIONS
