@@ -88,8 +88,9 @@ def run(
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
     `questions`: a question set as `--questions` names one, or one that was loaded; `fields` and
-    `separator` as `load_questions` takes them. Blocks until every item has ended or the run stopped: `run.state` says which. `patience`: how long a server
-    that is gone is waited for, in seconds or as "2m"; `max_cost` in USD. `pilot`: only so many
+    `separator` as `load_questions` takes them. Blocks until every item has ended or the run
+    stopped: `run.state` says which. `patience`: how long a server that is gone
+    is waited for, in seconds or as "2m"; `max_cost` in USD. `pilot`: only so many
     questions now; the same call without it goes on in the same folder. `matcher` and what follows
     say how the run will be scored. `progress`: show a bar, or lines where there is no terminal;
     `observer`: is told of each item that ends instead. Raises InputError before any work.

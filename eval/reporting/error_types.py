@@ -50,13 +50,13 @@ ERROR_CLASSES = (
         (
             ErrorType(
                 "not_retrieved",
-                "not retrieved",
+                Label.INCOMPLETE_EXTRACTION.words,
                 "an answer was never retrieved",
                 _labelled(Label.INCOMPLETE_EXTRACTION),
             ),
             ErrorType(
                 "branch_not_retrieved",
-                "branch not retrieved",
+                Label.MISSING_BRANCH.words,
                 "nothing of a branch was retrieved",
                 _labelled(Label.MISSING_BRANCH),
             ),
@@ -80,7 +80,7 @@ ERROR_CLASSES = (
             ),
             ErrorType(
                 "wrong_branch",
-                "wrong branch",
+                Label.WRONG_BRANCH.words,
                 "a right answer under the wrong branch",
                 _labelled(Label.WRONG_BRANCH),
             ),
@@ -100,7 +100,7 @@ ERROR_CLASSES = (
     ),
     ErrorClass(
         "tool_call",
-        "wrong tool call",
+        Label.WRONG_TOOL_CALL.words,
         (
             ErrorType(
                 "wrong_tool_call",
@@ -128,13 +128,13 @@ ERROR_CLASSES = (
             ),
             ErrorType(
                 "format_error",
-                "format error",
+                Label.FORMAT_ERROR.words,
                 "the answer could not be read",
                 _labelled(Label.FORMAT_ERROR),
             ),
             ErrorType(
                 "budget_spent",
-                "budget spent",
+                Label.BUDGET_SPENT.words,
                 "the budget was spent",
                 _labelled(Label.BUDGET_SPENT),
             ),
