@@ -129,7 +129,7 @@ class ComparedRuns:
         names = list(self.comparisons)
         if run is None and len(names) == 1:
             [run] = names
-        if run not in self.comparisons:
+        if run is None or run not in self.comparisons:
             raise InputError(f"run: {run!r} is not compared", remedy=f"one of {', '.join(names)}")
         try:
             return self.comparisons[run].find(metric, subset)
