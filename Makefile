@@ -56,7 +56,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 		|| { echo "branchwise needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[fast,serve,mcp,parquet,datasets,notebook,dev]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[bertscore,fast,serve,mcp,parquet,datasets,notebook,dev]"
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps optimum-intel
 	@touch $@
 
@@ -80,6 +80,7 @@ format: install
 bench: install
 	$(BIN)/python benchmarks/harness.py
 	$(BIN)/python benchmarks/client.py
+	$(BIN)/python benchmarks/turns.py
 	$(BIN)/python benchmarks/corpora.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python benchmarks/search_manners.py
@@ -94,6 +95,7 @@ bench: install
 	$(BIN)/python benchmarks/trace.py
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/paired_statistics.py
+	$(BIN)/python benchmarks/conditions.py
 	$(BIN)/python benchmarks/store_damage.py --copies 200
 	$(BIN)/python benchmarks/kills.py --kills 100
 

@@ -37,13 +37,23 @@ class ParsedAnswer:
 def parse_answer(text: str, format: AnswerFormat, fragments: Sequence[str] = ()) -> ParsedAnswer:
     """Read `text` as an answer of `format`. Never raises.
 
-    Strict: the whole text is JSON of exactly the format's shape. Tolerant: the last JSON object
-    in the text that can be read as an answer (models put drafts first; one that has the answer's
-    keys goes before others), then the same with
+    Where the format has a form of its own, the text is read by that first. Strict: it is exactly
+    in that form, or the whole text is JSON of exactly the format's shape. Tolerant: the last JSON
+    object in the text that can be read as an answer (models put drafts first; one that has the
+    answer's keys goes before others), then the same with
     json-repair. `fragments` are the ids of numbered passages (`AnswerFormat.read`).
     """
-    problem = "the reply is empty" if not text.strip() else "there is no JSON object in the reply"
-    for found, strict in _documents(text, format.schema["required"]):
+    problem = "the reply is empty"
+    if text.strip():
+        sought = "answer in the form that was asked for" if format.form else "JSON object"
+        problem = f"there is no {sought} in the reply"
+    try:
+        if own := format.read_text(text[-MAX_TOLERANT:]):
+            return ParsedAnswer(own.prediction, "strict" if own.is_exact else "tolerant")
+    except FormatError as error:
+        problem = str(error)
+    keys = format.schema["required"] if format.schema else ()
+    for found, strict in _documents(text, keys):
         data = _with_whole_characters(found)
         try:
             prediction = format.read(data, fragments)

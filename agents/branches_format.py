@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from branchwise.agents.answer_format import AnswerFormat
 from branchwise.agents.format_error import (
     MAX_BRANCHES,
     MAX_ENTITIES,
@@ -35,11 +36,10 @@ class _Exact(BaseModel):
     answers: dict[str, list[str]]
 
 
-class BranchesFormat:
+class BranchesFormat(AnswerFormat):
     """Entities under the names of readings: what the task `branches` asks for."""
 
     name: str = "branches"
-    cites: bool = False
     schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -1,6 +1,6 @@
 """OpenAI's chat-completions protocol, through LangChain's client. Import it lazily.
 
-`ChatOpenAI` makes the payload and owns the HTTP client. Bodies are read here instead of there:
+`ChatOpenAI` makes the payload. Requests are sent, and bodies read, here instead of there:
 it drops `reasoning_content`, raises if a tool call's arguments are not a JSON object, and spends
 most of a request's CPU time on turning dictionaries into typed objects and back.
 """
@@ -14,12 +14,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import orjson
 from langchain_openai import ChatOpenAI
-from openai import AsyncStream, DefaultAsyncHttpxClient, DefaultHttpxClient
+from openai import (
+    APIConnectionError,
+    APITimeoutError,
+    AsyncStream,
+    DefaultAsyncHttpxClient,
+    DefaultHttpxClient,
+)
 from pydantic import SecretStr
 
+from branchwise.agents.aiohttp_transport import AiohttpTransport
 from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.refusals import MAX_COMPLETION_TOKENS, MAX_TOKENS
 from branchwise.agents.reply import ModelError
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
     from branchwise.agents.reply import Completion
     from branchwise.agents.spec import ModelSpec
 
+_PATH = "/chat/completions"
 _NEVER_SENT = "none"
 """The client insists on a key; each request gets its own headers in `_Guard`."""
 _OPENAI_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
@@ -59,18 +67,37 @@ class ChatCompletions(ChatOpenAI):
         """
         if body.get("stream"):
             return await self._streamed(body, seconds)
-        response = await self.root_async_client.post(
-            "/chat/completions",
-            cast_to=httpx.Response,
-            body=body,
-            options={"timeout": seconds},
+        client = self.http_async_client
+        assert client is not None
+        request = client.build_request(
+            "POST", self._address, headers=self._headers, content=_encoded(body), timeout=seconds
         )
+        try:
+            response = await client.send(request)
+        except httpx2.TimeoutException as error:
+            raise APITimeoutError(request) from error
+        except (httpx2.RequestError, ssl.SSLError) as error:
+            raise APIConnectionError(request=request) from error
+        if not response.is_success:
+            raise self.root_async_client._make_status_error_from_response(response)
         return read_body(_decoded(response.content))
+
+    # The same for every request. OpenAI's client makes both anew each time, checks and copies its
+    # own options: that takes longer than sending.
+    @functools.cached_property
+    def _address(self) -> httpx2.URL:
+        url: httpx2.URL = self.root_async_client._prepare_url(_PATH)
+        return url
+
+    @functools.cached_property
+    def _headers(self) -> dict[str, str]:
+        named = self.root_async_client.default_headers.items()
+        return {name: value for name, value in named if isinstance(value, str)}
 
     async def _streamed(self, body: Mapping[str, Any], seconds: float) -> Completion:
         fold = StreamFold()
         stream: AsyncStream[Any] = await self.root_async_client.post(
-            "/chat/completions",
+            _PATH,
             cast_to=object,
             body=body,
             options={"timeout": seconds},
@@ -113,12 +140,22 @@ def make_client(
         use_responses_api=False,
         # Never used: made anew for each address, it would read the certificates each time.
         http_client=_no_client(),
-        http_async_client=DefaultAsyncHttpxClient(
+        http_async_client=_Client(
             timeout=decoding.timeout,
             verify=_certificates(),
             event_hooks={"request": [_Guard(spec.url, keys, headers)]},
         ),
     )
+
+
+class _Client(DefaultAsyncHttpxClient):
+    """OpenAI's client over aiohttp; through a proxy that the environment names, over httpx."""
+
+    def _init_transport(
+        self, verify: ssl.SSLContext | str | bool = True, *_: Any, **__: Any
+    ) -> httpx2.AsyncBaseTransport:
+        assert isinstance(verify, ssl.SSLContext)
+        return AiohttpTransport(verify)
 
 
 class _Guard:
@@ -155,11 +192,15 @@ def _no_client() -> DefaultHttpxClient:
 @functools.cache
 def _certificates() -> ssl.SSLContext:
     """Those that the client would read by itself, once a process: it takes 20 ms."""
+    return httpx2.create_ssl_context()
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
     try:
-        from httpx2 import create_ssl_context
-    except ImportError:  # what openai was made with before its third version
-        from httpx import create_ssl_context
-    return create_ssl_context()
+        return orjson.dumps(body)
+    except TypeError:
+        # The standard encoder takes half characters and large numbers.
+        return json.dumps(body).encode()
 
 
 def _decoded(content: bytes) -> Any:

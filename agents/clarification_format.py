@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from branchwise.agents.answer_format import AnswerFormat
 from branchwise.agents.format_error import MAX_REASONING, FormatError, is_exactly, text_of
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.text import one_line
@@ -21,14 +22,13 @@ class _ExactClarification(BaseModel):
     clarification_question: str
 
 
-class ClarificationFormat:
+class ClarificationFormat(AnswerFormat):
     """A question back in place of answers: `task_output` is `{"clarification_question": str}`.
 
     Any text is read: whether it is of the form (`corpora/clarification.py`) is for scores to say.
     """
 
     name: str = "clarification"
-    cites: bool = False
     schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"reasoning": {"type": "string"}, CLARIFICATION: {"type": "string"}},

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from branchwise.agents.answer_format import AnswerFormat
 from branchwise.agents.format_error import (
     MAX_BRANCHES,
     MAX_ENTITIES,
@@ -50,7 +51,7 @@ class _Exact(BaseModel):
     conditions: list[_Condition]
 
 
-class ConditionsFormat:
+class ConditionsFormat(AnswerFormat):
     """Answers in sentences under conditions, with citations where passages were seen."""
 
     name: str = "conditions"

@@ -25,7 +25,8 @@ class Setting:
     module without which it changes nothing, as of a role the one that asks it. `changes`:
     `answers`, and with them the digest; `requests`, how they are sent; or `scores` alone. `later`:
     added when there were runs: it is in the digest only where it differs from what those runs did,
-    which is `before`, or its default where that is None.
+    which is `before`, or its default where that is None. `of_flow`: it changes something only where
+    the flow of the questions takes it.
     """
 
     help: str = ""
@@ -38,6 +39,7 @@ class Setting:
     changes: Literal["answers", "requests", "scores"] = "answers"
     later: bool = False
     before: Any = None
+    of_flow: bool = False
 
 
 @dataclass(frozen=True)

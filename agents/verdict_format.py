@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from branchwise.agents.answer_format import AnswerFormat
 from branchwise.agents.format_error import MAX_REASONING, FormatError, is_exactly, text_of
 from branchwise.agents.prediction import Prediction
 
@@ -21,11 +22,10 @@ class _ExactVerdict(BaseModel):
     ambiguous: bool
 
 
-class VerdictFormat:
+class VerdictFormat(AnswerFormat):
     """A verdict in place of answers: `task_output` is `{"ambiguous": bool}`."""
 
     name: str = "ambiguity"
-    cites: bool = False
     schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"reasoning": {"type": "string"}, VERDICT: {"type": "boolean"}},

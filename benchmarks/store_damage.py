@@ -9,6 +9,7 @@ and bytes of a copy are changed, pages zeroed, dropped, swapped, doubled, taken 
 moment or from the other run, files and logs cut off, damaged or exchanged. Of every copy:
 
 * what verifying, scoring, exporting, resuming and replaying say is a result or one line;
+* saved scores, where they are taken, are the undamaged run's;
 * a score is the undamaged run's to the last digit: as a whole, or item by item where the copy is
   of an earlier moment;
 * what `recover` saves is whole, with the undamaged run's scores item by item, and resumed it ends
@@ -42,13 +43,15 @@ from branchwise.corpora.indexing import build_index
 from branchwise.eval.export import export_lines
 from branchwise.eval.scoring import ScoredRun, ScoringSettings, score_run
 from branchwise.eval.store import RunStore, open_run
+from branchwise.eval.store.connection import PAGE_SIZE
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.store.recovering import recover_run
 from branchwise.eval.store.verifying import verify_run
 
 FILE, LOG = "run.sqlite", "run.sqlite-wal"
-PAGE = 4096
-READS = ScoringSettings(saves=False)
+PAGE = PAGE_SIZE
+READS = ScoringSettings(saves=False, reuses=False)
+REUSES = ScoringSettings(saves=False)
 Damage = Callable[[random.Random, "Copy"], None]
 Items = Mapping[tuple[str, int], Any]
 
@@ -288,6 +291,11 @@ def look(copy: Copy, work: Path) -> str:
     scored = said(lambda: score_run(copy.folder, READS))
     if isinstance(scored, ScoredRun):
         _compare(copy, scored)
+    reused = said(lambda: items_of(score_run(copy.folder, REUSES)))
+    if not isinstance(reused, str) and any(
+        copy.source.items.get(k) != v for k, v in reused.items()
+    ):
+        raise Surprise("an item's saved score differs")
     exported = said(lambda: _exported(copy.folder))
     opened = said(lambda: RunStore(_twin(copy.folder, work / "store")).close())
     replayed = said(lambda: open_recordings(copy.folder).close())

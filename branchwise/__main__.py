@@ -27,7 +27,7 @@ def command() -> None:
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 1 failed, 2 bad input."""
+    """Run the command line. Exit codes: 0 done, 1 failed, 2 bad input, 3 asked back in vain."""
     # The imports make a million permanent objects, which the collector would scan in vain.
     gc.set_threshold(10_000)
     try:

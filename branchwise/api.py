@@ -87,23 +87,25 @@ def run(
 ) -> "RunResult":
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
-    `questions`: a question set as `--questions` names one, or one that was loaded; `fields` and
-    `separator` as `load_questions` takes them. Blocks until every item has ended or the run
-    stopped: `run.state` says which. `patience`: how long a server that is gone
-    is waited for, in seconds or as "2m"; `max_cost` in USD. `pilot`: only so many
+    `questions`: a question set as `--questions` names one, with its `fields` and `separator`
+    (`load_questions`), or one that was loaded. Blocks until every item has ended or the run
+    stopped: `run.state` says which. `patience`: how long a server
+    that is gone is waited for, in seconds or as "2m"; `max_cost` in USD. `pilot`: only so many
     questions now; the same call without it goes on in the same folder. `matcher` and what follows
     say how the run will be scored. `progress`: show a bar, or lines where there is no terminal;
     `observer`: is told of each item that ends instead. Raises InputError before any work.
     """
     from branchwise.corpora.loaders import load_questions
+    from branchwise.corpora.loaders.source import QuestionSource
     from branchwise.eval import experiment
     from branchwise.eval.tasks import gold_of
     from branchwise.results import RunResult
 
     if isinstance(questions, str):
-        questions = load_questions(
-            questions, fields=fields, separator=separator, gold_of=gold_of(task)
-        )
+        source = QuestionSource.parse(questions, fields, separator)
+        questions = load_questions(source, gold_of=gold_of(task))
+    elif fields or separator:
+        raise InputError("these questions are loaded", where="fields", remedy="leave them out")
     chosen = experiment.Selection(ids, limit).of(questions)
     scoring = _scoring(matcher, judge_entities, judge, judge_pairs, variant, metrics)
     priced = _prices(prices)
@@ -284,8 +286,8 @@ def score(
         keep_prices(path, Path(prices) if prices else None)
         return ScoreResult.of(score_run(path, settings).scores)
     if path is None and questions is not None and predictions is not None:
-        named = QuestionSource.parse(questions, fields, separator)
-        scored = score_predictions(named, Path(predictions), task, settings)
+        source = QuestionSource.parse(questions, fields, separator)
+        scored = score_predictions(source, Path(predictions), task, settings)
         return ScoreResult.of(scored.scores)
     raise InputError(
         "it is not clear what to score",

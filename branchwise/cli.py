@@ -6,12 +6,14 @@ import typer
 
 from branchwise.commands.ablate import ablate
 from branchwise.commands.ask import ask
+from branchwise.commands.benchmarks import benchmarks_app
 from branchwise.commands.corpus import corpus_app
 from branchwise.commands.demo import demo
 from branchwise.commands.errors import errors
 from branchwise.commands.export import export
 from branchwise.commands.fork import fork
 from branchwise.commands.kg import kg_app
+from branchwise.commands.mdcr import mdcr_app
 from branchwise.commands.questions import questions_app
 from branchwise.commands.quiet import add_quiet
 from branchwise.commands.recover import recover
@@ -62,6 +64,8 @@ _GROUPS = (
     (kg_app, "kg", "Build, query and search knowledge graphs.", "build W"),
     (world_app, "world", "Make worlds that no model has seen.", "make --entities 600 --out W"),
     (questions_app, "questions", "Generate, check and convert question sets.", "check q.jsonl"),
+    (benchmarks_app, "benchmarks", "List what can be run.", "list"),
+    (mdcr_app, "mdcr", "Solve and generate questions about conditions.", "--help"),
     (tools_app, "tools", "List, show, try and create tools.", "new film_year"),
     (
         serve_app,

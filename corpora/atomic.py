@@ -21,6 +21,7 @@ from branchwise.corpora.errors import InputError
 _SQLITE = b"SQLite format 3\0"
 _SUFFIX = ".partial"
 _NEW, _OLD = "new", "old"
+_ATTEMPTS = 20
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
@@ -107,8 +108,19 @@ def new_folder(path: Path) -> Iterator[Path]:
         yield partial / _NEW
         _replace(partial, path)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        remove_folder(partial)
         os.close(lock)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder of our own, also if a library's thread is still writing one file more.
+
+    What cannot be removed stays.
+    """
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
 
 
 def _replace(partial: Path, path: Path) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.kinds import RECALL
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 
@@ -55,12 +56,18 @@ AS_THE_MODEL_SAYS = EncoderSettings()
 @dataclass(frozen=True)
 class Encoding:
     """How a dense index is made: by which model, on which backend, its vectors kept in which
-    number format."""
+    number format.
+
+    `recall`: at ten, of an index that is not exact. `kept`: the folder in which a build that was
+    stopped goes on.
+    """
 
     encoder: str = DEFAULT_ENCODER
     backend: Literal["auto", "torch", "openvino"] = "auto"
     dtype: Literal["auto", "float16", "float32"] = "auto"
     settings: EncoderSettings = AS_THE_MODEL_SAYS
+    recall: float = RECALL
+    kept: Path = Path(".unfinished")
 
 
 @dataclass(frozen=True)

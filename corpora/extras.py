@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from branchwise.corpora.errors import InputError
 
 _MODULES: Mapping[str, tuple[str, ...]] = {
-    "local": ("sentence_transformers", "faiss", "bm25s"),
+    "local": ("sentence_transformers", "faiss", "bm25s", "tantivy"),
     "flashrag": ("flashrag",),
     "mcp": ("mcp", "langchain_mcp_adapters", "starlette", "uvicorn"),
     "serve": ("starlette", "uvicorn"),

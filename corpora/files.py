@@ -150,26 +150,6 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
     return value
 
 
-def read_json_array(path: Path) -> list[Any]:
-    """The entries of a file that is one JSON array. Raises InputError."""
-    with open_data(path) as stream:
-        data = stream.read(MAX_JSON_BYTES + 1)
-    if len(data) > MAX_JSON_BYTES:
-        raise InputError(f"is larger than {MAX_JSON_BYTES // 2**20} MiB", where=str(path))
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise InputError(
-            f"not valid JSON ({error.msg})", where=f"{path}:{error.lineno}", remedy=_ONE_ARRAY
-        ) from None
-    if not isinstance(value, list):
-        raise InputError(
-            f"expected a JSON array, found {json_kind(value)}", where=str(path), remedy=_ONE_ARRAY
-        )
-    return value
-
-
-_ONE_ARRAY = "give the file as its authors publish it: one JSON array"
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "true or false"}
 
 

@@ -5,14 +5,15 @@ memory, so they are the default. faiss scans its scalar quantizer query by query
 scores do not depend on the batch.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.encoder_models import Encoding
-from branchwise.corpora.encoders import Encoder, QueryEncoder
+from branchwise.corpora.encoders import QueryEncoder
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
+from branchwise.corpora.kept_vectors import Dtype, encoded
 from branchwise.corpora.manifest import EncoderIdentity, Manifest, made_with, rebuild_command
 from branchwise.corpora.progress import Progress
 from branchwise.corpora.ranking import Scored, ranked
@@ -20,9 +21,8 @@ from branchwise.corpora.ranking import Scored, ranked
 if TYPE_CHECKING:
     import numpy as np
 
-Dtype = Literal["float16", "float32"]
 VECTORS_FILE = "vectors.faiss"
-_CHUNK = 2048
+_CHUNK = 65_536
 # Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
 _SPARE = 8
 # From queries x dimension = 128,000 on, faiss searches float32 vectors with a matrix product,
@@ -100,13 +100,15 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
 
     Raises InputError for an encoder that cannot be had.
     """
-    from branchwise.corpora.encoders import load_encoder
+    import faiss
+    import numpy as np
 
-    progress(0, len(corpus))
-    encoder = load_encoder(encoding.encoder, encoding.backend, encoding.settings)
-    dtype: Dtype = "float16" if encoding.dtype == "auto" else encoding.dtype
-    build_flat(corpus, folder, encoder, dtype, progress)
-    return flat_manifest(corpus, encoder.identity, dtype)
+    with encoded(corpus, encoding, progress) as made:
+        vectors = new_vectors(made.vectors.shape[1], made.dtype)
+        for start in range(0, len(corpus), _CHUNK):
+            vectors.add(np.ascontiguousarray(made.vectors[start : start + _CHUNK], np.float32))
+        faiss.write_index(vectors, str(folder / VECTORS_FILE))
+    return flat_manifest(corpus, made.encoder, made.dtype)
 
 
 def flat_manifest(corpus: Corpus, encoder: EncoderIdentity, dtype: Dtype) -> Manifest:
@@ -122,42 +124,26 @@ def flat_manifest(corpus: Corpus, encoder: EncoderIdentity, dtype: Dtype) -> Man
     )
 
 
-def build_flat(
-    corpus: Corpus,
-    folder: Path,
-    encoder: Encoder,
-    dtype: Dtype,
-    progress: Progress,
-) -> None:
-    """Encode every passage, as its `contents` stands in the file, into `folder`."""
-    import faiss
-
-    vectors = new_vectors(encoder.identity.dimension, dtype)
-    for start, texts in _chunks(corpus):
-
-        def report(done: int, _total: int, start: int = start) -> None:
-            progress(start + done, len(corpus))
-
-        vectors.add(encoder.encode_passages(texts, report))
-    faiss.write_index(vectors, str(folder / VECTORS_FILE))
-
-
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> FlatIndex:
     """The index in `folder`, with its encoder. Raises InputError where either is not as it was."""
+    return open_flat(corpus, folder, index_encoder(corpus, folder, manifest))
+
+
+def index_encoder(corpus: Corpus, folder: Path, manifest: Manifest) -> QueryEncoder:
+    """The encoder that a dense index was made with. Raises InputError where it is not as it was."""
     from branchwise.corpora.encoders import reopen_encoder
 
     rebuild = rebuild_command(corpus.path, folder.name, manifest)
     if manifest.encoder is None:
         raise InputError("the manifest names no encoder", where=str(folder), remedy=rebuild)
     try:
-        encoder = reopen_encoder(manifest.encoder)
+        return reopen_encoder(manifest.encoder)
     except InputError as error:
         raise InputError(
             error.what,
             where=error.where or str(folder),
             remedy=f"{error.remedy}; or {rebuild}" if error.remedy else rebuild,
         ) from None
-    return open_flat(corpus, folder, encoder)
 
 
 def described(manifest: Mapping[str, Any]) -> str:
@@ -191,12 +177,6 @@ def open_flat(corpus: Corpus, folder: Path, encoder: QueryEncoder) -> FlatIndex:
             remedy=f"rebuild it: branchwise corpus index {corpus.path} --kind flat",
         )
     return FlatIndex(vectors, encoder, corpus)
-
-
-def _chunks(corpus: Corpus) -> Iterator[tuple[int, list[str]]]:
-    """First row and texts of each stretch: long enough to find texts of the same length."""
-    for start in range(0, len(corpus), _CHUNK):
-        yield start, list(corpus.contents(start, min(start + _CHUNK, len(corpus))))
 
 
 def _scored(rows: "np.ndarray", scores: "np.ndarray") -> list[Scored]:

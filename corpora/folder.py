@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 CORPUS_FILE, FACTS_FILE, OFFSETS_FILE = "corpus.jsonl", "corpus.json", "offsets.npy"
+_MOST_CHARACTERS = 4_000_000
+"""Of the passages that are kept when they have been read."""
+
+_FORGOTTEN_EVERY = 50_000
 
 
 class _Facts(BaseModel):
@@ -40,11 +44,17 @@ class _Facts(BaseModel):
 class Corpus:
     """Passages by row, read from disk one at a time. Thread-safe.
 
-    Memory: 16 bytes a passage for the offsets (mapped, not loaded); the text stays on disk.
+    Memory: 16 bytes a passage for the offsets (mapped, not loaded), and the passages read last;
+    the others stay on disk.
     """
 
     def __init__(self, path: Path, sha256: str, offsets: "np.ndarray") -> None:
-        self.path, self.sha256, self._offsets = path, sha256, offsets
+        import numpy as np
+
+        # Still mapped, but of the plain class: numpy's own for maps takes long for each element.
+        self.path, self.sha256, self._offsets = path, sha256, np.asarray(offsets)
+        self._read: dict[int, Passage] = {}
+        self._characters = 0
         with (path / CORPUS_FILE).open("rb") as stream:
             self._lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
@@ -75,7 +85,15 @@ class Corpus:
 
     def passage(self, row: int) -> Passage:
         """The passage in `row`, its title without surrounding quotes."""
-        return to_passage(*self._record(row))
+        # An agent's searches find much of what its last ones found.
+        passage = self._read.get(row)
+        if passage is None:
+            passage = to_passage(*self._record(row))
+            if self._characters > _MOST_CHARACTERS:
+                self._read, self._characters = {}, 0
+            self._read[row] = passage
+            self._characters += len(passage.text)
+        return passage
 
     def id(self, row: int) -> str:
         """The id of the passage in `row`."""
@@ -85,6 +103,9 @@ class Corpus:
         """`contents` of the rows as they are in the file: what is encoded."""
         for row in range(start, len(self) if stop is None else stop):
             yield self._record(row)[1]
+            if row % _FORGOTTEN_EVERY == 0:
+                # What was read once stays with the system's files, not in this process.
+                self._lines.madvise(mmap.MADV_DONTNEED)
 
     def _record(self, row: int) -> tuple[str, str]:
         start, length = self._offsets[row].tolist()

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from branchwise.corpora.atomic import new_folder
+from branchwise.corpora.atomic import new_folder, remove_folder
 from branchwise.corpora.encoder_models import (
     AS_THE_MODEL_SAYS,
     DEFAULT_ENCODER,
@@ -12,7 +12,7 @@ from branchwise.corpora.encoder_models import (
 )
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.kinds import HYBRID, index_kind
+from branchwise.corpora.kinds import HYBRID, RECALL, index_kind
 from branchwise.corpora.manifest import INDEX_FOLDER, Kind, write_manifest
 from branchwise.corpora.progress import Progress, silent
 
@@ -26,19 +26,23 @@ def build_index(
     backend: Literal["auto", "torch", "openvino"] = "auto",
     dtype: Literal["auto", "float16", "float32"] = "auto",
     settings: EncoderSettings = AS_THE_MODEL_SAYS,
+    recall: float = RECALL,
     progress: Progress = silent,
 ) -> Path:
     """Index the corpus as `index/<name>` (by default named like its kind); returns the folder.
 
     An index of that name is replaced once the new one is whole; after Ctrl-C or an error
-    everything is as before. Raises InputError for a bad corpus, kind, name or encoder.
+    everything is as before, and what vectors were encoded are kept for the next call. `recall`: at
+    ten, of a kind that is not exact. Raises InputError for a bad corpus, kind, name or encoder.
     """
     module = index_kind(kind).ready()
     corpus = Corpus.open(Path(corpus_dir))
     target = corpus.path / INDEX_FOLDER / checked_name(name or kind)
+    kept = target.with_name(f".{target.name}.unfinished")
     with new_folder(target) as folder:
-        encoding = Encoding(encoder, backend, dtype, settings)
+        encoding = Encoding(encoder, backend, dtype, settings, recall, kept)
         write_manifest(folder, module.build(corpus, folder, encoding, progress))
+    remove_folder(kept)
     return target
 
 

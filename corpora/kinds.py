@@ -59,6 +59,7 @@ class IndexKind:
     module: str
     needs: tuple[str, ...]
     encodes: bool = False
+    fast_to: int | None = None
 
     def load(self) -> IndexModule:
         """Its module, which imports the libraries that it needs when they are used."""
@@ -70,20 +71,49 @@ class IndexKind:
         return self.load()
 
 
+_DENSE = ("sentence_transformers", "faiss")
 _KINDS = (
     IndexKind(
-        "flat",
-        "dense vectors, exact search",
-        "encoding",
-        "inner_product",
-        "flat",
-        ("sentence_transformers", "faiss"),
+        name="flat",
+        about="dense vectors, exact search",
+        building="encoding",
+        metric="inner_product",
+        module="flat",
+        needs=_DENSE,
+        encodes=True,
+        fast_to=200_000,
+    ),
+    IndexKind(
+        name="ivf",
+        about="dense vectors, of millions",
+        building="encoding",
+        metric="inner_product",
+        module="ivf",
+        needs=_DENSE,
         encodes=True,
     ),
-    IndexKind("bm25", "words", "counting words", "bm25", "lexical", ("bm25s",)),
+    IndexKind(
+        name="bm25",
+        about="words",
+        building="indexing words",
+        metric="bm25",
+        module="lexical",
+        needs=("tantivy",),
+    ),
+    IndexKind(
+        name="bm25s",
+        about="words, by bm25s",
+        building="counting words",
+        metric="bm25",
+        module="bm25s_index",
+        needs=("bm25s",),
+        fast_to=200_000,
+    ),
 )
 INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}
 DEFAULT = "flat"
+RECALL = 0.99
+"""At ten, of a kind that is not exact."""
 HYBRID, HYBRID_PARTS = "hybrid", ("flat", "bm25")
 """Made at search time, of two indexes."""
 SERVERS, FLASHRAG = ("http:", "https:"), "flashrag:"

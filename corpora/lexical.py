@@ -1,93 +1,101 @@
-"""BM25: lexical retrieval with bm25s (Lucene's variant, k1 = 1.5, b = 0.75).
+"""BM25 with tantivy: mapped files, and only the passages that can be among the best are scored.
 
-Documents and queries go through one and the same analysis: lower case, words of two and more
-characters, bm25s's English stop words, the Snowball English stemmer. A passage that shares no
-term with the query is not a result.
+k1 is 1.2 and b .75, which tantivy fixes; it keeps the length of a passage in one byte, as Lucene
+does. A passage that shares no term with the query is not a result. Queries are terms, never
+tantivy's query language.
 """
 
-import re
-import threading
-import warnings
-from array import array
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from branchwise.corpora.analysis import ANALYZER, Analyzer, check_analyzer, no_words
+from branchwise.corpora.atomic import remove_folder
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.manifest import Manifest, made_with, rebuild_command
+from branchwise.corpora.manifest import Manifest, index_command, made_with, rebuild_command
 from branchwise.corpora.progress import Progress
-from branchwise.corpora.ranking import Scored, ranked
+from branchwise.corpora.ranking import DEPTH, Scored, ranked
+from branchwise.corpora.retrieval import MAX_K
+from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
-    import numpy as np
+    import tantivy
 
-ANALYZER = "lower-words2-stop_en-snowball_english"
-TERMS_FOLDER = "bm25s"
-_WORD = re.compile(r"\w\w+")
+SCORING = "tantivy k1=1.2 b=0.75"
+TERMS_FOLDER = "tantivy"
+_CONTENTS, _ROW = "contents", "row"
+_MOST_TERMS = 256
+"""Of a query; those behind are left out."""
+# Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
+_SPARE = 8
+_DEPTHS = (MAX_K + _SPARE, DEPTH + _SPARE)
+_WRITER_BYTES = 128_000_000
 _REPORT_EVERY = 5000
-
-
-class Analyzer:
-    """Text to stemmed terms. Thread-safe."""
-
-    def __init__(self) -> None:
-        import Stemmer
-        from bm25s.stopwords import STOPWORDS_EN
-
-        self._stem, self._lock = Stemmer.Stemmer("english").stemWords, threading.Lock()
-        self._stop = frozenset(STOPWORDS_EN)
-
-    def terms(self, text: str) -> list[str]:
-        """The terms of a text, in order, repeats included."""
-        words = [word for word in _WORD.findall(text.lower()) if word not in self._stop]
-        with self._lock:  # PyStemmer's stemmers may not be used by two threads at once
-            return list(self._stem(words))
+_LOCK = ".lock"
 
 
 class LexicalIndex:
     """Ranks rows by BM25. Thread-safe. `folder`: where its files lie."""
 
-    def __init__(self, bm25: Any, analyzer: Analyzer, corpus: Corpus, folder: Path) -> None:
-        self._bm25, self._analyzer, self._corpus = bm25, analyzer, corpus
-        self._folder = folder
+    def __init__(
+        self, searcher: "tantivy.Searcher", schema: "tantivy.Schema", corpus: Corpus, folder: Path
+    ) -> None:
+        self._searcher, self._schema = searcher, schema
+        self._corpus, self._folder = corpus, folder
+        self._analyzer = Analyzer()
 
     def rank(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
         """For each query the best `k` rows with a term of it, and their BM25 scores."""
         return [self._best(query, k) for query in queries]
 
-    def _best(self, query: str, k: int) -> list[Scored]:
-        import numpy as np
-
-        terms = self._analyzer.terms(query)
-        try:
-            ids = self._bm25.get_tokens_ids(terms)
-            if not ids:
-                return []
-            scores: np.ndarray = self._bm25.get_scores_from_ids(ids)
-        except (ValueError, TypeError, LookupError):
-            # To read all of a large index before the first search would take minutes.
-            raise _damaged(self._corpus, self._folder) from None
-        rows = _candidates(scores, k)
-        found = [Scored(r, s) for r, s in zip(rows.tolist(), scores[rows].tolist(), strict=True)]
+    def _best(self, text: str, k: int) -> list[Scored]:
+        # Sorted, since scores are sums of floats: the order of a query's words must not change one.
+        terms = sorted(self._analyzer.terms(text)[:_MOST_TERMS])
+        if not terms:
+            return []
+        with _damage(self._corpus, self._folder):
+            query = self._query(terms)
+            # The same depth for every usual k: which passages are skipped depends on it, and with
+            # that, by the last bit, what is found near the end.
+            depth = next((depth for depth in _DEPTHS if k + _SPARE <= depth), k + _SPARE)
+            found = self._found(query, depth)
+            while len(found) == depth and found[-1].score == found[k - 1].score:
+                depth *= 2
+                found = self._found(query, depth)
         return ranked(found, k, self._corpus.id)
 
+    def _query(self, terms: Sequence[str]) -> "tantivy.Query":
+        """A union of terms: a term that a query repeats counts as often."""
+        from tantivy import Occur, Query
 
-def _candidates(scores: "np.ndarray", k: int) -> "np.ndarray":
-    """Rows above zero that reach the k-th best score, all that tie with it included."""
-    import numpy as np
+        fields = [
+            Query.term_query(self._schema, _CONTENTS, term, index_option="freq") for term in terms
+        ]
+        return Query.boolean_query([(Occur.Should, field) for field in fields])
 
-    if k >= len(scores):
-        return np.flatnonzero(scores > 0)
-    border = np.partition(scores, len(scores) - k)[len(scores) - k]
-    return np.flatnonzero((scores >= border) & (scores > 0))
+    def _found(self, query: "tantivy.Query", depth: int) -> list[Scored]:
+        # Without counting what matches, passages that cannot be among the best are skipped.
+        hits = self._searcher.search(query, depth, count=False).hits
+        rows = self._searcher.fast_field_values(_ROW, [address for _, address in hits])
+        found = []
+        for row, (score, _) in zip(rows, hits, strict=True):
+            if not isinstance(row, int) or not 0 <= row < len(self._corpus):
+                raise ValueError
+            found.append(Scored(row, score))
+        return found
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Analyse and count every passage into `folder`; there is nothing to encode."""
-    build_lexical(corpus, folder, progress)
+    """Analyse and index every passage into `folder`; there is nothing to encode.
+
+    Memory does not grow with the corpus. Raises InputError where no passage has a word, or the
+    files cannot be written.
+    """
+    _write(corpus, folder / TERMS_FOLDER, progress)
     return Manifest(
         kind="bm25",
         corpus_sha256=corpus.sha256,
@@ -95,79 +103,123 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
         metric="bm25",
         dtype="float32",
         analyzer=ANALYZER,
-        versions=made_with("bm25s", "PyStemmer"),
+        scoring=SCORING,
+        versions=made_with("tantivy", "PyStemmer"),
     )
 
 
-def build_lexical(corpus: Corpus, folder: Path, progress: Progress) -> None:
-    """Analyse and count every passage into `folder`."""
-    bm25s = _bm25s()
-    analyzer = Analyzer()
-    vocabulary: dict[str, int] = {}
-    documents: list[array[int]] = []
-    for row, contents in enumerate(corpus.contents()):
-        terms = analyzer.terms(contents)
-        ids = (vocabulary.setdefault(term, len(vocabulary)) for term in terms)
-        documents.append(array("I", ids))
-        if row % _REPORT_EVERY == 0:
-            progress(row, len(corpus))
-    if not vocabulary:
+def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
+    import tantivy
+
+    fields = tantivy.SchemaBuilder().add_integer_field(_ROW, fast=True)
+    fields = fields.add_text_field(_CONTENTS, tokenizer_name="whitespace", index_option="freq")
+    folder.mkdir()
+    try:
+        index = tantivy.Index(fields.build(), path=str(folder))
+        writer = index.writer(heap_size=_WRITER_BYTES, num_threads=1)
+        try:
+            words = _add_all(writer, corpus, progress)
+            writer.commit()
+        finally:
+            writer.wait_merging_threads()  # or they would go on to write while the folder goes
+        for lock in folder.glob(f"*{_LOCK}"):
+            lock.unlink()
+    except ValueError as error:  # what tantivy makes of every error of the system
         raise InputError(
-            "no passage contains a word to index",
+            f"the index cannot be written ({one_line(str(error))})",
             where=str(corpus.path),
-            remedy="use `--kind flat` for it",
-        )
-    bm25 = bm25s.BM25()
-    bm25.index((documents, vocabulary), show_progress=False)
-    bm25.save(folder / TERMS_FOLDER)
+            remedy="look for room on the disk, and for what else writes there",
+        ) from None
+    if not words:
+        raise no_words(corpus)
     progress(len(corpus), len(corpus))
 
 
+def _add_all(writer: "tantivy.IndexWriter", corpus: Corpus, progress: Progress) -> bool:
+    """Give the writer every passage; whether any of them has a term."""
+    from tantivy import Document
+
+    analyzer, words = Analyzer(), False
+    for row, contents in enumerate(corpus.contents()):
+        terms = analyzer.terms(contents)
+        words = words or bool(terms)
+        passage = Document()
+        passage.add_integer(_ROW, row)
+        passage.add_text(_CONTENTS, " ".join(terms))
+        writer.add_document(passage)
+        if row % _REPORT_EVERY == 0:
+            progress(row, len(corpus))
+    return words
+
+
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex:
-    """The index in `folder`. Raises InputError if it was analysed differently, or is damaged."""
-    if manifest.analyzer != ANALYZER:
+    """The index in `folder`. Raises InputError if it was made otherwise, or is damaged."""
+    import tantivy
+
+    if manifest.scoring is None:
         raise InputError(
-            f"the index was analysed with {manifest.analyzer}, queries would be with {ANALYZER}",
+            "the index was made with bm25s, before `bm25` was tantivy's",
             where=str(folder),
-            remedy=rebuild_command(corpus.path, folder.name, manifest),
+            remedy=f"{rebuild_command(corpus.path, folder.name, manifest)}, or go on with its "
+            f"rankings: {index_command(corpus.path, folder.name, 'bm25s')}",
         )
-    return open_lexical(corpus, folder)
+    check_analyzer(corpus, folder, manifest)
+    with _temporary_folder() as links, _damage(corpus, folder):
+        _link(folder / TERMS_FOLDER, links)
+        index = tantivy.Index.open(str(links))
+        index.config_reader(reload_policy="manual")
+        searcher = index.searcher()
+        if searcher.num_docs != len(corpus):
+            raise ValueError
+    return LexicalIndex(searcher, index.schema, corpus, folder)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    try:
+        made = Path(tempfile.mkdtemp(prefix="branchwise-"))
+    except OSError as error:
+        raise InputError(
+            f"no temporary folder can be made ({error.strerror})",
+            where=tempfile.gettempdir(),
+            remedy="make room there, or set TMPDIR to another folder",
+        ) from None
+    try:
+        yield made
+    finally:
+        remove_folder(made)
+
+
+def _link(folder: Path, links: Path) -> None:
+    """Fill `links` with links to what is in `folder`, which the user may only be able to read.
+
+    tantivy makes a lock beside what it opens. What is mapped stays when the links are gone.
+    """
+    for file in folder.resolve(strict=True).iterdir():
+        if file.suffix != _LOCK:
+            (links / file.name).symlink_to(file)
 
 
 def described(manifest: Mapping[str, Any]) -> str:
-    """By which analysis."""
-    return str(manifest.get("analyzer", "without an analyzer"))
+    """By which analysis and formula."""
+    analyzer = manifest.get("analyzer", "without an analyzer")
+    return f"{analyzer}, {manifest.get('scoring', 'bm25s')}"
 
 
-def open_lexical(corpus: Corpus, folder: Path) -> LexicalIndex:
-    """The index in `folder`. Raises InputError where its files are damaged."""
-    bm25s = _bm25s()
+@contextmanager
+def _damage(corpus: Corpus, folder: Path) -> Iterator[None]:
+    """What goes wrong in here is the index's damage, as one line.
+
+    To read all of a large index before the first search would take minutes.
+    """
     try:
-        bm25 = bm25s.BM25.load(folder / TERMS_FOLDER, mmap=True)
-        fits = bm25.scores["num_docs"] == len(corpus)
-    except Exception:  # noqa: BLE001 - numpy and bm25s let through what damaged files lead to
-        fits = False
-    if not fits:
-        raise _damaged(corpus, folder)
-    return LexicalIndex(bm25, Analyzer(), corpus, folder)
-
-
-def _damaged(corpus: Corpus, folder: Path) -> InputError:
-    return InputError(
-        "the term statistics are missing or damaged",
-        where=str(folder),
-        remedy=f"rebuild it: branchwise corpus index {corpus.path} --kind bm25",
-    )
-
-
-def _bm25s() -> ModuleType:
-    """bm25s; with numba, which makes torch tens of times slower where it comes first, torch too."""
-    import importlib.util
-
-    if importlib.util.find_spec("numba"):
-        import torch  # noqa: F401
-    # bm25s imports tqdm, which complains in a notebook without widgets; its bars are not used.
-    warnings.filterwarnings("ignore", "IProgress not found")
-    import bm25s
-
-    return cast(ModuleType, bm25s)
+        yield
+    except BaseException as error:
+        panicked = type(error).__name__ == "PanicException"  # of Rust; it derives of BaseException
+        if not panicked and not isinstance(error, (ValueError, TypeError, OSError)):
+            raise
+        raise InputError(
+            "the terms are missing or damaged",
+            where=str(folder),
+            remedy=f"rebuild it: {index_command(corpus.path, folder.name, 'bm25')}",
+        ) from None

@@ -59,6 +59,9 @@ class Manifest(BaseModel):
     dtype: Literal["float16", "float32"]
     encoder: EncoderIdentity | None = None
     analyzer: str | None = None
+    scoring: str | None = None
+    probes: int | None = None
+    recall: float | None = None
     versions: dict[str, str] = {}
 
 

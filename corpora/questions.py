@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 from branchwise.corpora.passages import Passage
 
 DEFAULT_BRANCH = "default"
-Gold = Literal["answers", "label"]
-"""What scores need of a question: answers in every branch / whether it is ambiguous."""
+Gold = Literal["answers", "label", "conditions"]
+"""What scores need of a question: answers in every branch / whether it is ambiguous / a short
+answer and what must also be true (`corpora/conditions/question.py`)."""
 
 
 class _Frozen(BaseModel):
@@ -66,6 +67,8 @@ class Question(_Frozen):
         """Whether it can be scored by gold of that kind."""
         if gold == "label":
             return "ambiguous" in self.model_fields_set
+        if gold == "conditions":
+            return "gold" in self.meta
         return all(gold and all(branch.answers for branch in gold) for gold in self.gold_sets)
 
     @property

@@ -52,7 +52,7 @@ class Titles:
             return []
         keys, rows = self._index
         key = np.uint64(_key(folded))
-        first, last = np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right")
+        first, last = keys.searchsorted(key, "left"), keys.searchsorted(key, "right")
         if last - first > MAX_PARTS:
             return []
         # A damaged index may hold any row.
@@ -66,7 +66,8 @@ class Titles:
         file = self._corpus.path / f"titles-{self._corpus.sha256[:16]}.npy"
         index: np.ndarray | None
         try:
-            index = np.load(file, mmap_mode="r", allow_pickle=False)
+            # Mapped, but of the plain class, which looks up faster.
+            index = np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
         except Exception:  # noqa: BLE001 - numpy lets anything through that a damaged head leads to
             index = None
         if index is not None and index.dtype == np.uint64 and index.shape == (2, len(self._corpus)):

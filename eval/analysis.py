@@ -1,12 +1,12 @@
 """What happened in a run, item by item: where answers were lost, and what could have been found."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from branchwise.eval.ceilings.breakdowns import GROUPINGS, Breakdown, breakdown
+from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, groupings_of
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceilings
 from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
 from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
@@ -21,19 +21,41 @@ from branchwise.eval.scores import Scores
 from branchwise.eval.tasks import Task, get_task
 
 
+class TracedRun(NamedTuple):
+    """The items of a run, and what went wrong in each."""
+
+    items: tuple[TracedItem, ...]
+    errors: tuple[ItemErrors, ...]
+
+
 @dataclass(frozen=True)
 class Analysis:
     """Errors of every item of a run, and from them, when asked for: ceilings, curves, breakdowns.
 
-    `task`: what the items were scored as. `reach`: what the tools could have given, None where
-    it was not looked up. `modules`: what query expansion, extraction and plug-ins' nodes did.
+    `task`: what the items were scored as. `read`: reads the items, when something asks for them:
+    what was saved of them may be enough (`eval.saved_scores`). `reach`: what the tools could have
+    given, None where it was not looked up. `modules`: what query expansion, extraction and
+    plug-ins' nodes did.
     """
 
-    items: tuple[TracedItem, ...]
-    item_errors: tuple[ItemErrors, ...]
+    read: Callable[[], "TracedRun"]
     task: Task
     reach: Reach | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
+
+    @cached_property
+    def _traced(self) -> "TracedRun":
+        return self.read()
+
+    @property
+    def items(self) -> tuple[TracedItem, ...]:
+        """The items, as they were scored."""
+        return self._traced.items
+
+    @property
+    def item_errors(self) -> tuple[ItemErrors, ...]:
+        """What went wrong in each of them."""
+        return self._traced.errors
 
     @cached_property
     def errors(self) -> ErrorTotals:
@@ -52,9 +74,11 @@ class Analysis:
         return self._curves[by]
 
     def breakdown(self, by: str) -> Breakdown:
-        """Scores and ceilings by a property of the question; InputError for an unknown one."""
+        """Scores and ceilings by a property of the question."""
         if by not in self._breakdowns:
-            self._breakdowns[by] = breakdown(by, self.items, self.ceilings, self.task.headline)
+            grouping = groupings_of(self.task)[by]
+            found = breakdown(grouping, self.items, self.task.headline, self.ceilings)
+            self._breakdowns[by] = found
         return self._breakdowns[by]
 
     # Page, tables and figures of one report ask for the same ones, which take seconds each.
@@ -77,7 +101,7 @@ class Analysis:
             "errors": self.errors.to_json(),
             "ceilings": self.ceilings.to_json(),
             "curves": {by: self.curve(by).to_json() for by in ("calls", "tokens")},
-            "breakdowns": {by: self.breakdown(by).to_json() for by in GROUPINGS},
+            "breakdowns": {by: self.breakdown(by).to_json() for by in groupings_of(self.task)},
             "epochs": self.epochs.to_json() if self.epochs else None,
             "items": [found.to_json() for found in self.item_errors],
         }
@@ -96,9 +120,15 @@ def analyse(
     listed = list(items)
     found = examine_items(path, listed)
     traced = tuple(
-        TracedItem(item, one.matches, one.evidence, metrics[item.question.id, item.epoch])
+        TracedItem(
+            item,
+            one.matches,
+            one.evidence,
+            metrics=metrics[item.question.id, item.epoch],
+        )
         for item, one in zip(listed, found, strict=True)
     )
     modules = total_work(one.modules for one in found)
     task = get_task(scores.scorer.task)
-    return Analysis(traced, tuple(one.errors for one in found), task, reach, modules)
+    run = TracedRun(traced, tuple(one.errors for one in found))
+    return Analysis(lambda: run, task, reach, modules)

@@ -74,27 +74,47 @@ def aggregate(
 
 
 def aggregate_sums(summed: Summed, *, seed: int = 0, resamples: int = RESAMPLES) -> Aggregate:
-    """The score of all questions, and its percentile bootstrap interval over the same draws.
+    """One score of `aggregate_all_sums`."""
+    return aggregate_all_sums({"": summed}, seed=seed, resamples=resamples)[""]
 
-    A resample without any scored question, or for which the score is undefined, is left out.
+
+def aggregate_all_sums(
+    summed: Mapping[str, Summed], *, seed: int = 0, resamples: int = RESAMPLES
+) -> dict[str, Aggregate]:
+    """Each score of all questions, and its percentile bootstrap interval over the same draws.
+
+    All are of the same questions, in one order. A resample without any scored question, or for
+    which the score is undefined, is left out.
     """
+    wholes = {name: _whole(one) for name, one in summed.items()}
+    tables = {
+        name: _table(one)
+        for name, one in summed.items()
+        if wholes[name].n > 1 and wholes[name].mean is not None
+    }
+    resampled: dict[str, list[float]] = {name: [] for name in summed}
+    questions = max((len(one.values) for one in summed.values()), default=0)
+    for drawn in _draws(questions, seed, resamples) if tables else ():
+        for name, table in tables.items():
+            of = summed[name].of
+            scores = (of(*sums) for *sums, scored in (drawn @ table).tolist() if scored)
+            resampled[name] += [score for score in scores if score is not None]
+    return {name: _around(one.mean, one.n, resampled[name]) for name, one in wholes.items()}
+
+
+def _whole(summed: Summed) -> Aggregate:
+    """The score of all questions, without an interval."""
+    scored = [vector for vector in summed.values if vector is not None]
+    score = summed.of(*map(sum, zip(*scored, strict=True))) if scored else None
+    return Aggregate(score, len(scored), None, None)
+
+
+def _table(summed: Summed) -> "NDArray[np.float64]":
+    """The addends, and in the last column which questions are scored: [questions, addends + 1]."""
     import numpy as np
 
-    scored = [vector for vector in summed.values if vector is not None]
-    n = len(scored)
-    score = summed.of(*map(sum, zip(*scored, strict=True))) if n else None
-    if n < 2 or score is None:
-        return Aggregate(score, n, None, None)
-    width, questions = len(scored[0]), len(summed.values)
-    # The last column counts the scored questions of a resample.
-    table = np.array([(0.0,) * (width + 1) if v is None else (*v, 1.0) for v in summed.values])
-    found = [
-        value
-        for drawn in _draws(questions, seed, resamples)
-        for *sums, count in (drawn @ table).tolist()
-        if count and (value := summed.of(*sums)) is not None
-    ]
-    return _around(score, n, found)
+    width = len(next(vector for vector in summed.values if vector is not None))
+    return np.array([(0.0,) * (width + 1) if v is None else (*v, 1.0) for v in summed.values])
 
 
 def aggregate_drawn(
@@ -119,7 +139,7 @@ def aggregate_drawn(
     return _around(whole, questions, found)
 
 
-def _around(score: float, n: int, resampled: Sequence[float]) -> Aggregate:
+def _around(score: float | None, n: int, resampled: Sequence[float]) -> Aggregate:
     """The score with the interval of those of resamples; none where these are undefined."""
     import numpy as np
 

@@ -9,7 +9,10 @@ CONCURRENCY, MAX_CONCURRENCY = 8, 1024
 
 JudgePairs = Literal["all", "aligned"]
 """Which pairs of a question's properties are graded: all, or those that token F1 aligns."""
-ScoreVariant = Literal["one-to-one", "published-code", "substring", "subsequence"]
+ScoreVariant = Literal[
+    "one-to-one", "published-code", "substring", "subsequence", "summed", "group-f1"
+]
 """How a task is scored that is scored in several ways. Of graded answers: pairs aligned with the
 greatest sum, or as published code has it; of options and answers to them: by their longest common
-substring or subsequence, or as published code has it."""
+substring or subsequence, or as published code has it; of groups of conditions: by sums over all
+questions, or by the F1 of each group."""

@@ -1,6 +1,7 @@
 """How long the text is that two texts share: in one piece, or with gaps."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -12,11 +13,12 @@ CommonText = Literal["substring", "subsequence"]
 
 def longest_substring(one: str, other: str) -> int:
     """Characters of the longest text that is in both, in one piece."""
-    best = 0
-    for start in range(len(one)):
-        while start + best < len(one) and one[start : start + best + 1] in other:
-            best += 1
-    return best
+    start = 0
+    # A window over `one`, as long as the longest so far: each step makes it longer or moves it.
+    for end in range(1, len(one) + 1):
+        if one[start:end] not in other:
+            start += 1
+    return len(one) - start
 
 
 def longest_subsequence(one: str, other: str) -> int:
@@ -24,15 +26,21 @@ def longest_subsequence(one: str, other: str) -> int:
 
     Bit-parallel (Hyyrö 2004): a zero bit of `ends` is a character of `one` that ends a longer one.
     """
+    ends = everything = (1 << len(one)) - 1
+    # Bits above are carries, which nothing below depends on.
+    for at in filter(None, map(_places(one).get, other)):
+        met = ends & at
+        ends = ends + met | ends - met
+    return len(one) - (ends & everything).bit_count()
+
+
+@lru_cache(maxsize=16)
+def _places(text: str) -> Mapping[str, int]:
+    """By character, a bit for each place; a text is compared with many others in a row."""
     places: dict[str, int] = {}
-    for place, character in enumerate(one):
+    for place, character in enumerate(text):
         places[character] = places.get(character, 0) | 1 << place
-    everything = (1 << len(one)) - 1
-    ends = everything
-    for character in other:
-        met = ends & places.get(character, 0)
-        ends = (ends + met | ends - met) & everything
-    return len(one) - ends.bit_count()
+    return places
 
 
 _LENGTHS: Mapping[CommonText, Callable[[str, str], int]] = MappingProxyType(

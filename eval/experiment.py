@@ -1,7 +1,7 @@
 """Running an experiment from beginning to end; a new run and a continued one take the same path."""
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -22,7 +22,7 @@ from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.prompt_sets import PromptSet
-from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.costs.kept_prices import keep_prices
@@ -37,7 +37,7 @@ from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.store.run_store import check_vacant
 from branchwise.eval.tasks import get_task, gold_of
-from branchwise.eval.tasks.protocols import check_conditions, flow_of
+from branchwise.eval.tasks.protocols import check_questions, flow_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def run(
         create_run(path, spec, chosen.questions)
         return Run(path, RunState(0, 0, len(chosen) * epochs, stopped="interrupted"))
     agent.check_settings()
-    check_conditions(agent.flow, chosen.questions, has_tools=bool(agent.tools))
+    _check_put(agent, task or chosen.task, chosen.questions, chosen.source)
     spec = run_spec(chosen, agent, task, epochs, scoring)
     if is_pilot(path):
         _check_continues(path, spec, agent)
@@ -165,7 +165,7 @@ def check_run(
     agent = make_agent(system, task or questions.task)
     try:
         agent.check_settings()
-        check_conditions(agent.flow, questions.questions, has_tools=bool(agent.tools))
+        _check_put(agent, task or questions.task, questions.questions, questions.source)
         if out and is_pilot(out):
             _check_continues(out, run_spec(questions, agent, task, epochs, scoring), agent)
         return agent.digest
@@ -303,9 +303,14 @@ def _opened_at_last(path: Path, agent: "Agent") -> None:
     its description."""
     agent.check_settings()
     with closing(open_run(path)) as reader:
-        questions = [*reader.questions()]
-    check_conditions(agent.flow, questions, has_tools=bool(agent.tools))
+        _check_put(agent, reader.task, reader.questions(), str(path))
     complete_spec(path, agent.identity, agent.digest)
+
+
+def _check_put(agent: "Agent", task: str, questions: Iterable[Question], source: str) -> None:
+    """Raise InputError for a question that the agent cannot be asked."""
+    has_tools = bool(agent.tools)
+    check_questions(get_task(task), agent.system, questions, has_tools=has_tools, source=source)
 
 
 def make_agent(system: System, task: str, restraints: Restraints = UNRESTRAINED) -> "Agent":
@@ -326,6 +331,9 @@ def _continue(
     retry_failed: bool = False,
     pilot: int | None = None,
 ) -> Run:
+    if (ended := _ended(path, retry_failed=retry_failed)) is not None:
+        return Run(path, ended)
+
     async def pass_over_items() -> RunState:
         # Opened here, on the loop's thread: SQLite wants one thread per connection.
         with RunStore(path) as store:
@@ -344,6 +352,19 @@ def _continue(
             )
 
     return Run(path, run_blocking(pass_over_items()), restraints)
+
+
+def _ended(path: Path, *, retry_failed: bool) -> RunState | None:
+    """How a run ended that has nothing left to run; None where it has. Nothing is written then, so
+    the whole file need not be read."""
+    reader = open_run(path)
+    try:
+        counts = reader.progress()
+    finally:
+        reader.close()
+    if counts["pending"] or (retry_failed and counts["failed"]):
+        return None
+    return RunState(counts["done"], counts["failed"])
 
 
 def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:

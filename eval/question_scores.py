@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from statistics import stdev
 from typing import Any, Protocol, TypeVar
 
-from branchwise.eval.bootstrap import Aggregate, Summed, aggregate, aggregate_sums
+from branchwise.eval.bootstrap import Aggregate, Summed, aggregate, aggregate_all_sums
 from branchwise.eval.items import Accepted
 from branchwise.eval.tasks import Metrics, Total
 
@@ -86,10 +86,12 @@ def aggregates_of(
     """Each metric over the questions of the rows: its mean, or what `totals` has for it."""
     means = [metric for metric in metrics if metric not in totals]
     found = aggregate({metric: question_means(rows, metric) for metric in means}, seed=seed)
-    for metric in metrics:
-        if total := totals.get(metric):
-            sums = question_sums(rows, total)
-            found[metric] = aggregate_sums(Summed([*sums.values()], total.of), seed=seed)
+    summed = {
+        metric: Summed([*question_sums(rows, total).values()], total.of)
+        for metric in metrics
+        if (total := totals.get(metric))
+    }
+    found |= aggregate_all_sums(summed, seed=seed)
     return {metric: found[metric] for metric in metrics}
 
 

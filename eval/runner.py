@@ -105,7 +105,8 @@ async def run_parts(
     passes = [_Pass(part) for part in parts]
     pending = [p.pending(retry_failed, pilot) for p in passes]
     items = heapq.merge(*pending, key=lambda todo: todo[1].item)
-    workers = [asyncio.ensure_future(_take(items)) for _ in range(concurrency)]
+    turns = asyncio.Lock()
+    workers = [asyncio.ensure_future(_take(items, turns)) for _ in range(concurrency)]
     stopped: str | None = None
     with _interrupts(workers):
         try:
@@ -129,8 +130,12 @@ async def run_parts(
     return RunState(counts["done"], counts["failed"], counts["pending"], here, stopped)
 
 
-async def _take(items: Iterator[tuple["_Pass", PendingItem]]) -> None:
+async def _take(items: Iterator[tuple["_Pass", PendingItem]], turns: asyncio.Lock) -> None:
     """A worker: run items until none are left."""
+    # Workers begin one after the other, each when the event loop has been round: else the first of
+    # a thousand items would go on only when all had begun, and all would end together.
+    async with turns:
+        await asyncio.sleep(0)
     for its_pass, pending in items:
         await its_pass.run(pending)
 
@@ -164,8 +169,7 @@ class _Pass:
 
     async def _answer(self, question: Question, journal: ItemJournal) -> dict[str, Any]:
         task, ledger = self._part.task, Ledger()
-        protocol = self._agent.system.protocol
-        brief = task.brief(question, has_tools=self._has_tools, protocol=protocol)
+        brief = task.brief(question, has_tools=self._has_tools, system=self._agent.system)
         try:
             answered = await self._agent.answer(brief, journal, ledger, journal.opening)
             return outcome_record(answered, ledger)

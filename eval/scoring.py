@@ -6,8 +6,9 @@ The results are saved beside the run.
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.headers import checked_headers
@@ -18,17 +19,20 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.progress import Progress as PassageProgress
 from branchwise.corpora.progress import silent
-from branchwise.eval.analysis import Analysis, analyse
+from branchwise.eval.analysis import Analysis, TracedRun, analyse
 from branchwise.eval.blocking import run_blocking
+from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, groupings_of
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
-from branchwise.eval.ceilings.sources import run_sources
+from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.spending import Spending, check_bounded_scoring
 from branchwise.eval.costs.usage import Costs, run_costs
+from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
+from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
 from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
-from branchwise.eval.experiment import Run
 from branchwise.eval.gold_sets import each_gold_set
+from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.grading import Announce
 from branchwise.eval.judging.judge_check import CheckChoice
@@ -37,16 +41,20 @@ from branchwise.eval.judging.settle import DEFAULT_DECODING, RoleProgress, Settl
 from branchwise.eval.left_out import OmittedField, run_left_out
 from branchwise.eval.plugins.loading import LoadedMetric, Named, metrics_of
 from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys
+from branchwise.eval.saved_scores import SavedScores, made_of, settings_digest
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.store import RunReader, StoreError, open_run
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.judgements import run_judgements
-from branchwise.eval.store.results import keep_reach, save_scores
-from branchwise.eval.tasks import get_task, is_graded
-from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
+from branchwise.eval.store.results import keep_reach, save_scored_run, save_scores
+from branchwise.eval.tasks import get_task, is_attributable, is_graded
+from branchwise.graphs.protocol import QuestionProtocol
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, checked_roles
-from branchwise.graphs.system import System
+from branchwise.graphs.system import DEFAULT_SYSTEM, System
+
+if TYPE_CHECKING:
+    from branchwise.eval.experiment import Run
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,8 @@ class ScoringSettings:
     `decoding`: how matcher and judge are asked; its patience is in no score. `keys`: for their
     servers, before those that the run names. `roles`: decoding of matcher and judge, each setting
     before the run's own. `announce`: is told what a judge of free text is to be asked; `check`:
-    what it is to grade twice. `restraints` hold requests to both back.
+    what it is to grade twice. `restraints` hold requests to both back. `reuses`: take what was
+    saved where nothing has changed since.
     """
 
     choice: ScoringChoice | None = None
@@ -78,6 +87,7 @@ class ScoringSettings:
     check: CheckChoice | None = None
     passage_progress: PassageProgress = silent
     restraints: Restraints = UNRESTRAINED
+    reuses: bool = True
 
 
 @dataclass(frozen=True)
@@ -87,7 +97,8 @@ class ScoredRun:
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
     for tasks whose answers are sentences. `modules`: what query expansion, evidence extraction and
     plug-ins' nodes did, for every task. `left_out`: what requests lacked since a server refuses it.
-    `protocol`: how its questions were put.
+    `system`: what answered, as it was recorded. `evidence`: what was searched, in words, for tasks
+    whose questions bring no passages; None for others, and where it is not known.
     """
 
     path: Path
@@ -98,11 +109,60 @@ class ScoredRun:
     analysis: Analysis | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
     left_out: tuple[OmittedField, ...] = ()
-    protocol: QuestionProtocol = DEFAULT_PROTOCOL
+    system: System = DEFAULT_SYSTEM
+    evidence: str | None = None
+
+    @property
+    def protocol(self) -> QuestionProtocol:
+        """How its questions were put."""
+        return self.system.protocol
+
+    @cached_property
+    def items(self) -> tuple[ScoredItem, ...]:
+        """Its items with their metrics; with traces where answers are entities."""
+        if self.analysis:
+            return self.analysis.items
+        metrics = {(row.id, row.epoch): row.metrics for row in self.scores.items}
+        return tuple(
+            ScoredItem(item, metrics=metrics[item.question.id, item.epoch])
+            for item in self.settled.items
+        )
+
+    @property
+    def error_classes(self) -> ErrorClasses[Any] | None:
+        """The classes of `errors`; None where the task's answers are not examined for any."""
+        if self.analysis:
+            return ANSWER_ERRORS
+        return self.scores.scorer.scored_task.error_classes
+
+    @cached_property
+    def errors(self) -> tuple[FoundErrors, ...]:
+        """What went wrong with each item."""
+        classes = self.error_classes
+        if classes is None:
+            return ()
+        if self.analysis:
+            return tuple(
+                found_errors(one.id, one.epoch, one.ambiguous, classes, one)
+                for one in self.analysis.item_errors
+            )
+        task = self.scores.scorer.scored_task
+        return tuple(
+            found_errors(*one.key, one.item.question.ambiguous, classes, task.examined(one.item))
+            for one in self.items
+        )
+
+    def breakdown(self, by: str) -> Breakdown | None:
+        """Scores by a property of the question; None where its task is not broken down by it."""
+        if self.analysis:
+            return self.analysis.breakdown(by) if by in groupings_of(self.analysis.task) else None
+        task = self.scores.scorer.scored_task
+        grouping = groupings_of(task).get(by)
+        return breakdown(grouping, self.items, task.headline) if grouping else None
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,
-        `analysis`, `lexical`."""
+        `analysis`, `lexical`, and `evidence` if that is told."""
         return {
             **self.scores.to_json(),
             "costs": self.costs.to_json(),
@@ -111,27 +171,81 @@ class ScoredRun:
             "left_out": [one.to_json() for one in self.left_out],
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": self.lexical.to_json() if self.lexical else None,
+            **({} if self.evidence is None else {"evidence": self.evidence}),
         }
 
 
-def score_run(run: Run | Path | str, settings: ScoringSettings = ScoringSettings()) -> ScoredRun:
+def score_run(run: "Run | Path | str", settings: ScoringSettings = ScoringSettings()) -> ScoredRun:
     """Score a run, with everything behind the scores: errors, ceilings, costs, what models settled.
 
     Raises:
         InputError: not a run, or an impossible choice (`ScoringChoice.resolved`).
         ModelError: no request to a matcher or judge can be answered; what was answered is kept.
     """
-    reader = open_run(run.path if isinstance(run, Run) else Path(run))
+    reader = open_run(Path(run) if isinstance(run, str | Path) else run.path)
     try:
         reader.check_file()
+        # Before anything is read: what is written meanwhile makes what was saved another's.
+        saving = _saving(reader, settings)
+        if saving and (saved := _saved(reader, saving, settings)):
+            return saved
         with reader.doubt():
             scored, looked_up = _scored(reader, settings)
     finally:
         reader.close()
     if settings.saves:
         # After the reader closes: the last connection to close checkpoints the write-ahead log.
-        _save(scored, looked_up)
+        _save(scored, looked_up, saving)
     return scored
+
+
+class _Saving(NamedTuple):
+    """Where a scored run is saved: the digests of its settings, and of what it is made of."""
+
+    settings: str
+    of: str
+
+
+def _saving(reader: RunReader, settings: ScoringSettings) -> _Saving | None:
+    """None where a run is not saved (`eval.saved_scores`)."""
+    choice, kept = _choice(reader, settings), reader.meta.get("scoring", {})
+    measured = settings.metrics or choice.metrics or kept.get("metrics")
+    if not settings.reuses or choice.asks or measured or not is_attributable(reader.task):
+        return None
+    of = made_of(reader.state())
+    prices = settings.prices or prices_of(reader.path)
+    said = settings_digest(choice.to_json(), settings.read_passages, prices.to_json())
+    return _Saving(said, of) if of else None
+
+
+def _saved(reader: RunReader, saving: _Saving, settings: ScoringSettings) -> ScoredRun | None:
+    """The run as it was scored, where nothing has changed since."""
+    body = reader.scored_run(saving.settings)
+    if body is None:
+        return None
+    try:
+        saved = SavedScores.read(body)
+    except ValueError:
+        return None
+    if saved.of != saving.of:
+        return None
+    path = reader.path
+
+    def read() -> TracedRun:
+        again = score_run(path, replace(settings, saves=False, reuses=False)).analysis
+        assert again is not None, "as it was when it was saved"
+        return TracedRun(again.items, again.item_errors)
+
+    return ScoredRun(
+        path,
+        saved.scores,
+        saved.costs,
+        Settled(()),
+        analysis=saved.analysis(read),
+        modules=saved.modules,
+        left_out=saved.left_out,
+        system=System.recorded(reader.system),
+    )
 
 
 class _LookedUp(NamedTuple):
@@ -156,8 +270,8 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     keys = with_kept_keys(settings.keys, reader.system, str(reader.path))
     task = get_task(reader.task)
     rows = [row for row in reader.items() if row.outcome is not None]
-    protocol = System.recorded(reader.system).protocol
-    items = [replace(item, protocol=protocol) for item in reader.answered_items()]
+    system = System.recorded(reader.system)
+    items = [replace(item, protocol=system.protocol) for item in reader.answered_items()]
     choice = _choice(reader, settings)
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
     with reading(reader.path):
@@ -191,8 +305,10 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         analysis = analyse(reader.path, settled.items, scores, looked_up.reach)
     modules = _modules(reader, analysis)
     run = ScoredRun(
-        reader.path, scores, costs, settled, lexical, analysis, modules, left_out, protocol
+        reader.path, scores, costs, settled, lexical, analysis, modules, left_out, system
     )
+    if task.names_evidence:
+        run = replace(run, evidence=evidence_words(reader.meta))
     return run, looked_up
 
 
@@ -298,7 +414,7 @@ def _reach(reader: RunReader, settings: ScoringSettings) -> _LookedUp:
     return _LookedUp(found, key if found.final else None)
 
 
-def _save(scored: ScoredRun, looked_up: _LookedUp | None) -> None:
+def _save(scored: ScoredRun, looked_up: _LookedUp | None, saving: _Saving | None) -> None:
     analysis, lexical = scored.analysis, scored.lexical
     errors = []
     if analysis:
@@ -313,5 +429,8 @@ def _save(scored: ScoredRun, looked_up: _LookedUp | None) -> None:
         further = [one for one in (scored.scores, lexical) if one and one.scorer.metrics]
         for scores in (*([lexical.without_plugins()] if lexical else []), *further):
             save_scores(scored.path, scores.digest, scores.to_json())
+        if saving and (looked_up is None or looked_up.reach.final):
+            body = SavedScores.of_run(saving.of, scored).to_bytes()
+            save_scored_run(scored.path, saving.settings, body)
     except StoreError as error:
         warnings.warn(str(error), stacklevel=3)

@@ -18,6 +18,10 @@ _NEAR, _PERHAPS = 0.76, 0.65
 """How alike a misspelt kind is: "lexcal" is one, "lmm" and "llama" may be a kind or a model."""
 
 
+_ONE_TO_ONE: ScoreVariant = "one-to-one"
+"""The variant of tasks that are graded which is their own way."""
+
+
 @dataclass(frozen=True)
 class ScoringChoice:
     """What the user chose for scoring.
@@ -27,7 +31,7 @@ class ScoringChoice:
     normalisation and aliases do not; `judge`: its model spec. Specs that are None are filled in by
     `resolved`. `metrics`: specs of further metrics, which are plug-ins. Where answers are free text
     the judge grades them: `judge_pairs` says which pairs. `variant`: how a task is scored that is
-    scored in several ways; the first one stands for the way that each task has by itself.
+    scored in several ways; None: by the way that each task has by itself.
     """
 
     matcher: MatcherKind = "lexical"
@@ -36,7 +40,7 @@ class ScoringChoice:
     judge: str | None = None
     metrics: tuple[str, ...] = ()
     judge_pairs: JudgePairs = "all"
-    variant: ScoreVariant = "one-to-one"
+    variant: ScoreVariant | None = None
 
     def __post_init__(self) -> None:
         # As a run keeps it, it is a list.
@@ -108,9 +112,9 @@ class ScoringChoice:
             )
 
     def _check_variant(self, task: str, where: str | None) -> None:
-        if self.variant == BY_NAMES.variant:
+        if self.variant is None:
             return
-        known = [BY_NAMES.variant if one == GRADED else one for one in variants_of(task)]
+        known = [_ONE_TO_ONE if one == GRADED else one for one in variants_of(task)]
         if self.variant not in known:
             ways = f"its variants are {', '.join(known)}" if known else "leave it out"
             what = f"the task {task} has no variant {self.variant!r}"
@@ -121,8 +125,8 @@ class ScoringChoice:
 
     def variant_of(self, task: str) -> str:
         """How the task's items are scored (`get_task`); empty for its own way."""
-        named: str = self.variant
-        if named == BY_NAMES.variant:
+        named: str = self.variant or _ONE_TO_ONE
+        if named == _ONE_TO_ONE:
             named = GRADED if is_graded(task) and self.judge_entities else ""
         # Scores by a task's own way are the same ones under any name.
         return "" if get_task(task, named) == get_task(task) else named
@@ -140,7 +144,7 @@ class ScoringChoice:
         matcher = f"{self.matcher}:{self.model}" if self.model else self.matcher
         judge = f" --judge {self.judge}" if self.judge else " --judge-entities"
         pairs = f" --judge-pairs {self.judge_pairs}" if self.judge_pairs != "all" else ""
-        variant = f" --variant {self.variant}" if self.variant != BY_NAMES.variant else ""
+        variant = f" --variant {self.variant}" if self.variant else ""
         judged = f"{judge}{pairs}" if self.judge_entities else ""
         return f"--matcher {matcher}{judged}{variant}"
 
@@ -169,6 +173,13 @@ class ScoringChoice:
 
 BY_NAMES = ScoringChoice()
 """The default: no model takes part."""
+
+
+def _check_variant(task: str, variant: ScoreVariant, where: str | None) -> None:
+    try:
+        get_task(task, variant)
+    except InputError as error:
+        raise InputError(error.what, where=where, remedy=error.remedy) from None
 
 
 def _remedy(role: str) -> str:

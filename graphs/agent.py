@@ -20,6 +20,7 @@ from branchwise.corpora.keys import Keys
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.budget_words import budget_stated
+from branchwise.graphs.choices import Person
 from branchwise.graphs.expand_node import shown_readings
 from branchwise.graphs.flows import DEFAULT, Brief, Flow, GraphParts
 from branchwise.graphs.identity import digest_of, identity_of
@@ -163,11 +164,13 @@ class Agent:
         journal: Journal,
         ledger: Ledger | None = None,
         opening: Sequence[Event] = (),
+        person: Person | None = None,
     ) -> Outcome:
         """Run one question through the graph; raises ModelError if the model cannot be reached.
 
         `ledger` counts the calls of each role; pass one to have the count even if this raises.
-        `opening`: first events of a trace, after which the question continues (`entry`).
+        `opening`: first events of a trace, after which the question continues (`entry`). `person`:
+        who is asked back, in a flow that asks; what they raise ends the question.
         """
         counted = ledger or Ledger()
         entry = self.entry(opening, counted) if opening else self.beginning(brief)
@@ -181,6 +184,7 @@ class Agent:
             brief.follow_ups,
             self._outages,
             brief.asked_back,
+            person,
         )
         if not opening:
             context.event(self._start(brief))
@@ -243,8 +247,7 @@ def _prompt_sections(system: System, parts: GraphParts) -> list[str]:
     tools = [tool.name for tool in parts.tools]
     said = [parts.prompts.render(name) for name in sections(tools, system.prompt_set)]
     said += plugin_sections(parts.tools)
-    if system.at_most is not None and parts.flow.at_most:
-        said.append(parts.prompts.render(parts.flow.at_most, most=str(system.at_most)))
+    said += [section.rendered(parts.prompts) for section in parts.flow.sections(system)]
     if parts.shows_budget:
         said.append(budget_stated(parts.prompts, system.budget))
     return said

@@ -29,12 +29,12 @@ def make_agent_node(
     tools: Sequence[BaseTool],
     prompts: Prompts,
     budget: Budget,
-    schema: Mapping[str, Any],
+    schema: Mapping[str, Any] | None,
     route: Route,
 ) -> GraphNode:
     """The node `agent`; continues with the tools or, after its last message, towards the answer.
 
-    `schema` shapes the answer if the model is called without tools.
+    `schema` shapes the answer if the model is called without tools; None: it is text.
     """
 
     async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
@@ -78,7 +78,7 @@ async def _ask(
     messages: Sequence[BaseMessage],
     omitted: int,
     tools: Sequence[BaseTool],
-    schema: Mapping[str, Any],
+    schema: Mapping[str, Any] | None,
     context: ItemContext,
 ) -> Reply:
     return await caller.ask(

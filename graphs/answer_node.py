@@ -61,8 +61,7 @@ async def _repair(
     context: ItemContext,
 ) -> Reply | None:
     """Ask once for the same answer in the right shape; None if even that call fails."""
-    schema = orjson.dumps(answer_format.schema).decode()
-    note = prompts.render("repair", problem=parsed.problem or "no JSON object", schema=schema)
+    note = _repair_note(prompts, answer_format, parsed.problem or "there is no answer in it")
     context.event(Repair(problem=parsed.problem, text=note))
     messages: Sequence[BaseMessage] = [*_closed(state["messages"]), HumanMessage(note)]
     try:
@@ -80,6 +79,14 @@ async def _repair(
     context.waited += reply.waited
     context.event(recorded_turn(reply, role=REPAIR))
     return reply
+
+
+def _repair_note(prompts: Prompts, answer_format: AnswerFormat, problem: str) -> str:
+    """The shape again that the answer must have: its form, or the JSON schema."""
+    if answer_format.form:
+        return prompts.render(answer_format.repair, problem=problem, form=answer_format.form)
+    schema = orjson.dumps(answer_format.schema).decode()
+    return prompts.render(answer_format.repair, problem=problem, schema=schema)
 
 
 def _closed(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

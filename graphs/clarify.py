@@ -2,11 +2,12 @@
 
 Each stage is a conversation of its own (`graphs/stage.py`), which begins with its own prompt and
 has all turns and calls of the budget; tokens and seconds are the item's. Options are answered at
-the same time, each with an equal part of the tokens that are left.
+the same time, each with an equal part of the tokens that are left: all of them, or those that a
+person chooses, and then a question that has not several is answered as it is.
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -20,6 +21,7 @@ from branchwise.agents.clarification_format import CLARIFICATION
 from branchwise.agents.prediction import Prediction
 from branchwise.agents.verdict_format import VERDICT
 from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
+from branchwise.graphs.choices import ChoiceError, Person, PersonAsked, read_choice
 from branchwise.graphs.flows.ambiguity import different_answers
 from branchwise.graphs.flows.clarify import MAX_OPTIONS, OPTION_ANSWERS, Pipeline, with_answers
 from branchwise.graphs.flows.flow import GraphParts
@@ -37,35 +39,39 @@ _READ_HOW = ("strict", "tolerant", "repaired")
 
 
 class OptionAsked(TypedDict):
-    """What the node of an option gets: its place among the options, the question with it, and how
-    many tokens of the budget count as spent."""
+    """What the node of an option gets: its place among the options, the question with it, the
+    question back, and how many tokens of the budget count as spent."""
 
     option: str
     place: int
     question: str
+    asked: str
     tokens: int
 
 
 class OptionAnswer(TypedDict):
-    """An option with the texts that answer it."""
+    """An option with the texts that answer it, and the passages that were found for it."""
 
     option: str
     answers: list[str]
+    evidence: list[str]
 
 
 class ClarifyState(TypedDict, total=False):
     """What is known between stages. `evidence`, `spent`, `reads` and `answered` grow.
 
     `pending`: its last message asks for the question back where that is not made from listed
-    answers. `listed`: all answers to the question. `ambiguous`: None where no verdict could be
-    read. `asked`: the question back. `answered`: its options, in order, each once. `reads`: how the
+    answers. `listed`: all answers to the question, by reading. `ambiguous`: None where no verdict
+    could be read. `asked`: the question back. `chosen`: what is to be answered, options or a
+    person's own words; `answered`: the same with the answers, in order, each once. `reads`: how the
     answer of each conversation was read.
     """
 
     pending: list[BaseMessage]
-    listed: list[str]
+    listed: dict[str, list[str]]
     ambiguous: bool | None
     asked: str
+    chosen: list[str]
     answered: Annotated[list[OptionAnswer], operator.add]
     reads: Annotated[list[StageRead], operator.add]
     evidence: Annotated[list[str], operator.add]
@@ -80,22 +86,26 @@ def build_pipeline(pipeline: Pipeline, parts: GraphParts) -> "AgentGraph":
     (`ItemContext.asked_back`)."""
     stages = {name: StageGraph(name, flow, parts) for name, flow in pipeline.stages.items()}
     graph: StateGraph[ClarifyState, ItemContext, Any, Any] = StateGraph(ClarifyState)
+    # Where a question goes that has not several readings.
+    plain = "list_answers" if pipeline.person and not pipeline.lists else "conclude"
     asks = stages.get("question")
     graph.add_node("ask_back", _ask_back(asks, pipeline) if asks else _take_question)
     graph.add_node("conclude", _conclude(pipeline))
     graph.add_edge("conclude", END)
     first = "ask_back"
     if pipeline.detects:
-        detect = _detect(stages["detection"]) if "detection" in stages else _detect_by_answers
-        graph.add_node("detect", detect, destinations=("ask_back", "conclude"))
+        by_itself = stages.get("detection")
+        detect = _detect(by_itself, plain) if by_itself else _detect_by_answers(plain)
+        graph.add_node("detect", detect, destinations=("ask_back", plain))
         first = "detect"
     if "answers" in stages:
         graph.add_node("list_answers", _list_answers(stages["answers"]))
-        graph.add_edge("list_answers", first)
-        first = "list_answers"
+        graph.add_edge("list_answers", first if pipeline.lists else "conclude")
+        first = "list_answers" if pipeline.lists else first
     if pipeline.answers:
-        graph.add_node("choose", _choose(parts), destinations=("answer_option", "conclude"))
-        graph.add_node("answer_option", _answer_option(stages["option"]))
+        choose = _choose(pipeline, parts, plain)
+        graph.add_node("choose", choose, destinations=("answer_option", plain))
+        graph.add_node("answer_option", _answer_option(stages["option"], pipeline))
         graph.add_edge("answer_option", "conclude")
     graph.add_edge("ask_back", "choose" if pipeline.answers else "conclude")
     graph.add_edge(START, first)
@@ -110,12 +120,18 @@ def _list_answers(stage: StageGraph) -> Any:
         question, tokens = context.question, state["spent"].tokens
         ended = await stage.run(steps, context, question, question, tokens)
         ended.tell(answers=ended.texts)
-        return {**ended.adds, "listed": list(ended.texts)}
+        listed = {name: list(texts) for name, texts in ended.prediction.answers.items()}
+        return {**ended.adds, "listed": listed}
 
     return list_answers
 
 
-def _detect(stage: StageGraph) -> Any:
+def _texts(listed: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The answers of all readings, each once, in order."""
+    return tuple(dict.fromkeys(text for texts in listed.values() for text in texts))
+
+
+def _detect(stage: StageGraph, plain: str) -> Any:
     steps = stage.steps
 
     async def detect(state: ClarifyState, runtime: Runtime[ItemContext]) -> Command[str]:
@@ -124,22 +140,25 @@ def _detect(stage: StageGraph) -> Any:
         ended = await stage.run(steps, context, question, question, tokens)
         verdict = ended.output.get(VERDICT)
         ended.tell(ambiguous=verdict)
-        return _detected(verdict, ended.adds)
+        return _detected(verdict, plain, ended.adds)
 
     return detect
 
 
-async def _detect_by_answers(state: ClarifyState, runtime: Runtime[ItemContext]) -> Command[str]:
+def _detect_by_answers(plain: str) -> Any:
     """Several different answers mean several readings; none, that there is one."""
-    listed, is_read = state["listed"], state["reads"][-1]["how"] != UNREADABLE
-    verdict = len(different_answers(listed)) > 1 if is_read else None
-    ended = StageEnded(name="detection", ambiguous=verdict, answers=tuple(listed))
-    runtime.context.event(ended)
-    return _detected(verdict, {})
+
+    async def detect(state: ClarifyState, runtime: Runtime[ItemContext]) -> Command[str]:
+        listed, is_read = _texts(state["listed"]), state["reads"][-1]["how"] != UNREADABLE
+        verdict = len(different_answers(listed)) > 1 if is_read else None
+        runtime.context.event(StageEnded(name="detection", ambiguous=verdict, answers=listed))
+        return _detected(verdict, plain, {})
+
+    return detect
 
 
-def _detected(verdict: bool | None, adds: StateUpdate) -> Command[str]:
-    following = "ask_back" if verdict else "conclude"
+def _detected(verdict: bool | None, plain: str, adds: StateUpdate) -> Command[str]:
+    following = "ask_back" if verdict else plain
     return Command(update={**adds, "ambiguous": verdict}, goto=following)
 
 
@@ -150,7 +169,7 @@ def _ask_back(stage: StageGraph, pipeline: Pipeline) -> Any:
         context, question = runtime.context, runtime.context.question
         message = str(state["pending"][-1].text)
         if pipeline.asks == "answers":
-            message = with_answers(question, state["listed"])
+            message = with_answers(question, _texts(state["listed"]))
         ended = await stage.run(steps, context, question, message, state["spent"].tokens)
         asked = ended.output.get(CLARIFICATION, "")
         options, problem = _offered(asked)
@@ -182,43 +201,82 @@ def _offered(asked: str) -> tuple[tuple[str, ...], str | None]:
     return options, None if few else f"of {several} options the first {MAX_OPTIONS} are answered"
 
 
-def _choose(parts: GraphParts) -> Any:
-    """Who is asked back means each of the options."""
+def _choose(pipeline: Pipeline, parts: GraphParts, plain: str) -> Any:
+    """Which options are answered: those that a person means, or else all."""
 
     async def choose(state: ClarifyState, runtime: Runtime[ItemContext]) -> Command[Any]:
-        options = list(dict.fromkeys(_offered(state["asked"])[0]))[:MAX_OPTIONS]
-        if not options:
-            return Command(goto="conclude")
-        asked = parse_clarification(state["asked"])
+        context = runtime.context
+        options: Sequence[str] = different_options(state["asked"])
+        if len(options) < (2 if pipeline.person else 1):
+            return Command(goto=plain)
+        if pipeline.person and context.person:
+            # From its beginning whenever it goes on behind an interrupt: nothing is told before.
+            options = await _chosen(context.person, context, state["asked"], options)
+            context.event(StageEnded(name="choice", options=tuple(options)))
         left = max(0, parts.budget.tokens - state["spent"].tokens)
         tokens = parts.budget.tokens - left // len(options)
-        question = runtime.context.question
-        sends = [
-            OptionAsked(
-                option=option,
-                place=place,
-                question=asked.chosen(question, option),
-                tokens=tokens,
-            )
-            for place, option in enumerate(options)
+        asked = [
+            Send("answer_option", _option_asked(context.question, state["asked"], n, one, tokens))
+            for n, one in enumerate(options)
         ]
-        return Command(goto=[Send("answer_option", asked) for asked in sends])
+        return Command(update={"chosen": list(options)}, goto=asked)
 
     return choose
 
 
-def _answer_option(stage: StageGraph) -> Any:
+def different_options(asked: str) -> list[str]:
+    """The options of a question back that can be answered, each once; none if it is not of the
+    form."""
+    return list(dict.fromkeys(_offered(asked)[0]))[:MAX_OPTIONS]
+
+
+async def _chosen(
+    person: Person, context: ItemContext, asked: str, options: Sequence[str]
+) -> tuple[str, ...]:
+    """What a person says, who is asked until it is a choice. Their time is not the item's."""
+    problem = ""
+    while True:
+        told = PersonAsked(
+            question=context.question,
+            clarification_question=asked,
+            options=list(options),
+            problem=problem,
+        )
+        before = context.clock()
+        said = await person(told)
+        context.waited += context.clock() - before
+        try:
+            return read_choice(said, options)
+        except ChoiceError as error:
+            problem = str(error)
+
+
+def _option_asked(question: str, asked: str, place: int, option: str, tokens: int) -> OptionAsked:
+    chosen = parse_clarification(asked).chosen(question, option)
+    return OptionAsked(option=option, place=place, question=chosen, asked=asked, tokens=tokens)
+
+
+def _answer_option(stage: StageGraph, pipeline: Pipeline) -> Any:
     # An option is a reading already: there is nothing to expand.
     models = replace(stage.parts.models, expander=None)
     stage = replace(stage, parts=replace(stage.parts, models=models))
     steps = stage.steps
 
     async def answer_option(asked: OptionAsked, runtime: Runtime[ItemContext]) -> StateUpdate:
-        context, place = runtime.context, asked["place"]
-        option, question = asked["option"], asked["question"]
+        context, place, option = runtime.context, asked["place"], asked["option"]
+        opening: tuple[str, ...] = (asked["question"],)
+        if pipeline.in_turns:
+            opening = (context.question, asked["asked"], option)
         try:
             ended = await stage.run(
-                steps, context, question, question, asked["tokens"], option=option, lane=place
+                steps,
+                context,
+                asked["question"],
+                opening[0],
+                asked["tokens"],
+                turns=opening[1:],
+                option=option,
+                lane=place,
             )
             ended.tell(answers=ended.texts)
         except BaseException:
@@ -226,7 +284,9 @@ def _answer_option(stage: StageGraph) -> Any:
             context.lanes.close()
             raise
         context.lanes.end(place)
-        return {**ended.adds, "answered": [OptionAnswer(option=option, answers=list(ended.texts))]}
+        evidence = list(dict.fromkeys(ended.state["evidence"]))
+        found = OptionAnswer(option=option, answers=list(ended.texts), evidence=evidence)
+        return {**ended.adds, "answered": [found]}
 
     return answer_option
 
@@ -238,9 +298,10 @@ def _conclude(pipeline: Pipeline) -> Any:
         how, problem = _reading(pipeline, state)
         answered = {one["option"]: one["answers"] for one in state.get("answered", ())}
         output = None if how == UNREADABLE else _output(pipeline, state, answered)
+        is_plain = pipeline.person and "chosen" not in state
+        answers = state["listed"] if is_plain else answered
         prediction = Prediction(
-            answers={option: tuple(texts) for option, texts in answered.items()},
-            task_output=output,
+            answers={name: tuple(texts) for name, texts in answers.items()}, task_output=output
         )
         predicted = Predicted.read(prediction.model_dump(mode="json"))
         context.event(AnswerRead(how=how, problem=problem, prediction=predicted))
@@ -253,12 +314,14 @@ def _output(
     pipeline: Pipeline, state: ClarifyState, answered: dict[str, list[str]]
 ) -> dict[str, Any]:
     """Verdict, question back and answers, as far as the pipeline has them. An option that is
-    offered twice has its answers twice."""
+    offered twice has its answers twice; one in a person's own words is behind all that are offered.
+    """
     asked = state.get("asked", "")
     output: dict[str, Any] = {VERDICT: state["ambiguous"]} if pipeline.detects else {}
     output[CLARIFICATION] = asked
     if pipeline.answers:
         offered = _offered(asked)[0]
+        offered += tuple(one for one in answered if one not in offered)
         output[OPTION_ANSWERS] = [[one, answered[one]] for one in offered if one in answered]
     return output
 
@@ -267,13 +330,19 @@ def _reading(pipeline: Pipeline, state: ClarifyState) -> tuple[str, str | None]:
     """How the item's answer was read: as the worst of those that could be, and the first problem.
 
     It could not be if its first decision could not: whether the question is ambiguous, or else what
-    is asked back.
+    is asked back. For a person it could not be if no answer could.
     """
     reads: Sequence[StageRead] = state.get("reads", ())
     failed = {read["of"]: read["problem"] for read in reads if read["how"] == UNREADABLE}
     problem = next((f"{of}: {why}" for of, why in failed.items()), None)
-    undecided = state["ambiguous"] is None if pipeline.detects else "question" in failed
-    if undecided:
+    if _is_undecided(pipeline, state, failed):
         return UNREADABLE, problem
     hows = [read["how"] for read in reads if read["how"] in _READ_HOW]
     return max(hows, key=_READ_HOW.index, default=_READ_HOW[0]), problem
+
+
+def _is_undecided(pipeline: Pipeline, state: ClarifyState, failed: Mapping[str, Any]) -> bool:
+    if pipeline.person:
+        shown = [f"option {one}" for one in state.get("chosen", ())] or ["answers"]
+        return all(one in failed for one in shown)
+    return state["ambiguous"] is None if pipeline.detects else "question" in failed

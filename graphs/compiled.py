@@ -1,20 +1,29 @@
-"""A system as one LangGraph graph, for Python: a question in, its answers out."""
+"""A system as one LangGraph graph, for Python: a question in, its answers out.
+
+`build` is a system as runs ask it; `build_clarify` asks a person back in between.
+"""
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from branchwise.agents.journal import MemoryJournal
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.corpora.text import one_line, whole_characters
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.base import recursion_limit
+from branchwise.graphs.checkpoints import from_any_loop
+from branchwise.graphs.choices import Person, PersonAsked
+from branchwise.graphs.clarify import ClarifyState, different_options
 from branchwise.graphs.flows import DEFAULT, FLOWS, Brief, Flow
+from branchwise.graphs.flows.clarify import LIVE
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.state import AgentState, ItemContext
 from branchwise.graphs.system import System
@@ -57,6 +66,32 @@ class AskedAndAnswered(Asked, Answered):
     """The state between the two."""
 
 
+class Clarified(TypedDict):
+    """What a graph of `build_clarify` gives; plain JSON.
+
+    `ambiguous`: None where no verdict could be read. `clarification_question` and its `options`:
+    what the person was asked; empty where nothing was. `chosen`: what they chose, each an option or
+    their own words. `answers`: by what they chose, its answers; where nobody was asked, by reading,
+    as `build` gives them. `evidence`: the same of ids of passages; where nobody was asked, all
+    under `default`. `how`, `problem` and `usage` as in `Answered`; `usage` counts the calls since
+    the last choice.
+    """
+
+    ambiguous: bool | None
+    clarification_question: str
+    options: list[str]
+    chosen: list[str]
+    answers: dict[str, list[str]]
+    evidence: dict[str, list[str]]
+    how: str
+    problem: str | None
+    usage: dict[str, dict[str, Any]]
+
+
+class AskedAndClarified(Asked, Clarified):
+    """The state between the two."""
+
+
 def build(
     system: System,
     answer_format: str = DEFAULT.name,
@@ -81,54 +116,100 @@ def build(
         InputError: what `system` names cannot be had, before anything is asked; or, when it is
             invoked, `question` is not a text.
     """
-    flow = _flow(answer_format, system)
+    flow = FLOWS.get(answer_format)
+    if flow is None:
+        raise InputError(
+            f"there is no answer format {answer_format!r}", remedy=f"known are {', '.join(FLOWS)}"
+        )
+    graph: StateGraph[AskedAndAnswered, None, Asked, Answered] = StateGraph(
+        AskedAndAnswered, input_schema=Asked, output_schema=Answered
+    )
+    _add_node(graph, system, _by_protocol(flow, system), _answered, model)
+    return graph.compile(from_any_loop(checkpointer), name=NODE)
+
+
+def build_clarify(
+    system: System,
+    *,
+    model: "BaseChatModel | None" = None,
+    checkpointer: "Checkpointer" = None,
+) -> "CompiledStateGraph[AskedAndClarified, None, Asked, Clarified]":
+    """Compile a graph that asks back: `{"question": str}` in, `Clarified` out.
+
+    A question that the system finds ambiguous is interrupted: `__interrupt__` holds one `Interrupt`
+    whose `value` is a `PersonAsked`, the clarification question and its options. Resume the thread
+    with a number, a text or "all": `Command(resume="2")`. The choice's answer follows; what is no
+    choice is interrupted again, with its `problem`. A question with one reading is answered as it
+    is. Nothing is asked again behind an interrupt, in this process or another, so there must be a
+    `checkpointer`, its own or an outer graph's. Else as `build`, of whose answer formats it has the
+    protocols of the whole pipeline.
+
+    Raises InputError as `build` does.
+    """
+    graph: StateGraph[AskedAndClarified, None, Asked, Clarified] = StateGraph(
+        AskedAndClarified, input_schema=Asked, output_schema=Clarified
+    )
+    _add_node(graph, system, _by_protocol(LIVE, system), _clarified, model, _interrupted)
+    return graph.compile(from_any_loop(checkpointer), name=NODE)
+
+
+async def _interrupted(asked: PersonAsked) -> Any:
+    """What the graph is resumed with."""
+    return interrupt(asked)
+
+
+def _add_node(
+    graph: "StateGraph[Any, None, Any, Any]",
+    system: System,
+    flow: Flow,
+    read: "Callable[[Any, Ledger], Any]",
+    model: "BaseChatModel | None",
+    person: Person | None = None,
+) -> None:
+    """Add the one node; `read` makes what the graph gives of the state in which the steps end."""
     agent = Agent(system, flow, model=model)
     agent.check_settings()
     steps = agent.graph
     limit = recursion_limit(system.budget, len(agent.nodes))
     loop = _Loop()
 
-    async def answer(steps: "_Steps", state: Asked) -> Answered:
+    async def answer(steps: "_Steps", state: Asked) -> Any:
         brief = _brief(state, flow, has_tools=bool(agent.tools))
-        journal, ledger = MemoryJournal(), Ledger()
+        ledger = Ledger()
         context = ItemContext(
-            journal, system.budget.seconds, question=brief.question, ledger=ledger
+            MemoryJournal(),
+            system.budget.seconds,
+            question=brief.question,
+            ledger=ledger,
+            person=person,
         )
         begun = agent.beginning(brief).state
         end = await steps.ainvoke(begun, {"recursion_limit": limit}, context=context)
-        return _answered(cast(AgentState, end), ledger)
+        return read(end, ledger)
 
     # Both name `steps` themselves: LangGraph looks there for the graph within a node.
-    async def ask(state: Asked) -> Answered:
+    async def ask(state: Asked) -> Any:
         return await answer(steps, state)
 
-    def ask_blocking(state: Asked) -> Answered:
+    def ask_blocking(state: Asked) -> Any:
         return loop.run(answer(steps, state))
 
-    graph: StateGraph[AskedAndAnswered, None, Asked, Answered] = StateGraph(
-        AskedAndAnswered, input_schema=Asked, output_schema=Answered
-    )
     graph.add_node(NODE, RunnableLambda(ask_blocking, ask, name=NODE))
     graph.add_edge(START, NODE)
     graph.add_edge(NODE, END)
-    return graph.compile(checkpointer, name=NODE)
 
 
-def _flow(answer_format: str, system: System) -> Flow:
-    flow = FLOWS.get(answer_format)
-    if flow is None:
-        raise InputError(
-            f"there is no answer format {answer_format!r}", remedy=f"known are {', '.join(FLOWS)}"
-        )
+def _by_protocol(flow: Flow, system: System) -> Flow:
+    """How the system puts such questions, which come without gold."""
     try:
-        flow = flow.by(system.protocol)
+        found = flow.by(system.protocol)
     except KeyError:
-        what = f"the answer format {answer_format} has no protocol {system.protocol!r}"
+        what = f"the answer format {flow.name} has no protocol {system.protocol!r}"
         raise InputError(what, remedy="leave it out") from None
-    if flow.tells_gold:
+    if found.tells_gold:
         what = f"the protocol {system.protocol} tells what a question set has"
         raise InputError(what, remedy="leave it out")
-    return flow
+    return found
 
 
 def _brief(state: Mapping[str, Any], flow: Flow, *, has_tools: bool) -> Brief:
@@ -152,6 +233,24 @@ def _answered(end: AgentState, ledger: Ledger) -> Answered:
         how=end["how"],
         problem=end["problem"],
         evidence=list(dict.fromkeys(end["evidence"])),
+        usage=ledger.record(),
+    )
+
+
+def _clarified(end: ClarifyState, ledger: Ledger) -> Clarified:
+    asked, chosen = end.get("asked", ""), end.get("chosen", [])
+    found = {one["option"]: one["evidence"] for one in end.get("answered", ())}
+    plain = {DEFAULT_BRANCH: list(dict.fromkeys(end["evidence"]))}
+    answers = end["prediction"].model_dump(mode="json")["answers"]
+    return Clarified(
+        ambiguous=end["ambiguous"],
+        clarification_question=asked if chosen else "",
+        options=different_options(asked) if chosen else [],
+        chosen=chosen,
+        answers=answers,
+        evidence=found if chosen else plain,
+        how=end["how"],
+        problem=end["problem"],
         usage=ledger.record(),
     )
 

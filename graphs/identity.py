@@ -60,11 +60,10 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
     """Prompts that answers may depend on."""
     flow = parts.flow
     settings = {"search"} if parts.tools else {"given", "direct"}
-    asked = [one.prompts for one in flow.stages or (flow,)]
-    names = {prompt for prompts in asked for one, prompt in prompts.items() if one in settings}
-    names |= {"repair", *flow.own_prompts}
-    if system.at_most is not None and flow.at_most:
-        names |= {flow.at_most}
+    stages = flow.stages or (flow,)
+    names = {name for one in stages for kind, name in one.prompts.items() if kind in settings}
+    names |= {*(one.format.repair for one in stages), *flow.own_prompts}
+    names |= {name for section in flow.sections(system) for name in section.names}
     if parts.tools:
         tools = [tool.name for tool in parts.tools]
         names |= {"text_protocol", "budget_spent", *sections(tools, system.prompt_set)}

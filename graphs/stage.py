@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from typing_extensions import TypedDict
 
@@ -100,20 +101,24 @@ class StageGraph:
         message: str,
         tokens: int,
         *,
+        turns: tuple[str, ...] = (),
         option: str = "",
         lane: int | None = None,
     ) -> StageResult:
         """Converse about `question`, beginning with `message`, `tokens` of the budget being spent.
 
-        Stages with a `lane` run at the same time (`Lanes`).
+        `turns`: what is said behind the message, the agent's and the user's in turn, the last one
+        the user's. Stages with a `lane` run at the same time (`Lanes`).
         """
         lanes = None if lane is None else context.lanes
         journal = ConversationJournal(context.journal, f"{self.name}\0{option}", lanes, lane or 0)
         own = context.within(question, journal)
         setting = self.flow.setting(has_tools=bool(self.parts.tools))
         system = self.parts.system_prompt(self.flow.prompts[setting])
-        own.event(Stage(name=self.name, option=option, system=system, content=message))
+        stage = Stage(name=self.name, option=option, system=system, content=message, turns=turns)
+        own.event(stage)
         start = begun(Start(system=system, content=message, artifact={}))
+        start["pending"] += [_said(n, text) for n, text in enumerate(turns)]
         limit = recursion_limit(self.parts.budget, len(self.parts.plugins))
         end = await steps.ainvoke(
             {**start, "spent": Spent(tokens=tokens)},
@@ -123,3 +128,7 @@ class StageGraph:
         # Stages that wait at the same time wait once.
         context.waited = max(context.waited, own.waited)
         return StageResult(self.name, option, cast(AgentState, end), own, tokens)
+
+
+def _said(place: int, text: str) -> BaseMessage:
+    return HumanMessage(text) if place % 2 else AIMessage(text)

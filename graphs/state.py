@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 from branchwise.agents.journal import Journal
 from branchwise.agents.outages import Outages
 from branchwise.agents.prediction import Prediction
+from branchwise.graphs.choices import Person
 from branchwise.graphs.lanes import Lanes
 from branchwise.graphs.ledger import Ledger
 from branchwise.trace.events import Body, Tool
@@ -82,9 +83,10 @@ class ItemContext:
 
     `question` is on one line; `ledger` counts model calls. `follow_ups`: what the user says after
     the agent's first answer, in flows of several turns. `asked_back`: the clarification question,
-    where it is given. `outages`: the servers that are watched. `waited`: seconds in which the item
-    only waited for its turn at a server with a request limit, or for a server that was gone.
-    `lanes` hold the events of conversations that run at the same time.
+    where it is given; `person`: who says which of its options are meant, if not all of them.
+    `outages`: the servers that are watched. `waited`: seconds in which the item only waited for its
+    turn at a server with a request limit, for a server that was gone, or for a person. `lanes` hold
+    the events of conversations that run at the same time.
     """
 
     journal: Journal
@@ -95,6 +97,7 @@ class ItemContext:
     follow_ups: tuple[str, ...] = ()
     outages: Outages | None = None
     asked_back: str = ""
+    person: Person | None = None
     clock: Callable[[], float] = time.monotonic
     waited: float = 0.0
     started: float = field(init=False)

@@ -17,7 +17,12 @@ from branchwise.corpora.keys import HELP, OPTION
 from branchwise.corpora.kinds import NAMES
 from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
+from branchwise.graphs.protocol import (
+    DEFAULT_HINTS,
+    DEFAULT_PROTOCOL,
+    QuestionHints,
+    QuestionProtocol,
+)
 from branchwise.graphs.role_decoding import RoleDecoding, checked_roles, decoding_with
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
@@ -95,7 +100,9 @@ class System(BaseModel, metaclass=NamedSettings):
     `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
     the built-in prompts, and what tools say of themselves (`corpora/prompt_sets.py`). `protocol`
     and `at_most`: how questions are put where a task has several ways, and how much an answer in
-    free text may hold.
+    free text may hold. `shots`, `reasoning` and `hints`: worked examples in the prompt, of which
+    each flow has its numbers, and of conditional answers whether to reason in steps first, and what
+    of the gold is told.
     `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`corpora/keys.py`);
     no answer depends on them, nor on `headers`, which go to model servers. `role_decoding`: by role
     the decoding settings that are not the agent's.
@@ -130,7 +137,8 @@ class System(BaseModel, metaclass=NamedSettings):
         _model(
             "Free text: how a question is put (conditions, standard, guided by the gold "
             "conditions, closed book). Ambiguity and questions back: whether all answers are "
-            "listed first to tell it, for the question back or for both, or are the gold ones.",
+            "listed first to tell it, for the question back or for both, or are the gold ones; the "
+            "gold question as part of the question or as a dialogue.",
             later=True,
         ),
     ] = DEFAULT_PROTOCOL
@@ -141,8 +149,36 @@ class System(BaseModel, metaclass=NamedSettings):
             "Free text: conditions, with --protocol standard citations of an answer, at most.",
             none="unbounded",
             later=True,
+            of_flow=True,
         ),
     ] = None
+    shots: Annotated[
+        int,
+        Field(ge=0, le=4),
+        _model(
+            "Worked examples in the prompt: conditional answers 0 or 1, with --protocol dialogue 0 "
+            "or 4.",
+            later=True,
+            of_flow=True,
+        ),
+    ] = 0
+    reasoning: Annotated[
+        Literal["off", "steps"],
+        _model(
+            "Conditional answers: answer at once, or reason in steps before.",
+            later=True,
+            of_flow=True,
+        ),
+    ] = "off"
+    hints: Annotated[
+        QuestionHints,
+        _model(
+            "Conditional answers: what is told of the gold. Documents: their sentences that state "
+            "conditions; values of mentioned conditions; relations; or all three.",
+            later=True,
+            of_flow=True,
+        ),
+    ] = DEFAULT_HINTS
     prompt_set: Annotated[
         PromptSet,
         _model(
@@ -324,6 +360,7 @@ class System(BaseModel, metaclass=NamedSettings):
         return cls.model_validate(nested)
 
 
+DEFAULT_SYSTEM = System()
 SETTINGS = tuple(declared(System))
 """Every setting that users write, in the order in which help lists them."""
 MODULES: Mapping[str, str] = {

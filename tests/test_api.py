@@ -16,10 +16,10 @@ from branchwise.graphs.system import SETTINGS
 ONLY_TYPED = {
     "run": {"dry_run", "estimate_from", "json"},
     "resume": {"json"},
-    "ask": {"json"},
+    "ask": {"json", "clarify", "choose"},
     "score": {"json", "full"},
 }
-"""Options that print something."""
+"""Options that print something, or ask the user: Python asks back through a graph's interrupts."""
 ONLY_PYTHON = {
     "run": {"system", "progress", "observer"},
     "resume": {"progress", "observer"},

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.labels import Label, label_words
-from branchwise.eval.reporting.error_types import ERROR_CLASSES
 from branchwise.eval.tasks import TASKS
 
 ROOT = Path(__file__).parents[1]
@@ -31,7 +31,7 @@ def test_words_tell_labels_apart_and_are_no_values() -> None:
 
 
 def test_classes_of_errors_are_in_the_glossary() -> None:
-    for one in ERROR_CLASSES:
+    for one in ANSWER_ERRORS.classes:
         assert f"*{one.title}*" in GLOSSARY
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("agents", "branchwise", "corpora", "eval", "examples", "graphs", "tools", "trace", "ui")
 MADE = {  # by a reader, not by us
-    *(ROOT / "examples" / "studies" / name for name in ("W", "WIKI")),
+    *(ROOT / "examples" / "studies" / name for name in ("W", "WIKI", "CAMBIGNQ")),
+    ROOT / "examples" / "graph" / "C",
     ROOT / "examples" / "plugins" / "F",
 }
 SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]

@@ -18,6 +18,7 @@ OF_TASKS = (
     "agents/branches_format.py",
     "agents/conditions_format.py",
     "agents/clarification_format.py",
+    "agents/mdcr_format.py",
     "eval/clarifications.py",
     # A question format says which task its questions are of.
     "corpora/loaders/forms.py",

@@ -336,14 +336,16 @@ class AnswerRead(Body):
 @dataclass(frozen=True, kw_only=True)
 class Stage(Body):
     """A stage of a question's way began, a conversation of its own: `name` says what it is for,
-    `option` which option of the question that was asked back it answers."""
+    `option` which option of the question that was asked back it answers. `turns`: what was said
+    behind `content` before it began, the agent's and the user's in turn."""
 
     KIND = "stage"
-    OPTIONAL = Body.OPTIONAL | frozenset({"option"})
+    OPTIONAL = Body.OPTIONAL | frozenset({"option", "turns"})
     name: str
     option: str = ""
     system: str
     content: str
+    turns: tuple[str, ...] = ()
 
     @property
     def step(self) -> str:
@@ -353,7 +355,8 @@ class Stage(Body):
 @dataclass(frozen=True, kw_only=True)
 class StageEnded(Body):
     """What a stage came to: whether the question is ambiguous, what is asked back with which
-    options, or the answers. `problem`: why there is less than was asked for."""
+    options, the options that a person chose, or the answers. `problem`: why there is less than was
+    asked for."""
 
     KIND = "stage_end"
     OPTIONAL = Body.OPTIONAL | frozenset(

@@ -8,7 +8,12 @@ from branchwise.corpora.text import printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import as_text, short_count
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.reporting.tables.results import alternatives_notes, results_tables, scored_by
+from branchwise.eval.reporting.tables.results import (
+    alternatives_notes,
+    evidence_notes,
+    results_tables,
+    scored_by,
+)
 from branchwise.eval.reporting.tables.table import CellValue, ChangeCell, Table, TableColumn
 from branchwise.eval.scores import Counts
 from branchwise.ui.cells import heading, indented, mean_cell, new_table, notes, plain, run_name
@@ -45,7 +50,7 @@ def body(table: Table) -> "RichTable":
     cells = [[*_cells(printed, row, shown)] for row in printed.rows]
     heads, cells = in_groups([printed.columns[i] for i in shown], cells)
     # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.
-    tight = sum(isinstance(cell, Aggregate) for cell in printed.rows[0]) >= 6
+    tight = _intervals_width(printed) >= 6 * len("1.00–1.00")
     drawn = new_table(tight=tight)
     lines = max(head.count("\n") for head in heads)
     for head in heads:
@@ -60,6 +65,12 @@ def body(table: Table) -> "RichTable":
             name = plain(run_name(str(row[label])))
             drawn.add_row(indented(name) if groups else name, *shown_cells)
     return drawn
+
+
+def _intervals_width(table: Table) -> int:
+    """Characters of a row's intervals at their widest."""
+    means = zip(table.columns, table.rows[0], strict=True)
+    return sum(2 * (column.digits + 2) + 1 for column, c in means if isinstance(c, Aggregate))
 
 
 def _cells(table: Table, row: Sequence[CellValue], shown: Sequence[int]) -> "Iterator[Text]":
@@ -108,7 +119,7 @@ def _group(results: Table) -> str:
 def score_notes(report: StudyReport, lines: list[str]) -> "Padding":
     """`lines`, what n and intervals are, and what aligned branches."""
     lines.append("n: questions; below a mean its 95% bootstrap interval")
-    lines += alternatives_notes(report)
+    lines += [printable(line) for line in (*alternatives_notes(report), *evidence_notes(report))]
     matchers = {one.name: printable(scored_by(one.scores.scorer)) for one in report.systems}
     if len(set(matchers.values())) == 1:
         lines.append(f"matcher: {next(iter(matchers.values()))}")

@@ -8,6 +8,9 @@ from branchwise.eval.retrieval_evaluation import RetrievalEvaluation
 from branchwise.ui.console import console, printable_json
 from branchwise.ui.report_table import body
 
+_IN_A_TABLE = 5
+"""Measures that fit a terminal of 80 columns beside each other."""
+
 
 def tables(found: RetrievalEvaluation) -> tuple[Table, ...]:
     """The means of each retriever, and the values of each query."""
@@ -61,7 +64,9 @@ def print_evaluation(found: RetrievalEvaluation, corpus: str) -> None:
     """The means, and their notes."""
     means, _ = tables(found)
     console().print(f"{printable(corpus)}: {len(found.queries):,} questions", markup=False)
-    console().print(body(means))
+    keys = [str(one) for one in found.measures]
+    for start in range(0, len(keys), _IN_A_TABLE):
+        console().print(body(means.with_columns(["retriever", "n", *keys[start:][:_IN_A_TABLE]])))
     for note in means.notes:
         console().print(note, markup=False)
 

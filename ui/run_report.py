@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.text import printable
+from branchwise.eval.ceilings.breakdowns import groupings_of
 from branchwise.eval.costs.usage import NO_COSTS
 from branchwise.eval.left_out import run_left_out
 from branchwise.eval.reporting.published import Published
@@ -28,6 +29,7 @@ from branchwise.ui.headline_tables import headline
 from branchwise.ui.matcher_notes import matcher_lines
 from branchwise.ui.module_lines import module_notes
 from branchwise.ui.report_table import drawn, score_tables, with_notes
+from branchwise.ui.told_errors import told_error_tables
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -68,6 +70,7 @@ def run_report(
 def _analysed(report: StudyReport, by: Sequence[str], *, full: bool) -> "Iterator[RenderableType]":
     if full:
         yield from error_tables([(name, one.errors) for _, name, one in report.analysed])
+        yield from told_error_tables(report)
         yield from ceiling_tables(report)
     for table in terminal_tables(report):
         yield from with_notes(table)
@@ -75,8 +78,8 @@ def _analysed(report: StudyReport, by: Sequence[str], *, full: bool) -> "Iterato
         yield from with_notes(table)
     if BY_CONDITIONS in by and report.task.is_graded:
         yield from drawn(by_conditions_table(report))
-    for grouping in by if report.analysed else ():
-        if grouping == BY_CONDITIONS:
+    for grouping in by:
+        if grouping not in groupings_of(report.task):
             continue
         table = breakdown_table(report, grouping)
         if table.rows:
@@ -105,6 +108,7 @@ def predictions_report(
         return
     if found.errors is not None:
         yield from error_tables([(report.by_matcher().systems[-1].name, found.errors)])
+    yield from told_error_tables(report)
     if found.costs is not None:
         yield from cost_tables(report)
 

@@ -1,6 +1,6 @@
 """What each system of a study changes: a line for each main metric, against its base."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -22,16 +22,17 @@ def study_summary(systems: Sequence[SystemReport]) -> "Iterator[RenderableType]"
     scores = [one.scores for one in systems]
     columns = (*scores[0].scorer.scored_task.shown, *common_columns(scores))
     metrics = [column.key for column in columns]
+    called = {column.key: column.name for column in scores[0].scorer.scored_task.shown}
     compared = compare_each(pairs, metrics=metrics, subsets=("all",))
     bases = {one.name: one.base for one in systems}
     for base, names in groupby(compared, lambda name: bases[name]):
         yield heading(f"changes against {run_name(base)}", [])
         for name in names:
-            yield indented(_lines(name, compared[name]))
+            yield indented(_lines(name, compared[name], called))
 
 
-def _lines(name: str, comparison: Comparison) -> "Text":
-    lines = [summary_line(found) for found in comparison.differences]
+def _lines(name: str, comparison: Comparison, called: Mapping[str, str]) -> "Text":
+    lines = [summary_line(one, name=called.get(one.metric)) for one in comparison.differences]
     lines += [f"caution: {said}" for said in comparison.cautions]
     text = plain(f"{run_name(name)}\n", "bold")
     text.append("\n".join(f"  {line}" for line in lines), style="not bold")

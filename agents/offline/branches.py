@@ -16,6 +16,7 @@ from branchwise.agents.offline.words import (
     stem,
     stems,
     unique,
+    word_places,
     words,
 )
 
@@ -107,7 +108,7 @@ def _nearest(sentence: str, spans: list[re.Match[str]], shared: frozenset[str]) 
     """The span nearest to a shared word, with those that a list joins to it."""
     if not spans:
         return []
-    places = [m.span() for m in re.finditer(r"\w+", sentence) if stem(m[0]) in shared]
+    places = [m.span() for m in word_places(sentence) if stem(m[0]) in shared]
     at = min(range(len(spans)), key=lambda n: min(_distance(spans[n].span(), p) for p in places))
     first = last = at
     while first > 0 and _joined(sentence, spans[first - 1], spans[first]):

@@ -18,6 +18,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.offline.branches import read_branches
+from branchwise.agents.offline.conditional import read_conditional
 from branchwise.agents.offline.conditions import read_listed
 from branchwise.agents.offline.graph import (
     graph_account,
@@ -29,7 +30,7 @@ from branchwise.agents.offline.modules import module_reply
 from branchwise.agents.offline.readings import keys_for, readings
 from branchwise.agents.offline.searches import next_queries
 from branchwise.agents.offline.view import View, is_listing
-from branchwise.agents.offline.words import asked_name, unique
+from branchwise.agents.offline.words import asked_name, stems, unique
 
 PASSAGES_A_CALL = 8
 
@@ -66,6 +67,9 @@ class OfflineChatModel(BaseChatModel):
             return _result(AIMessage(content=said))
         listing = _listing_tool(kwargs.get("tools"))
         view = View.of(messages, listing["name"] if listing else None)
+        if view.wants_groups:
+            said = read_conditional(view.message, in_steps=view.in_steps)
+            return _result(AIMessage(content=said))
         search = None if kwargs.get("tool_choice") == "none" else _search_tool(kwargs.get("tools"))
         queries = next_queries(view) if search else []
         calls = _calls(search, queries) if search else []
@@ -159,6 +163,7 @@ def _answer(view: View, from_graph: Mapping[str, list[str]], account: str) -> AI
         answer = {"answers": [{key: one[key] for key in told} for one in read_listed(view)]}
     else:
         answers = _under_readings(view, from_graph) or read_branches(view)
+        answers = _of_choice(view.chosen, answers) if view.chosen else answers
         answer = {"reasoning": _reasoning(view, account, reads=not from_graph)}
         if view.wants_verdict:
             answer["ambiguous"] = max(len(answers), len(view.readings)) > 1
@@ -179,6 +184,15 @@ def _question_back(view: View, answers: Mapping[str, list[str]]) -> str:
     mark = ";" if any("," in name for name in (*options, last)) else ","
     offered = f"{mark} ".join([*options, f"or {last}" if options else last])
     return f"Which one: {offered}?"
+
+
+def _of_choice(chosen: str, answers: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
+    """The answers of the reading whose name has most of the chosen words; none where no reading, or
+    several, have."""
+    shared = {name: len(stems(name) & stems(chosen)) for name in answers}
+    most = [name for name in answers if shared[name] == max(shared.values())]
+    is_told = len(most) == 1 and (len(answers) == 1 or shared[most[0]])
+    return {"default": answers[most[0]]} if is_told else {}
 
 
 def _under_readings(view: View, answers: Mapping[str, list[str]]) -> Mapping[str, list[str]]:

@@ -31,7 +31,8 @@ def next_queries(view: View) -> list[str]:
     if view.must_answer or view.turns >= MAX_TURNS or len(view.queries) >= most:
         return []
     if not view.queries:
-        return unique(view.readings or (view.question,)) if view.question else []
+        question = f"{view.question} {view.chosen}".rstrip()
+        return unique(view.readings or (question,)) if view.question else []
     asked = {query.lower() for query in view.queries}
     wanted = _about_readings(view) if view.turns == 1 else _about_names(view)
     fresh = [query for query in unique(wanted) if query.lower() not in asked]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from branchwise.agents.offline.conditional import FORM
 from branchwise.agents.offline.words import asked_name, base_name, unique
 
 _SAYS = "may refer to"
@@ -133,6 +134,7 @@ class Seen(NamedTuple):
         return base_name(self.title)
 
 
+_WITH_CHOICE = re.compile(r"(.+), (?:[^,:]{1,60} )?which [^:]{1,100}: (.+)", re.IGNORECASE)
 _CONDITIONS, _ANSWERS = "\n\nConditions:\n", "\n\nIts answers:\n"
 _LISTED = re.compile(r"\d+\. (.+)")
 
@@ -160,8 +162,16 @@ class View:
     """Whether the question is ambiguous, and no answer."""
     wants_clarification: bool = False
     """Which reading is meant, and no answer."""
+    wants_groups: bool = False
+    """A short answer and groups of conditions, of documents that are in the message."""
+    in_steps: bool = False
+    """With the reasoning before the answer."""
+    message: str = ""
+    """The first user's message, as it was."""
     listed: tuple[str, ...] = ()
     """Titles that a tool listed as what the asked name may refer to."""
+    chosen: str = ""
+    """Which reading the user means: behind the question, or said when they were asked back."""
 
     @classmethod
     def of(cls, messages: Sequence[BaseMessage], listing: str | None = None) -> "View":
@@ -170,12 +180,15 @@ class View:
         `listing`: the tool that lists what a name may refer to; its calls are not searches.
         """
         system = " ".join(m.text for m in messages if isinstance(m, SystemMessage))
+        messages, chosen = _without_dialogue(messages)
         users = [m.text for m in messages if isinstance(m, HumanMessage)]
         spoken = [m for m in messages if isinstance(m, AIMessage)]
         asked, readings = _split_readings(users[0]) if users else ("", ())
         asked, conditions = _split_listed(asked, _CONDITIONS)
         asked, told = _split_listed(asked, _ANSWERS)
         question, given = _question(asked), list(_fragments(asked))
+        if not chosen and (found := _WITH_CHOICE.fullmatch(question)):
+            question, chosen = f"{found[1]}?", found[2]
         shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(result_of(m))]
         return cls(
             question=question,
@@ -186,11 +199,27 @@ class View:
             wants_texts='"answers": [' in system,
             wants_verdict='"ambiguous":' in system,
             wants_clarification='"clarification_question":' in system,
+            wants_groups=FORM in system,
+            in_steps="step by step" in system,
+            message=users[0] if users else "",
             must_answer=len(users) > 1,
             readings=readings or conditions,
             told=told,
             listed=listed_titles(messages, listing, asked_name(question)) if listing else (),
+            chosen=chosen,
         )
+
+
+def _without_dialogue(messages: Sequence[BaseMessage]) -> tuple[Sequence[BaseMessage], str]:
+    """The conversation without a question back and what the user chose, and the latter."""
+    talk = [m for m in messages if not isinstance(m, SystemMessage)][:3]
+    match talk:
+        case [HumanMessage(), AIMessage(tool_calls=[]) as asked, HumanMessage() as choice] if (
+            asked.text.rstrip().endswith("?")
+        ):
+            rest = [m for m in messages if m is not asked and m is not choice]
+            return rest, choice.text.strip()
+    return messages, ""
 
 
 def _once(given: Sequence[Seen], shown: Iterable[Seen]) -> tuple[Seen, ...]:

@@ -1,7 +1,7 @@
 """English text in pieces: words, sentences, capitalised names."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 _LISTED = """
@@ -32,6 +32,11 @@ def stem(word: str) -> str:
     if len(word) > 5:
         return word[:5]
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+def word_places(text: str) -> Iterator[re.Match[str]]:
+    """The words of `text`, and where they stand."""
+    return _WORD.finditer(text)
 
 
 def words(text: str) -> list[str]:

@@ -14,10 +14,10 @@ def world(work: Path, seed: int) -> Path:
     """The world of `ENTITIES` with this seed and both indexes; what is there already is kept."""
     folder = work / f"world-{seed}"
     if not folder.exists():
-        _branchwise("world", "make", "--entities", ENTITIES, "--seed", seed, "--out", folder)
+        branchwise("world", "make", "--entities", ENTITIES, "--seed", seed, "--out", folder)
     for kind in INDEXES:
         if not (folder / "index" / kind).exists():
-            _branchwise("corpus", "index", folder, "--kind", kind)
+            branchwise("corpus", "index", folder, "--kind", kind)
     return folder
 
 
@@ -26,11 +26,12 @@ def questions(world: Path, count: int, seed: int) -> Path:
     file = world / f"questions-{count}-{seed}.jsonl"
     if not file.exists():
         chosen = ("--n", count, "--ambiguous", AMBIGUOUS, "--seed", seed)
-        _branchwise("questions", "generate", "--kg", world, *chosen, "--out", file)
+        branchwise("questions", "generate", "--kg", world, *chosen, "--out", file)
     return file
 
 
-def _branchwise(*arguments: object) -> None:
+def branchwise(*arguments: object) -> None:
+    """Run a command of the product; ends this one with its last line where it fails."""
     command = [sys.executable, "-m", "branchwise", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

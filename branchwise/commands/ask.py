@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,13 +15,30 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from branchwise.graphs.agent import Agent, Outcome
+    from branchwise.graphs.choices import Person
     from branchwise.graphs.system import System
+    from branchwise.trace.artifacts import ShownPassage
+    from branchwise.trace.events import Event
 
 
 @with_system_options
 def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
     system: "System",
+    clarify: Annotated[
+        bool,
+        typer.Option(
+            "--clarify", help="Where the question has several readings, ask which one is meant."
+        ),
+    ] = False,
+    choose: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|TEXT|all",
+            help="With --clarify: what is meant. Without it the terminal asks; without a terminal, "
+            "or with --json, the options are printed, and the exit code is 3.",
+        ),
+    ] = None,
     patience: Patience = None,
     max_cost: MaxCost = None,
     prices: PriceFile = None,
@@ -34,10 +51,12 @@ def ask(
     Exits with 1 where there is no answer: the model failed, said what cannot be read, or answered
     with nothing.
 
-    Example: branchwise ask "Who directed King Kong?" --corpus C
+    Example: branchwise ask "Who directed King Kong?" --corpus C --clarify
     """
     from branchwise.agents.caller import ModelError
     from branchwise.agents.outages import PassEndedError
+    from branchwise.commands.ask_back import ask_back
+    from branchwise.corpora.errors import InputError
     from branchwise.corpora.text import printable
     from branchwise.eval.asking import agent_to_ask, check_question
     from branchwise.eval.costs.spending import check_bounded
@@ -45,11 +64,13 @@ def ask(
     from branchwise.ui.outage_lines import OutagePrinter
 
     check_question(question)
+    if choose is not None and not clarify:
+        raise InputError("has no effect", where="--choose", remedy="add --clarify")
     priced = load_prices(prices)
     if max_cost is not None:
         check_bounded(system, priced)
     restraints = restraints_of(patience, max_cost, priced)
-    agent = agent_to_ask(system, restraints)
+    agent = agent_to_ask(system, restraints, clarify=clarify)
 
     def say(line: str) -> None:
         error_console().print(printable(line), markup=False, soft_wrap=True)
@@ -57,24 +78,30 @@ def ask(
     try:
         show = None if json_output else progress_console()
         with OutagePrinter(restraints.outages, say):
-            outcome = asyncio.run(watch(agent, question, show))
+            if clarify:
+                outcome = ask_back(agent, question, show, choose)
+            else:
+                outcome = _ask(agent, question, show)
     except ModelError as error:
         say(f"branchwise: {error.kind}: {error}")
         sys.exit(1)
     except PassEndedError as error:
         say(f"branchwise: {error}")
         sys.exit(1)
-    if json_output:
-        _print_json(outcome)
+    # A verdict and a question back are no answer.
+    has_other = bool(outcome.prediction.task_output) and not clarify
+    is_answer = any(map(any, outcome.prediction.answers.values())) or has_other
+    sys.exit(0 if outcome.how != "failed" and is_answer else 1)
+
+
+def _ask(agent: "Agent", question: str, steps: "Console | None") -> "Outcome":
+    outcome, _ = asyncio.run(watch(agent, question, steps))
+    if steps is None:
+        prediction = outcome.prediction
+        print_json({"reasoning": prediction.reasoning, "answers": prediction.answers})
     else:
         print_answer(outcome)
-    sys.exit(0 if outcome.how != "failed" and _is_answer(outcome) else 1)
-
-
-def _is_answer(outcome: "Outcome") -> bool:
-    """Whether any branch has an entity, or there is other output."""
-    prediction = outcome.prediction
-    return any(map(any, prediction.answers.values())) or bool(prediction.task_output)
+    return outcome
 
 
 async def watch(
@@ -84,11 +111,12 @@ async def watch(
     *,
     margin: str = "",
     answer: bool = False,
-) -> "Outcome":
+    person: "Person | None" = None,
+) -> "tuple[Outcome, Sequence[Event]]":
     """Ask and close the agent; each step is printed to `screen`, after `margin`.
 
-    The answer that was read is printed only where `answer` asks for it. Raises ModelError where
-    the model cannot be had.
+    The answer that was read is printed only where `answer` asks for it. `person`: who is asked
+    back, in a flow that asks. Raises ModelError where the model cannot be had.
     """
     from branchwise.agents.journal import MemoryJournal
     from branchwise.eval.asking import ask_agent
@@ -96,35 +124,46 @@ async def watch(
     from branchwise.ui.console import print_line
     from branchwise.ui.steps.describe import describe
 
+    told: list[Event] = []
+
     class Printing(MemoryJournal):
         def event(self, kind: str, data: Mapping[str, Any]) -> None:
             step = Event(0, kind, 0.0, data)
+            told.append(step)
             is_read = isinstance(step.body, AnswerRead) and not step.body.failed
             # `ask` prints an answer that was read at the end, on standard output.
             if screen and (answer or not is_read):
                 for line in describe(step):
                     print_line(screen, f"{margin}{line}")
 
-    return await ask_agent(agent, question, Printing())
+    return await ask_agent(agent, question, Printing(), person), told
 
 
-def print_answer(outcome: "Outcome") -> None:
-    """A line for each branch, on standard output; if there are none, the reason, on standard
-    error."""
+def print_answer(
+    outcome: "Outcome", passages: "Mapping[str, Sequence[ShownPassage]] | None" = None
+) -> None:
+    """A line for each branch, on standard output, with its passages below; those under "" are of
+    all branches. If there are none, the reason, on standard error."""
     from branchwise.corpora.text import printable
     from branchwise.ui.console import console, error_console, print_line
+    from branchwise.ui.found_passages import passage_lines
 
-    prediction = outcome.prediction
+    prediction, found = outcome.prediction, dict(passages or {})
     for branch, entities in prediction.answers.items():
         print_line(console(), printable(f"{branch}: {'; '.join(entities) or '(none)'}"))
+        for line in passage_lines(found.get(branch, ()), entities):
+            print_line(console(), f"  {line}")
+    every = [text for texts in prediction.answers.values() for text in texts]
+    for line in passage_lines(found.get("", ()), every):
+        print_line(console(), f"  {line}")
     if not prediction.answers and outcome.how != "failed":
         why = f": {' '.join(prediction.reasoning.split())}" if prediction.reasoning else ""
         error_console().print(printable(f"no answer{why}"), markup=False)
 
 
-def _print_json(outcome: "Outcome") -> None:
+def print_json(value: Any) -> None:
+    """On standard output; harmless whatever it holds."""
     from branchwise.ui.console import printable_json
 
-    prediction = outcome.prediction
     # No console: it would break long strings into lines, and the JSON with them.
-    typer.echo(printable_json({"reasoning": prediction.reasoning, "answers": prediction.answers}))
+    typer.echo(printable_json(value))

@@ -1,5 +1,6 @@
 """`branchwise corpus`: build, index, search and look at passage collections."""
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
@@ -10,7 +11,7 @@ import typer
 from branchwise.commands.corpus_eval import evaluate
 from branchwise.commands.options import AsJson, Field, FieldCommand, Header, Key, read_keys
 from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
-from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES
+from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES, RECALL
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.corpora.text import counted, one_line
 
@@ -122,18 +123,19 @@ def index(
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="flat: a sentence-transformers model, by name (intfloat/e5-base-v2) or folder. "
-            "Default: the bundled all-MiniLM-L6-v2."
+            help="flat, ivf: a sentence-transformers model, by name (intfloat/e5-base-v2) or "
+            "folder. Default: the bundled all-MiniLM-L6-v2."
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the index. Default: its kind.")] = None,
     backend: Annotated[
-        BackendOption, typer.Option(help="flat: auto uses openvino where it is installed.")
+        BackendOption, typer.Option(help="flat, ivf: auto uses openvino where it is installed.")
     ] = "auto",
     dtype: Annotated[
         DtypeOption,
         typer.Option(
-            help="flat: number format of the vectors. auto: float16; float32 with --from-flashrag."
+            help="flat, ivf: number format of the vectors. auto: float16; float32 with "
+            "--from-flashrag."
         ),
     ] = "auto",
     from_flashrag: Annotated[
@@ -144,20 +146,32 @@ def index(
         ),
     ] = None,
     query_prefix: Annotated[
-        str | None, typer.Option(help="flat: text before each query. Default: the model's.")
+        str | None, typer.Option(help="flat, ivf: text before each query. Default: the model's.")
     ] = None,
     passage_prefix: Annotated[
-        str | None, typer.Option(help="flat: text before each passage. Default: the model's.")
+        str | None, typer.Option(help="flat, ivf: text before each passage. Default: the model's.")
     ] = None,
     pooling: Annotated[
-        PoolingOption | None, typer.Option(help="flat: pooling of tokens. Default: the model's.")
+        PoolingOption | None,
+        typer.Option(help="flat, ivf: pooling of tokens. Default: the model's."),
     ] = None,
+    recall: Annotated[
+        float,
+        typer.Option(
+            help="ivf: share of the ten nearest passages to find; more is slower.",
+            min=0.5,
+            max=1.0,
+        ),
+    ] = RECALL,
     max_tokens: Annotated[
         int | None,
-        typer.Option(help="flat: tokens after which a text is cut. Default: the model's.", min=8),
+        typer.Option(
+            help="flat, ivf: tokens after which a text is cut. Default: the model's.", min=8
+        ),
     ] = None,
 ) -> None:
-    """Index a corpus, so that it can be searched. Stopped halfway, nothing is changed.
+    """Index a corpus, so that it can be searched. Stopped halfway, nothing is changed; what was
+    encoded is kept, and the same command goes on with it.
 
     Example: branchwise corpus index C --kind flat
     """
@@ -175,6 +189,10 @@ def index(
             remedy="leave out --encoder, --from-flashrag and their settings, or use --kind "
             f"{DEFAULT}",
         )
+    if from_flashrag and kind != DEFAULT:
+        raise InputError(
+            f"--from-flashrag makes an index of kind {DEFAULT}", remedy=f"leave out --kind {kind}"
+        )
     chosen: _Chosen = {
         "name": name,
         "encoder": encoder or DEFAULT_ENCODER,
@@ -186,9 +204,25 @@ def index(
         if from_flashrag:
             made = import_index(path, from_flashrag, **chosen, progress=progress)
         else:
-            made = build_index(path, kind, **chosen, progress=progress)
-    typer.echo(f"{made}: ready")
+            made = build_index(path, kind, **chosen, recall=recall, progress=progress)
+    _say_ready(made)
     typer.echo(f'next: branchwise corpus search {path} "..." --retriever {made.name}')
+
+
+def _say_ready(index: Path) -> None:
+    """What was made, and whether another kind would search it faster."""
+    from branchwise.corpora.manifest import MANIFEST_FILE
+    from branchwise.corpora.text import printable
+
+    manifest = json.loads((index / MANIFEST_FILE).read_bytes())
+    typer.echo(f"{index}: ready")
+    typer.echo(printable(_described(manifest)))
+    most = INDEX_KINDS[manifest["kind"]].fast_to
+    if most is not None and manifest["passages"] > most:
+        typer.echo(
+            f"it compares each query with all {manifest['passages']:,} passages, which is fast up "
+            f"to {most:,}: --kind ivf, and bm25 instead of bm25s, are faster"
+        )
 
 
 @corpus_app.command()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Found = tuple[str, "ItemErrors"]
 """A question's text, and what went wrong with it."""
+
+
+class PrintedErrors(NamedTuple):
+    """An item with errors: lines for a reader, and a record for programs."""
+
+    lines: list[str]
+    record: Mapping[str, Any]
 
 
 def errors(
@@ -43,20 +50,30 @@ def errors(
         bool, typer.Option("--json", help="Print one JSON object per question and epoch.")
     ] = False,
 ) -> None:
-    """Say where every missing or wrong answer was lost, with step and passage.
+    """Say where every missing or wrong answer was lost, with step and passage; of conditional
+    answers what is wrong with them.
 
     Example: branchwise errors runs/base --label "never retrieved" --limit 5
     """
     from branchwise.commands.report import warn_if_pending
     from branchwise.eval.scoring import ScoringSettings, score_run
 
-    wanted, place = _label(label), _lost_at(lost_at)
+    _check_label(label)
+    place = _lost_at(lost_at)
     warn_if_pending(path)
     choice = chosen(matcher, judge_entities, judge)
     scored = score_run(path, ScoringSettings(choice, asks=False, saves=False))
+    _check_examined(path, scored, question)
+    if scored.analysis is None:
+        _check_label(label, scored)
+        if place:
+            _refuse_place(scored)
+        _print(path, [*_told(scored, question, label)][:limit], as_json=json_output)
+        return
     _say_matcher(scored)
-    found = [one for one in _items(path, scored, question) if _has(one, wanted, place)]
-    _print(path, found[:limit], as_json=json_output)
+    wanted = None if label is None else _label(label)
+    lost = (one for one in _items(scored, question) if _has(one, wanted, place))
+    _print(path, [_lost(*one) for one in lost][:limit], as_json=json_output)
 
 
 def _say_matcher(scored: "ScoredRun") -> None:
@@ -84,11 +101,23 @@ def _lost_at(name: str | None) -> "LostAt | None":
     return None if name is None else _known(name, {place: place for place in LOST_AT}, "place")
 
 
-def _label(name: str | None) -> "Label | None":
+def _check_label(name: str | None, scored: "ScoredRun | None" = None) -> None:
+    """Raise InputError for a label that no answer has, or none of the run's."""
+    from branchwise.eval.errors.labels import Label
+    from branchwise.eval.tasks import TASKS
+
+    own = [scored.error_classes] if scored else [task.error_classes for task in TASKS.values()]
+    known = [] if scored else [label.value for label in Label]
+    known += [one.key for classes in own if classes for one in classes.types]
+    if name is not None:
+        _known(name, dict.fromkeys(known), "label")
+
+
+def _label(name: str) -> "Label":
     from branchwise.eval.errors.labels import Label
 
     known = {name: label for label in Label for name in (label.value, label.words)}
-    return None if name is None else _known(name, known, "label")
+    return _known(name, known, "label")
 
 
 def _known(name: str, known: Mapping[str, T], what: str) -> T:
@@ -101,45 +130,74 @@ def _known(name: str, known: Mapping[str, T], what: str) -> T:
     return known[name]
 
 
-def _items(path: Path, scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
-    """Items with errors, in order; with `ids`, all items with these ids."""
+def _refuse_place(scored: "ScoredRun") -> None:
     from branchwise.corpora.errors import InputError
-    from branchwise.ui.lost_answers import has_any
 
-    if scored.analysis is None:
+    what = f"it is not known where answers of the task {scored.scores.scorer.task} were lost"
+    raise InputError(what, where="--lost-at", remedy="leave it out")
+
+
+def _check_examined(path: Path, scored: "ScoredRun", ids: list[str] | None) -> None:
+    """Raise InputError where nothing can be said of the answers, or an id is unknown."""
+    from branchwise.corpora.errors import InputError
+
+    if scored.error_classes is None:
         raise InputError(
             f"answers of the task {scored.scores.scorer.task} are sentences: their losses "
             "cannot be traced",
             where=str(path),
             remedy="see `branchwise report` for its scores",
         )
-    missing = set(ids or ()) - {found.id for found in scored.analysis.item_errors}
+    missing = set(ids or ()) - {found.id for found in scored.errors}
     if missing:
         raise InputError(
             f"no ended item has the id {min(missing)[:80]!r}",
             where=str(path),
             remedy="ids are in the question set; `branchwise export` lists those that ended",
         )
+
+
+def _told(scored: "ScoredRun", ids: list[str] | None, label: str | None) -> Iterator[PrintedErrors]:
+    """Items whose errors answer and gold tell, in order; with `ids`, all items with these ids."""
+    from branchwise.ui.told_errors import told_json, told_lines
+
+    task, classes = scored.scores.scorer.scored_task, scored.error_classes
+    assert classes is not None
+    for item, found in zip(scored.items, scored.errors, strict=True):
+        is_wanted = found.id in ids if ids else bool(found.found)
+        if is_wanted and (label is None or label in found.found):
+            yield PrintedErrors(told_lines(task, item, classes, found), told_json(item, found))
+
+
+def _items(scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
+    """Items with errors, in order; with `ids`, all items with these ids."""
+    from branchwise.ui.lost_answers import has_any
+
+    assert scored.analysis is not None
     pairs = zip(scored.analysis.items, scored.analysis.item_errors, strict=True)
     for traced, found in pairs:
         if found.id in ids if ids else has_any(found):
             yield traced.item.question.question, found
 
 
-def _print(path: Path, found: list[Found], *, as_json: bool) -> None:
-    from branchwise.ui.console import console, error_console, harmless_json
+def _lost(question: str, errors: "ItemErrors") -> PrintedErrors:
     from branchwise.ui.lost_answers import lost_lines
+
+    return PrintedErrors(lost_lines(question, errors), {"question": question, **errors.to_json()})
+
+
+def _print(path: Path, found: list[PrintedErrors], *, as_json: bool) -> None:
+    from branchwise.ui.console import console, error_console, harmless_json
 
     if as_json:
         import orjson
 
-        for text, one in found:
-            record = orjson.dumps({"question": text, **one.to_json()}).decode()
-            typer.echo(harmless_json(record))
+        for one in found:
+            typer.echo(harmless_json(orjson.dumps(one.record).decode()))
         return
     screen = console()
-    for text, one in found:
-        for line in lost_lines(text, one):
+    for one in found:
+        for line in one.lines:
             # Wrapped, not cut: its end says where to look.
             screen.print(line, markup=False, soft_wrap=not screen.is_terminal)
     if not found:

@@ -36,6 +36,7 @@ from branchwise.commands.scoring_options import (
 )
 
 if TYPE_CHECKING:
+    from branchwise.eval.reporting.published import Published
     from branchwise.eval.reporting.study_report import StudyReport, SystemReport
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import ScoredRun, ScoringSettings
@@ -50,7 +51,8 @@ def report(
         list[str] | None,
         typer.Option(
             help="Break down by branches, steps, operations, domain, answers, calls, "
-            "tokens or conditions, comma-separated."
+            "tokens or conditions; conditional answers by type, documents, domain or relations; "
+            "comma-separated."
         ),
     ] = None,
     matcher: Matcher = None,
@@ -86,7 +88,6 @@ def report(
     Example: branchwise report runs/base runs/expanded --html report.html
     """
     from branchwise.commands.score import print_runs, say, say_next
-    from branchwise.eval.reporting.run_folders import report_of_runs
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.metric_failures import failure_lines
 
@@ -110,11 +111,10 @@ def report(
     beside = chosen_published(published, runs)
     exports = Exports(markdown, latex, csv, figures)
     if html is not None or exports.wanted:
-        whole = report_of_runs(runs, chosen_runs.title, chosen_runs.records)
-        whole = replace(whole, published=beside)
-        exports.write(whole)
+        reports = _reports(runs, chosen_runs, published, beside)
+        exports.write(reports)
         if html is not None:
-            _write_html(whole, html)
+            _write_html(reports, html)
     if json_output:
         print_json(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
@@ -127,19 +127,43 @@ def report(
             say_next(chosen_runs.runs[0][1], paths[0])
 
 
+class _Runs(NamedTuple):
+    """Runs by their names in tables; of a study, also its `title` and `records` of its systems."""
+
+    runs: list[tuple[str, Path]]
+    title: str | None = None
+    records: "tuple[SystemRecord, ...]" = ()
+
+
+def _reports(
+    runs: "Sequence[tuple[str, ScoredRun]]",
+    named: _Runs,
+    published: str | None,
+    beside: "Published | None",
+) -> "list[StudyReport]":
+    """One report, or one for each task of the runs, with what was published of its benchmark."""
+    from branchwise.eval.reporting.run_folders import report_of_runs, reports_of_tasks
+
+    if len({run.scores.scorer.task for _, run in runs}) == 1:
+        return [replace(report_of_runs(runs, named.title, named.records), published=beside)]
+    found = reports_of_tasks(runs, named.records)
+    return found if published is None else [replace(one, published=beside) for one in found]
+
+
 def _check_names(groupings: Sequence[str]) -> None:
     """Raise InputError for a name that nothing is grouped by."""
-    from branchwise.eval.ceilings.breakdowns import get_grouping
+    from branchwise.eval.ceilings.breakdowns import check_grouping
     from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
 
     for name in groupings:
         if name != BY_CONDITIONS:
-            get_grouping(name)
+            check_grouping(name)
 
 
 def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, ScoredRun]]") -> None:
-    """Raise InputError if no run can be broken down because its answers are sentences."""
+    """Raise InputError if no run can be broken down so, or at all as its answers are sentences."""
     from branchwise.corpora.errors import InputError
+    from branchwise.eval.ceilings.breakdowns import groupings_of
     from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
 
     if BY_CONDITIONS in groupings:
@@ -149,17 +173,15 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
                 remedy="--by branches says the same of others",
             )
         groupings = [name for name in groupings if name != BY_CONDITIONS]
-    if groupings and not any(run.analysis for _, run in runs):
-        tasks = ", ".join(dict.fromkeys(run.scores.scorer.task for _, run in runs))
-        raise InputError(f"the task {tasks} has no breakdowns", remedy="leave out --by")
-
-
-class _Runs(NamedTuple):
-    """Runs by their names in tables; of a study, also its `title` and `records` of its systems."""
-
-    runs: list[tuple[str, Path]]
-    title: str | None = None
-    records: "tuple[SystemRecord, ...]" = ()
+    tasks = {run.scores.scorer.task: run.scores.scorer.scored_task for _, run in runs}
+    known = [name for task in tasks.values() for name in groupings_of(task)]
+    for name in groupings:
+        if not known:
+            what = f"the task {', '.join(tasks)} has no breakdowns"
+            raise InputError(what, remedy="leave out --by")
+        if name not in known:
+            what = f"the task {', '.join(tasks)} is not broken down by {name}"
+            raise InputError(what, remedy=f"it is by {', '.join(dict.fromkeys(known))}")
 
 
 def _named(paths: list[Path]) -> _Runs:
@@ -211,14 +233,19 @@ def _print_changes(systems: "Sequence[SystemReport]") -> None:
             console().print(part)
 
 
-def _write_html(report: "StudyReport", path: Path) -> None:
+def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
+    from branchwise.corpora.atomic import write_named
     from branchwise.ui.console import error_console
-    from branchwise.ui.html.page import render_html, write_html
+    from branchwise.ui.html.page import render_html, render_reports
 
+    if len(reports) == 1:
+        page = render_html(reports[0])
+    else:
+        page = render_reports(reports, ", ".join(one.title for one in reports))
     if path == PRINTED:
-        typer.echo(render_html(report), nl=False)
+        typer.echo(page, nl=False)
         return
-    write_html(report, path)
+    write_named(path, page.encode())
     error_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
 
 
@@ -264,9 +291,14 @@ def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
 
 
 def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
+    """Say on standard error where runs of one task hold different questions."""
     from branchwise.ui.console import error_console
 
-    if len({frozenset(item.id for item in scores.items) for scores in runs}) > 1:
+    asked: dict[str, set[frozenset[str]]] = {}
+    for scores in runs:
+        ids = frozenset(item.id for item in scores.items)
+        asked.setdefault(scores.scorer.task, set()).add(ids)
+    if any(len(different) > 1 for different in asked.values()):
         error_console().print(
             "The runs do not hold the same questions: their means are not comparable.",
             soft_wrap=True,

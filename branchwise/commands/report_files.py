@@ -1,7 +1,7 @@
 """The files that `branchwise report` writes: tables and figures of the runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +10,8 @@ import typer
 if TYPE_CHECKING:
     from branchwise.eval.reporting.study_report import StudyReport
     from branchwise.eval.reporting.tables import Table
+
+    _Made = tuple[StudyReport, Sequence[Table]]
 
 FILES = "Files"
 PRINTED = Path("-")
@@ -66,17 +68,18 @@ class Exports:
         """Whether any file is requested."""
         return any(vars(self).values())
 
-    def write(self, report: "StudyReport") -> None:
+    def write(self, reports: "Sequence[StudyReport]") -> None:
         """Write the files, and list them on standard error.
 
-        Everything is made before anything is written. Raises InputError for a place that cannot be
-        written.
+        Of several reports each has a part of the texts and a folder of its own. Everything is made
+        before anything is written. Raises InputError for a place that cannot be written.
         """
         from branchwise.eval.reporting.tables import report_tables
         from branchwise.ui.console import error_console
 
-        tables = report_tables(report) if self.markdown or self.latex or self.csv else ()
-        texts, folders = list(self._texts(report, tables)), list(self._folders(report, tables))
+        needed = self.markdown or self.latex or self.csv
+        made = [(one, report_tables(one) if needed else ()) for one in reports]
+        texts, folders = list(self._texts(made)), list(self._folders(made))
         for path, text in texts:
             _write_text(path, text)
         for folder, files in folders:
@@ -86,29 +89,43 @@ class Exports:
         for line in written:
             error_console().print(f"written: {line}", markup=False, soft_wrap=True)
 
-    def _texts(
-        self, report: "StudyReport", tables: "Sequence[Table]"
-    ) -> Iterator[tuple[Path, str]]:
+    def _texts(self, made: "Sequence[_Made]") -> Iterator[tuple[Path, str]]:
         if self.markdown:
             from branchwise.ui.exports.markdown import markdown
 
-            yield self.markdown, markdown(report, tables)
+            yield self.markdown, "\n".join(markdown(*one) for one in made)
         if self.latex:
             from branchwise.ui.exports.latex import latex
 
-            yield self.latex, latex(tables)
+            yield self.latex, latex(_told_apart(made))
 
-    def _folders(
-        self, report: "StudyReport", tables: "Sequence[Table]"
-    ) -> Iterator[tuple[Path, Mapping[str, bytes]]]:
-        if self.csv:
-            from branchwise.ui.exports.csv_files import csv_files
+    def _folders(self, made: "Sequence[_Made]") -> Iterator[tuple[Path, Mapping[str, bytes]]]:
+        from branchwise.eval.studies.names import slugs
 
-            yield self.csv, csv_files(tables)
-        if self.figures:
-            from branchwise.ui.figures.files import figure_files
+        names = slugs([one.title for one, _ in made]) if len(made) > 1 else [""]
+        for (report, tables), own in zip(made, names, strict=True):
+            if self.csv:
+                from branchwise.ui.exports.csv_files import csv_files
 
-            yield self.figures, figure_files(report)
+                yield self.csv / own, csv_files(tables)
+            if self.figures:
+                from branchwise.ui.figures.files import figure_files
+
+                yield self.figures / own, figure_files(report)
+
+
+def _told_apart(made: "Sequence[_Made]") -> "list[Table]":
+    """The tables of all reports; of several their names and titles begin with the report's."""
+    from branchwise.eval.studies.names import slugs
+
+    if len(made) == 1:
+        return list(made[0][1])
+    names = slugs([one.title for one, _ in made])
+    return [
+        replace(table, name=f"{name}-{table.name}", title=f"{one.title}: {table.title}")
+        for (one, tables), name in zip(made, names, strict=True)
+        for table in tables
+    ]
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -16,7 +16,7 @@ PublishedOption = Annotated[
     typer.Option(
         metavar="BENCHMARK",
         help="Show what a paper published beside the scores: deepambigqa, condambigqa, cambignq, "
-        "ambignq, or none. Default: of the benchmark that the questions name, "
+        "ambignq, mdcr, or none. Default: of the benchmark that the questions name, "
         "in files alone if they were generated in its form.",
     ),
 ]
@@ -39,11 +39,11 @@ def chosen_published(
     """
     from branchwise.corpora.errors import InputError
     from branchwise.eval.reporting.published import published_beside
-    from branchwise.eval.reporting.run_folders import questions_of
+    from branchwise.eval.reporting.run_folders import marks_of
 
     if benchmark == _NONE:
         return None
-    found = published_beside(questions_of(runs), benchmark)
+    found = published_beside(marks_of(runs), benchmark)
     tasks = dict.fromkeys(run.scores.scorer.task for _, run in runs)
     if found and benchmark and not tasks.keys() & {table.task for table in found.tables}:
         raise InputError(
@@ -61,7 +61,7 @@ def printed_published(
     Between one's own tables, a screen of numbers about other questions is in the way.
     """
     from branchwise.eval.reporting.published import are_generated
-    from branchwise.eval.reporting.run_folders import questions_of
+    from branchwise.eval.reporting.run_folders import marks_of
 
     unasked = beside and benchmark is None
-    return None if unasked and are_generated(questions_of(runs)) else beside
+    return None if unasked and are_generated(marks_of(runs)) else beside

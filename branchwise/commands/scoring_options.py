@@ -52,7 +52,7 @@ VariantOption = Annotated[
         "--variant",
         help="Free text: align graded properties one-to-one, or as CondAmbigQA's published-code "
         "does. Options and answers to them: compare by substring, subsequence, or as CAmbigNQ's "
-        "published-code does.",
+        "published-code does. Conditional answers: F1 summed over all questions, or by group-f1.",
         rich_help_panel=SCORING,
     ),
 ]
@@ -99,8 +99,8 @@ MetricOption = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
-        help="Additional metric: file.py:NAME, module:NAME or the name of an installed one; "
-        "repeatable.",
+        help="Additional metric: file.py:NAME, module:NAME, the name of an installed one, or "
+        "for questions back bertscore:FOLDER[@LAYER]; repeatable.",
         metavar="SPEC",
         rich_help_panel=SCORING,
     ),

@@ -19,7 +19,7 @@ def load_questions(
     fields: Mapping[str, str] | Sequence[str] = (),
     separator: str | None = None,
     require_gold: bool = True,
-    gold_of: Callable[[str], Gold] = lambda _: "answers",
+    gold_of: Callable[[str], Gold] | None = None,
 ) -> QuestionSet:
     """Questions of `source`: a file in our own format (docs/format.md), or FORM:PATH.
 
@@ -30,14 +30,15 @@ def load_questions(
 
     Raises InputError, with file and line, for data that cannot be used: an unknown form, one that
     does not fit the file, an empty set, duplicate ids, and (unless `require_gold` is False) a
-    question without gold: of which kind, `gold_of` says for the form's task.
+    question without gold: of which kind, `gold_of` says for the form's task, or the form itself.
     """
     chosen = source
     if isinstance(chosen, str):
         chosen = QuestionSource.parse(chosen, fields, separator)
     placed = list(each_question(chosen))
     if require_gold:
-        _check_gold(placed, gold_of(chosen.form.task))
+        form = chosen.form
+        _check_gold(placed, gold_of(form.task) if gold_of else form.gold)
     questions = tuple(item.question for item in placed)
     return QuestionSet(chosen.text, chosen.form.task, questions, questions_digest(questions))
 
@@ -162,6 +163,8 @@ def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
     """What it lacks, and how to add it."""
     if gold == "label":
         return "gold label", 'add "ambiguous": true or false'
+    if gold == "conditions":
+        return "documents with conditions", "load it from mdcr:PATH"
     branches = (branch for gold in question.gold_sets for branch in gold)
     empty = next((branch.name for branch in branches if not branch.answers), None)
     of = f" in branch {empty!r}" if empty else ""

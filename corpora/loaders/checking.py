@@ -70,7 +70,7 @@ class SetCheck:
 
     def _check_gold(self, placed: PlacedQuestion) -> None:
         question = placed.question
-        if question.branches or question.has_gold("label"):
+        if question.branches or question.has_gold("label") or question.has_gold("conditions"):
             self._has_gold = True
         else:
             what = f"question {question.id!r} has no gold answers"

@@ -15,7 +15,7 @@ from branchwise.corpora.rows import DataRow, RowLayout, read_rows
 
 if TYPE_CHECKING:
     from branchwise.corpora.loaders.reading import RowPlace
-    from branchwise.corpora.questions import Question
+    from branchwise.corpora.questions import Gold, Question
 
 
 class FormModule(Protocol):
@@ -38,9 +38,10 @@ class QuestionForm:
     `meta` as they are; `drops`: those that are neither. `mark`: one of these fields is in every
     row, and tells the form from others; `unlike`: where one of these is beside it, it is another's.
     `origin` and `licence`: of the data. `task`: what its questions are asked and scored as, unless
-    another task is chosen. `takes_fields`: whether the user says which column is which field.
-    `has_rows`: whether its module says what a file's rows are. `is_folder`: whether it is a folder,
-    not a file. `is_own`: our own format, whose mistakes its writer can mend.
+    another task is chosen. `gold`: what its questions have of gold. `takes_fields`: whether the
+    user says which column is which field. `has_rows`: whether its module says what a file's rows
+    are. `is_folder`: whether it is a folder, not a file. `is_own`: our own format, whose mistakes
+    its writer can mend.
     """
 
     name: str
@@ -54,6 +55,7 @@ class QuestionForm:
     origin: str = ""
     licence: str = ""
     task: str = "branches"
+    gold: "Gold" = "answers"
     layout: RowLayout | None = None
     takes_fields: bool = False
     has_rows: bool = False
@@ -251,6 +253,24 @@ _FORMS = (
         mark=("evidences",),
         origin="https://github.com/Alab-NII/2wikimultihop",
         licence="Apache-2.0",
+    ),
+    QuestionForm(
+        name="mdcr",
+        title="MDCR's documents, in our own form",
+        module="mdcr",
+        reads={
+            "mdcr": "the form's version",
+            "about": "meta",
+            "documents": "passages and meta",
+            "relations": "meta",
+            "scenarios": "questions, one of each kind",
+        },
+        mark=("mdcr",),
+        origin="https://arxiv.org/abs/2406.11784",
+        licence="that of each file",
+        task="mdcr",
+        gold="conditions",
+        has_rows=True,
     ),
     QuestionForm(
         name="musique",

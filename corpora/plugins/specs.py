@@ -9,6 +9,8 @@ Group = str
 """A kind of plug-in, a key of `kinds.KINDS`; its entry points are in `branchwise.KIND`."""
 
 MCP = "mcp:"
+BERTSCORE = "bertscore:"
+"""Before the folder of a model: a metric that is built in."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,9 @@ def absolute_spec(text: str, folder: Path | None = None) -> str:
         return absolute_mcp(text, folder or Path())
     if not is_plugin(text):
         return text
+    if text.startswith(BERTSCORE):
+        path = Path(text.removeprefix(BERTSCORE)).expanduser()
+        return f"{BERTSCORE}{((folder or Path()) / path).resolve()}"
     spec = parse_spec(text)
     if not isinstance(spec, FileSpec):
         return text

@@ -40,8 +40,9 @@ def json_rows(path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
             yield from _lines(stream, path, refuse, strict=strict)
 
 
-def json_object(path: Path, most: int) -> dict[str, Any]:
-    """The object that a whole file is. Raises InputError, also for more than `most` bytes."""
+def json_object(path: Path, most: int, remedy: str | None = None) -> dict[str, Any]:
+    """The object that a whole file is. Raises InputError, also for more than `most` bytes;
+    `remedy`: for another value."""
     with open_data(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
@@ -52,7 +53,8 @@ def json_object(path: Path, most: int) -> dict[str, Any]:
         where = f"{path}:{error.lineno}"
         raise InputError(f"not valid JSON ({error.msg})", where=where) from None
     if not isinstance(value, dict):
-        raise InputError(f"expected a JSON object, found {json_kind(value)}", where=str(path))
+        what = f"expected a JSON object, found {json_kind(value)}"
+        raise InputError(what, where=str(path), remedy=remedy)
     return value
 
 
@@ -64,6 +66,8 @@ def _is_array(stream: IO[bytes]) -> bool:
 def _lines(stream: IO[bytes], path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
     for number, line in lines_of(stream, path, refuse):
         where = f"{path}:{number}"
+        if number == 1 and line.strip() == b"{":
+            raise InputError("is one JSON object over several lines", where=where, remedy=_NAME)
         try:
             value = _decoded(line, strict=strict)
         except UnicodeDecodeError:
@@ -201,6 +205,7 @@ class _Window:
 
 
 _SAVE = "save it as UTF-8"
+_NAME = "write one object per line, or name its form (`branchwise questions forms`)"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

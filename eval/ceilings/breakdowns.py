@@ -1,64 +1,27 @@
 """Breakdowns: scores and ceilings by a property of the question, or by what was spent on it."""
 
-from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.text import one_line
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceiling_metrics
 from branchwise.eval.ceilings.traced import TracedItem, in_order
+from branchwise.eval.grouping import (
+    MAX_LABELS,
+    OTHERS_PLACE,
+    UNKNOWN_PLACE,
+    BinPlace,
+    Bins,
+    Grouping,
+    ScoredItem,
+    binned,
+    labels,
+)
 from branchwise.eval.question_scores import ItemScore, aggregates_of
-from branchwise.eval.tasks import Column, totals_of
-
-
-@dataclass(frozen=True)
-class Bins:
-    """Bins that begin at each of the ascending `edges`; the last one is open.
-
-    Fixed, not quantiles, so that a bin holds the same in every run. The first edge is the least
-    value that can be.
-    """
-
-    edges: tuple[int, ...]
-
-    def place(self, value: int) -> int:
-        """Number of the bin that a value is in, from 0."""
-        return max(0, bisect_right(self.edges, value) - 1)
-
-    def label(self, place: int) -> str:
-        """ "2", "3-5", "1,000-1,999", or "17+" for the last."""
-        first = self.edges[place]
-        if place == len(self.edges) - 1:
-            return f"{first:,}+"
-        last = self.edges[place + 1] - 1
-        return f"{first:,}" if first == last else f"{first:,}-{last:,}"
-
-
-UNKNOWN, OTHERS = "unknown", "others"
-MAX_LABELS = 30
-"""Bins of a property that is a word; rarer ones are in `OTHERS`. Words come from question files."""
-_MAX_LABEL = 60  # characters
-
-_Place = tuple[int, str]  # where a bin stands among the others, and its label
-_UNKNOWN_PLACE: _Place = (2**62, UNKNOWN)
-_OTHERS_PLACE: _Place = (2**62 - 1, OTHERS)
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """A property to break down by: its name, what it says in words, and its bins for an item.
-
-    `bins` gives None for an item without the property, and several bins where it has several
-    values: the item counts in each.
-    """
-
-    name: str
-    words: str
-    bins: Callable[[TracedItem], Sequence[_Place] | None]
+from branchwise.eval.tasks import TASKS, Column, Task, totals_of
 
 
 @dataclass(frozen=True)
@@ -90,112 +53,101 @@ class Breakdown:
 
 
 def breakdown(
-    by: str,
-    items: Iterable[TracedItem],
-    scores: CeilingScores,
+    grouping: Grouping,
+    items: Iterable[ScoredItem],
     columns: Sequence[Column],
+    scores: CeilingScores | None = None,
     *,
     seed: int = 0,
 ) -> Breakdown:
-    """Scores in the bins of one of `GROUPINGS`: of the task's `columns`, and ceilings.
-
-    `scores` are the same items' ceilings.
+    """Scores in the bins of a grouping: of the task's `columns`, and of the same items' ceilings
+    where these are given.
 
     Epochs of a question are averaged within a bin; where they fall into several (by calls), the
     question counts once in each. Questions without the property are in `UNKNOWN`; where none has
-    it there are no bins. Raises InputError for a name that is no grouping.
+    it there are no bins.
     """
-    grouping = get_grouping(by)
     ordered = in_order(items)
     places = {item.key: grouping.bins(item) for item in ordered}
     if not any(places.values()):
         return Breakdown(grouping.name, grouping.words, ())
     kept = _most_common(places.values())
-    known = {(row.id, row.epoch): row.metrics for row in scores.items}
+    known = {(row.id, row.epoch): row.metrics for row in scores.items} if scores else {}
     totals = totals_of(columns)
-    own = [column.key for column in columns if column.key != scores.recall]
+    own = [column.key for column in columns if not scores or column.key != scores.recall]
     added = [*own, *(name for total in totals.values() for name in total.sums)]
-    rows: dict[_Place, list[ItemScore]] = defaultdict(list)
+    rows: dict[BinPlace, list[ItemScore]] = defaultdict(list)
     for item in ordered:
-        row = item.row({m: item.metrics.get(m) for m in added} | dict(known[item.key]))
-        found = places[item.key] or [_UNKNOWN_PLACE]
-        for place in {p if p in kept else _OTHERS_PLACE for p in found}:
+        metrics = {m: item.metrics.get(m) for m in added} | dict(known.get(item.key, {}))
+        row = ItemScore(*item.key, item.item.question.ambiguous, metrics)
+        found = places[item.key] or [UNKNOWN_PLACE]
+        for place in {p if p in kept else OTHERS_PLACE for p in found}:
             rows[place].append(row)
-    metrics = (*own, *ceiling_metrics(scores.recall))
+    shown = (*own, *(ceiling_metrics(scores.recall) if scores else ()))
     bins = tuple(
         Bin(
             place[1],
             len({row.id for row in rows[place]}),
             len(rows[place]),
-            aggregates_of(rows[place], metrics, seed, totals),
+            aggregates_of(rows[place], shown, seed, totals),
         )
         for place in sorted(rows)
     )
     return Breakdown(grouping.name, grouping.words, bins)
 
 
-def get_grouping(name: str) -> Grouping:
-    """The grouping of this name. Raises InputError that says which there are."""
-    if name in GROUPINGS:
-        return GROUPINGS[name]
-    remedy = did_you_mean(name, GROUPINGS, cutoff=0.5)
-    raise InputError(f"there is no breakdown by {name[:80]!r}", remedy=remedy)
+def groupings_of(task: Task) -> Mapping[str, Grouping]:
+    """What a task's items can be broken down by, by name."""
+    own = {grouping.name: grouping for grouping in task.groupings}
+    return {**GROUPINGS, **own} if task.is_attributable else own
 
 
-def _most_common(places: Iterable[Sequence[_Place] | None]) -> set[_Place]:
+def check_grouping(name: str, tasks: Iterable[Task] = tuple(TASKS.values())) -> None:
+    """Raise InputError, which says what there is, for a name by which no task is broken down."""
+    known = {name: None for task in tasks for name in groupings_of(task)}
+    if name not in known:
+        remedy = did_you_mean(name, known, cutoff=0.5)
+        raise InputError(f"there is no breakdown by {name[:80]!r}", remedy=remedy)
+
+
+def _most_common(places: Iterable[Sequence[BinPlace] | None]) -> set[BinPlace]:
     counts = Counter(place for found in places for place in set(found or ()))
     ranked = sorted(counts, key=lambda place: (-counts[place], place))
-    return {*ranked[:MAX_LABELS], _UNKNOWN_PLACE}
+    return {*ranked[:MAX_LABELS], UNKNOWN_PLACE}
 
 
-def _binned(
-    bins: Bins, value: Callable[[TracedItem], int | None]
-) -> Callable[[TracedItem], Sequence[_Place] | None]:
-    def places(item: TracedItem) -> Sequence[_Place] | None:
-        number = value(item)
-        if number is None:
-            return None
-        place = bins.place(number)
-        return [(place, bins.label(place))]
-
-    return places
-
-
-def _branches(item: TracedItem) -> int | None:
+def _branches(item: ScoredItem) -> int | None:
     """Gold branches that have answers."""
-    return len({pair.branch for pair in item.pairs}) or None
+    pairs = item.pairs if isinstance(item, TracedItem) else ()
+    return len({pair.branch for pair in pairs}) or None
 
 
-def _answers(item: TracedItem) -> int | None:
-    return len(item.pairs) or None
+def _answers(item: ScoredItem) -> int | None:
+    return (len(item.pairs) or None) if isinstance(item, TracedItem) else None
 
 
-def _steps(item: TracedItem) -> int | None:
+def _steps(item: ScoredItem) -> int | None:
     return len(item.item.question.plan) or None
 
 
-def _calls(item: TracedItem) -> int | None:
-    return len(item.evidence.calls) if item.evidence else None
+def _calls(item: ScoredItem) -> int | None:
+    evidence = item.evidence if isinstance(item, TracedItem) else None
+    return len(evidence.calls) if evidence else None
 
 
-def _tokens(item: TracedItem) -> int | None:
-    return item.evidence.tokens if item.evidence else None
+def _tokens(item: ScoredItem) -> int | None:
+    evidence = item.evidence if isinstance(item, TracedItem) else None
+    return evidence.tokens if evidence else None
 
 
-def _operations(item: TracedItem) -> Sequence[_Place] | None:
+def _operations(item: ScoredItem) -> Sequence[BinPlace] | None:
     """The kinds of step in the plan, each once."""
     steps = item.item.question.plan
-    return _labels(step.get("op") for step in steps if isinstance(step, Mapping))
+    return labels(step.get("op") for step in steps if isinstance(step, Mapping))
 
 
-def _domain(item: TracedItem) -> Sequence[_Place] | None:
-    return _labels([item.item.question.meta.get("domain")])
-
-
-def _labels(values: Iterable[Any]) -> Sequence[_Place]:
-    """Bins of words; other types give no value."""
-    texts = (one_line(v[: 4 * _MAX_LABEL]) for v in values if isinstance(v, str))
-    return [(0, text[:_MAX_LABEL]) for text in dict.fromkeys(texts) if text]
+def _domain(item: ScoredItem) -> Sequence[BinPlace] | None:
+    return labels([item.item.question.meta.get("domain")])
 
 
 _SIZES = Bins((0, 1, 2, 3, 6, 11, 21))
@@ -204,17 +156,17 @@ _THOUSANDS = (1, 2, 5, 10, 20, 50, 100, 200)
 GROUPINGS: Mapping[str, Grouping] = {
     grouping.name: grouping
     for grouping in (
-        Grouping("branches", "gold branches", _binned(Bins((0, 1, 2, 3, 6, 10)), _branches)),
-        Grouping("steps", "steps of the plan", _binned(Bins((0, 1, 2, 3, 4, 5, 7)), _steps)),
+        Grouping("branches", "gold branches", binned(Bins((0, 1, 2, 3, 6, 10)), _branches)),
+        Grouping("steps", "steps of the plan", binned(Bins((0, 1, 2, 3, 4, 5, 7)), _steps)),
         Grouping("operations", "operations in the plan (each of them)", _operations),
         Grouping("domain", "domain", _domain),
-        Grouping("answers", "gold answers, all branches together", _binned(_SIZES, _answers)),
-        Grouping("calls", "tool calls made", _binned(Bins((0, 1, 2, 3, 5, 9, 17)), _calls)),
+        Grouping("answers", "gold answers, all branches together", binned(_SIZES, _answers)),
+        Grouping("calls", "tool calls made", binned(Bins((0, 1, 2, 3, 5, 9, 17)), _calls)),
         Grouping(
             "tokens",
             "tokens spent, input and output",
-            _binned(Bins((0, *(1000 * k for k in _THOUSANDS))), _tokens),
+            binned(Bins((0, *(1000 * k for k in _THOUSANDS))), _tokens),
         ),
     )
 }
-"""What can be broken down by, by name."""
+"""What answers that are entities can be broken down by, by name."""

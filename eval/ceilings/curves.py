@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, takewhile
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_matches import GoldPair
@@ -12,6 +12,7 @@ from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
 from branchwise.eval.question_scores import aggregates_of
 
 Effort = Literal["calls", "tokens"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 _EVERY_CALL = 24  # the default budget; after that, points grow apart
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from branchwise.corpora.plugins.specs import short_spec
 from branchwise.tools.registry import GRAPH_TOOLS
 
 RETRIEVER = "local_retriever"
@@ -66,6 +67,24 @@ def run_sources(
         else None,
         tuple(name for name in names if name != RETRIEVER and name not in GRAPH_TOOLS),
     )
+
+
+def evidence_words(meta: Mapping[str, Any]) -> str:
+    """What a run's tools searched, for people: "corpus wiki18 (bm25), graph W", or "none"."""
+    system, found = meta["system"], run_sources(meta)
+    words = []
+    if found.corpus:
+        retriever, reranker = system.get("retriever"), system.get("reranker")
+        how = [short_spec(str(retriever))] if retriever else []
+        how += [f"ranked again by {Path(str(reranker)).name}"] if reranker else []
+        named = (
+            f"corpus {found.corpus.path.name}" if found.corpus.path else "what a retriever finds"
+        )
+        words.append(f"{named} ({', '.join(how)})" if how else named)
+    if found.graph:
+        words.append(f"graph {Path(found.graph.address or '?').name}")
+    words += [f"the tool {name}" for name in found.others]
+    return ", ".join(words) or "none"
 
 
 def _corpus_sha256(retriever: Mapping[str, Any]) -> str | None:

@@ -1,32 +1,26 @@
 """What ceilings, curves and breakdowns read: an item, its score and its evidence."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from branchwise.eval.branch_matches import BranchMatches, GoldPair
 from branchwise.eval.errors.gold_evidence import GoldEvidence
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.question_scores import ItemScore
 from branchwise.eval.tasks import Metrics
 
 
 @dataclass(frozen=True)
-class TracedItem:
+class TracedItem(ScoredItem):
     """An item as it was scored (`matches`, `metrics`), and its evidence.
 
     `evidence` is None where there is no trace: answers from a file.
     """
 
-    item: AnsweredItem
     matches: BranchMatches
     evidence: GoldEvidence | None = None
-    metrics: Metrics = field(default_factory=dict)
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """Question id and epoch: one item of a run."""
-        return self.item.question.id, self.item.epoch
 
     @cached_property
     def right(self) -> frozenset[GoldPair]:
@@ -75,7 +69,10 @@ class TracedItem:
         return ItemScore(*self.key, item.question.ambiguous, metrics, gold_set=item.gold_set)
 
 
-def in_order(items: Iterable[TracedItem]) -> list[TracedItem]:
+_Item = TypeVar("_Item", bound=ScoredItem)
+
+
+def in_order(items: Iterable[_Item]) -> list[_Item]:
     """By question and epoch, so that the order in which items come changes no interval."""
     return sorted(items, key=lambda item: item.key)
 

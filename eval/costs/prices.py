@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from branchwise.agents.spec import ModelSpec, is_replay
@@ -32,6 +33,16 @@ class Prices:
     source: str | None
     given: Mapping[str, Price]
     path: Path | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable: the prices, and where they are from."""
+        return {
+            "built_in": {model: price.model_dump() for model, price in self.built_in.items()},
+            "given": {model: price.model_dump() for model, price in self.given.items()},
+            "as_of": str(self.as_of),
+            "source": self.source,
+            "path": str(self.path),
+        }
 
     @classmethod
     def load(cls, path: Path | None = None) -> "Prices":

@@ -23,7 +23,7 @@ def role_spec(role: str, text: str) -> ModelSpec:
 def no_replay(role: str) -> InputError:
     """The error for a replay that should score."""
     return InputError(
-        f"a replay cannot be the {role}: scoring keeps the replies of its models itself",
+        f"a replay cannot be the {role}, whose replies are kept by themselves",
         where=f"--{role}",
         remedy=f"name a model, for example --{role} openai:gpt-5-mini",
     )

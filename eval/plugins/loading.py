@@ -9,6 +9,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.kinds import made
 from branchwise.corpora.plugins.loading import find_plugin
 from branchwise.corpora.plugins.sources import PluginSource, source_of_module
+from branchwise.corpora.plugins.specs import BERTSCORE
 from branchwise.eval.plugins.metric import MetricPlugin
 from branchwise.eval.tasks import TASKS, Column
 
@@ -90,6 +91,10 @@ def _load(named: Named) -> LoadedMetric:
     if isinstance(named, MetricPlugin):
         source = source_of_module(named.function.__module__, named.function, None)
         loaded = LoadedMetric(named, source, named.place)
+    elif named.startswith(BERTSCORE):
+        from branchwise.eval.plugins.bertscore import load_bertscore
+
+        return LoadedMetric(*load_bertscore(named), named)
     else:
         found = find_plugin(named, "metrics")
         plugin = made(found.object, "metrics", named)

@@ -3,16 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from branchwise.eval.analysis import Analysis
-from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType, FoundErrors
 from branchwise.eval.question_scores import of_subset
-from branchwise.eval.reporting.error_types import (
-    ERROR_CLASSES,
-    ErrorClass,
-    ErrorType,
-    found_types,
-)
+from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.tasks import Task
 
 
@@ -20,21 +15,26 @@ from branchwise.eval.tasks import Task
 class ErrorCounts:
     """Items of a subset, and those among them whose answer is not exactly right (inexact).
 
-    `with_error`, `inexact_with`: how many of either have an error, by key of a type or class.
+    `with_error`, `inexact_with`: how many of either have an error, by key of a type or class;
+    `known`, `inexact_known`: of how many that can be known.
     """
 
     items: int
     inexact: int
     with_error: Mapping[str, int]
     inexact_with: Mapping[str, int]
+    known: Mapping[str, int]
+    inexact_known: Mapping[str, int]
 
-    def of_all(self, kind: ErrorType | ErrorClass) -> float | None:
-        """The share of all items that have an error; None without items."""
-        return self.with_error[kind.key] / self.items if self.items else None
+    def of_all(self, kind: ErrorType[Any] | ErrorClass[Any]) -> float | None:
+        """The share of all items that have an error; None where it is known of none."""
+        known = self.known[kind.key]
+        return self.with_error[kind.key] / known if known else None
 
-    def of_inexact(self, kind: ErrorType | ErrorClass) -> float | None:
-        """The share of the inexact items; None without any."""
-        return self.inexact_with[kind.key] / self.inexact if self.inexact else None
+    def of_inexact(self, kind: ErrorType[Any] | ErrorClass[Any]) -> float | None:
+        """The share of the inexact items; None where it is known of none."""
+        known = self.inexact_known[kind.key]
+        return self.inexact_with[kind.key] / known if known else None
 
 
 def inexact_words(task: Task) -> str:
@@ -42,32 +42,44 @@ def inexact_words(task: Task) -> str:
     return f"Not exact: {task.exact.name} is below 1."
 
 
-def found_in(kind: ErrorType | ErrorClass, counts: Iterable[ErrorCounts]) -> bool:
+def found_in(kind: ErrorType[Any] | ErrorClass[Any], counts: Iterable[ErrorCounts]) -> bool:
     """Whether any item has the error."""
     return any(found.with_error[kind.key] for found in counts)
 
 
-def error_counts(analysis: Analysis, subset: str) -> ErrorCounts:
+def error_counts(run: ScoredRun, subset: str) -> ErrorCounts:
     """Count the items of a subset by error; an item is a question in one epoch.
 
     Exactly right is what the task's exact match says, or its main metric where it has none; an
-    item that this leaves unscored is not inexact.
+    item that this leaves unscored is not inexact. The task has classes of errors.
     """
-    exact = analysis.task.exact.key
+    assert run.error_classes is not None
+    exact = run.scores.scorer.scored_task.exact.key
     is_inexact = {
-        traced.key: (value := traced.metrics[exact]) is not None and value < 1
-        for traced in analysis.items
+        one.key: (value := one.metrics[exact]) is not None and value < 1 for one in run.items
     }
-    items = of_subset(analysis.item_errors, subset)
+    items = of_subset(run.errors, subset)
     inexact = [one for one in items if is_inexact[one.id, one.epoch]]
-    return ErrorCounts(len(items), len(inexact), _by_kind(items), _by_kind(inexact))
+    (found, known), (own, own_known) = (
+        _by_kind(run.error_classes, chosen) for chosen in (items, inexact)
+    )
+    return ErrorCounts(len(items), len(inexact), found, own, known, own_known)
 
 
-def _by_kind(items: Sequence[ItemErrors]) -> Mapping[str, int]:
-    """Zero for what none has."""
-    counts: Counter[str] = Counter()
+def _by_kind(
+    classes: ErrorClasses[Any], items: Sequence[FoundErrors]
+) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """How many items have each type or class, and of how many that is known."""
+    found: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
     for errors in items:
-        keys = {one.key for one in found_types(errors)}
-        counts.update(keys)
-        counts.update(group.key for group in ERROR_CLASSES if keys & {t.key for t in group.types})
-    return counts
+        found.update(errors.found)
+        unknown.update(errors.unknown)
+        for group in classes.classes:
+            keys = {one.key for one in group.types}
+            if keys & errors.found:
+                found[group.key] += 1
+            elif keys & errors.unknown:
+                unknown[group.key] += 1
+    kinds = [*(one.key for one in classes.classes), *(one.key for one in classes.types)]
+    return found, {key: len(items) - unknown[key] for key in kinds}

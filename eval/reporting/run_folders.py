@@ -8,9 +8,11 @@ from typing import Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
+from branchwise.eval.reporting.published import benchmark_of
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport, study_report
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.store import open_run
+from branchwise.eval.store.reader import QuestionMark
 from branchwise.eval.studies.folder import SystemRecord
 from branchwise.eval.studies.names import model_names, setting_name
 from branchwise.eval.studies.settings import written_settings
@@ -38,6 +40,21 @@ def report_of_runs(
                 questions.setdefault(question.id, question)
     names = ", ".join(name for name, _ in runs)
     return study_report(title or names, systems, list(questions.values()), ", ".join(sources))
+
+
+def reports_of_tasks(
+    runs: Sequence[tuple[str, ScoredRun]], records: Sequence[SystemRecord] = ()
+) -> list[StudyReport]:
+    """A report for each task and benchmark of the runs, called by them.
+
+    Raises InputError as `report_of_runs` does.
+    """
+    groups: dict[str, list[tuple[str, ScoredRun]]] = {}
+    for name, run in runs:
+        task, benchmark = run.scores.scorer.task, benchmark_of(marks_of([(name, run)]))
+        title = task if benchmark in (None, task) else f"{benchmark}: {task}"
+        groups.setdefault(title, []).append((name, run))
+    return [report_of_runs(own, title, records) for title, own in groups.items()]
 
 
 def systems_of_runs(
@@ -80,12 +97,12 @@ def _loose(systems: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
         yield models[spec], setting_name(words[0], own)
 
 
-def questions_of(runs: Sequence[tuple[str, ScoredRun]]) -> list[Question]:
-    """All questions of all runs."""
-    found: list[Question] = []
+def marks_of(runs: Sequence[tuple[str, ScoredRun]]) -> list[QuestionMark]:
+    """What all questions of all runs say of themselves."""
+    found: list[QuestionMark] = []
     for _, run in runs:
         with closing(open_run(run.path)) as reader:
-            found += reader.questions()
+            found += reader.question_marks()
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from branchwise.corpora.questions import Question
 from branchwise.eval.analysis import Analysis
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.errors.classes import ErrorClasses
 from branchwise.eval.question_scores import told_subsets
 from branchwise.eval.reporting.published import Published, benchmark_of, published_beside
 from branchwise.eval.reporting.question_reports import (
@@ -168,6 +169,20 @@ class StudyReport:
             for index, system in enumerate(self.systems)
             if system.run.analysis
         ]
+
+    @property
+    def examined(self) -> list[tuple[int, str, ScoredRun]]:
+        """Number, name and run of the systems whose items were examined for errors."""
+        return [
+            (index, system.name, system.run)
+            for index, system in enumerate(self.systems)
+            if system.run.error_classes
+        ]
+
+    @property
+    def error_classes(self) -> ErrorClasses[Any] | None:
+        """The classes of their errors; None where there are no such systems."""
+        return next((run.error_classes for _, _, run in self.examined), None)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable, all of it."""

@@ -7,10 +7,12 @@ from pathlib import Path
 
 DATABASE = "run.sqlite"
 DRAFT = f"{DATABASE}.new"
-FORMAT = 2
-"""Version of the store's layout; newer ones are refused. Rows of format 1 have no checksums; such a
-run is read and continued as it is."""
+FORMAT = 3
+"""Version of the store's layout; newer ones are refused. Rows of format 1 have no checksums, those
+of format 2 are not compressed; such runs are read and continued as they are."""
 
+PAGE_SIZE = 1024
+"""Bytes."""
 FOLDING_WAIT = 2000
 """Milliseconds."""
 

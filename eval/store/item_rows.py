@@ -66,8 +66,8 @@ class ItemRows:
             WHERE item BETWEEN ? AND ? ORDER BY item"""  # noqa: S608 - names of ours
         found = []
         for row in self._file.query(sql, (first, last)):
-            item, _, epoch, status, _, _, outcome = self._file.checked("items", row[:width])[:7]
-            _, id, body = self._file.checked("questions", row[width:])[:3]
+            item, _, epoch, status, _, _, outcome = self._file.checked("items", row[:width])
+            _, id, body = self._file.checked("questions", row[width:])
             found.append(RawItem(item, id, epoch, status, body, outcome))
         return found
 
@@ -78,14 +78,15 @@ class ItemRows:
         return row[0] if row else None
 
     def last_events(self, items: Iterable[int]) -> dict[int, tuple[int, float]]:
-        """Number and time of the last event of those of `items` that have one."""
+        """Number and time of the last event of those of `items`, all running, that have one."""
         sql = "SELECT seq, at FROM events WHERE item = ? ORDER BY seq DESC LIMIT 1"
         found = {item: list(self._file.query(sql, (item,))) for item in items}
         return {item: (seq, at) for item, rows in found.items() for seq, at in rows}
 
     def failures(self) -> dict[int, bytes]:
         """Outcomes of the items that failed."""
-        return dict(self._file.query("SELECT item, outcome FROM items WHERE status = 'failed'"))
+        rows = self._file.each("items", "WHERE status = 'failed'")
+        return {item: outcome for item, *_, outcome in rows}
 
     def errors_between(self, scorer: str, first: int, last: int) -> dict[int, bytes]:
         """What `RunReader.saved_errors` reads of one item, for many items, as stored."""

@@ -11,8 +11,6 @@ from branchwise.eval.store.passage_references import StoredPassage, fold
 from branchwise.eval.store.writer import Statement, Writer
 from branchwise.trace.events import Event
 
-INSERT_PASSAGE = "INSERT OR IGNORE INTO passages VALUES (?, ?, ?, ?)"
-
 Recorded = Mapping[tuple[CallKey, int], Mapping[str, Any]]
 
 
@@ -67,7 +65,7 @@ class ItemJournal:
     async def finish(self, status: str, outcome: Mapping[str, Any]) -> None:
         """Write the item's remaining events and its final row, all or nothing."""
         row = (status, self._seq, len(self._kept), orjson.dumps(outcome), self._item)
-        await self._writer.commit([*self._take(), (self._layout.end_item(), [row])])
+        await self._writer.commit([*self._take(), (self._layout.end_item(), [row])], ends_item=True)
 
     def _folded(self, record: Mapping[str, Any]) -> bytes:
         """The record as JSON without passage texts, which are queued."""
@@ -88,7 +86,7 @@ class ItemJournal:
         passages, events, statements = self._passages, self._events, self._first
         self._passages, self._events, self._first = [], [], []
         if passages:
-            statements.append((INSERT_PASSAGE, passages))
+            statements.append((self._layout.insert_passage(), passages))
         if events:
             statements.append((self._layout.insert("events"), events))
         return statements

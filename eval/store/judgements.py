@@ -122,7 +122,7 @@ class StoredJudgements:
                 self._reading = connect_to_read(self.path)
             layout = self._layout_by(self._reading)
             sql = f"SELECT {layout.columns('judgements')} FROM judgements {_WHERE}"  # noqa: S608 - names of ours
-            row = self._reading.execute(sql, (key.role, key.digest, sample)).fetchone()
+            stored = self._reading.execute(sql, (key.role, key.digest, sample)).fetchone()
         except sqlite3.Error as error:
             if "no such table" in str(error):
                 return None
@@ -133,9 +133,10 @@ class StoredJudgements:
                 where=str(self.path),
                 remedy="restore the file, or move it away",
             ) from error
-        if row is None:
+        if stored is None:
             return None
-        found = _loaded(row[3]) if layout.is_whole("judgements", row) else None
+        row = layout.read("judgements", stored)
+        found = _loaded(row[3]) if row else None
         if found is None:
             if self.path.name == DATABASE:
                 raise DamagedError(self.path.parent, "a judgement is not what was written")

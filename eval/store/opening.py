@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import orjson
 
-from branchwise.eval.store.journal import INSERT_PASSAGE
 from branchwise.eval.store.passage_references import fold
 from branchwise.eval.store.tables import Layout
 from branchwise.eval.store.writer import Statement
@@ -21,7 +20,7 @@ def lay_down(connection: sqlite3.Connection, layout: Layout, events: Sequence[Ev
     connection.execute(layout.create("opening"))
     for seq, event in enumerate(events):
         slim, passages = fold(event.data)
-        connection.executemany(INSERT_PASSAGE, passages)
+        connection.executemany(layout.insert_passage(), passages)
         row = (seq, event.kind, event.at, orjson.dumps(slim))
         connection.execute(layout.insert("opening"), row)
 

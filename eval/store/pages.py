@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from branchwise.eval.store.connection import PAGE_SIZE
+
 _LEAF_OF_TABLE = 0x0D
 _FIRST_HEADER, _LOG_HEADER, _FRAME_HEADER = 100, 32, 24
 _SIZES = [512 << n for n in range(8)]
-_DEFAULT_SIZE = 4096
+_OUR_SIZES = (PAGE_SIZE, 4096)
+"""Of runs as they are made, and as they were before."""
 _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 """Bytes of an integer by its serial type."""
 
@@ -27,14 +30,29 @@ class SqliteRecord(NamedTuple):
     values: tuple[Any, ...]
 
 
-class Pages:
-    """The pages of a database file, in the version that its log (`-wal`) has, if any."""
+def page_records(database: Path) -> Iterator[SqliteRecord]:
+    """The rows of all pages of a database file that are in use.
 
-    def __init__(self, database: Path) -> None:
+    Where neither the file nor its log says how long its pages are, each length that a run may have
+    is tried; what is read by a wrong one is no row of a run.
+    """
+    data = Pages(database)
+    for size in data.sizes:
+        yield from Pages(database, size).records()
+
+
+class Pages:
+    """The pages of a database file, in the version that its log (`-wal`) has, if any.
+
+    `size`: the length of its pages; by default the first of `sizes`, those that it may be.
+    """
+
+    def __init__(self, database: Path, size: int | None = None) -> None:
         self._data = database.read_bytes()
         log = database.with_name(f"{database.name}-wal")
         self._log = log.read_bytes() if log.exists() else b""
-        self._size = _page_size(self._data, self._log)
+        self.sizes = _page_sizes(self._data, self._log)
+        self._size = size or self.sizes[0]
         self._newer = self._frames()
         self.count = max(len(self._data) // self._size, *self._newer, 0)
         self._usable = self._size - (self._page(1)[20:21] or b"\0")[0]
@@ -123,13 +141,13 @@ class Pages:
         return b"".join(parts)
 
 
-def _page_size(data: bytes, log: bytes) -> int:
-    """From the file's header, or else its log's, or else SQLite's default."""
+def _page_sizes(data: bytes, log: bytes) -> tuple[int, ...]:
+    """From the file's header, or else its log's, or else those that runs have."""
     size = int.from_bytes(data[16:18], "big")
     for found in (65536 if size == 1 else size, int.from_bytes(log[8:12], "big")):
         if found in _SIZES:
-            return found
-    return _DEFAULT_SIZE
+            return (found,)
+    return _OUR_SIZES
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """A run folder open for reading: works beside a writer, after a kill, and on an ended run."""
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,13 @@ class ItemRow(NamedTuple):
     epoch: int
     status: str
     outcome: Mapping[str, Any] | None
+
+
+class QuestionMark(NamedTuple):
+    """A question's id, and what its set says of it (`Question.meta`)."""
+
+    id: str
+    meta: Mapping[str, Any]
 
 
 class RunReader:
@@ -110,6 +118,12 @@ class RunReader:
         with reading(self.path):
             ((_, _, body),) = self._file.rows("questions", "WHERE n = ?", (n,))
             return unfold_question(body, self._passages.of)
+
+    def question_marks(self) -> Iterator[QuestionMark]:
+        """What all questions say of themselves, without their gold and passages."""
+        for _, id, body in self._file.each("questions", "ORDER BY n"):
+            with reading(self.path):
+                yield QuestionMark(id, orjson.loads(body)["meta"])
 
     def questions(self) -> Iterator[Question]:
         """All questions in order."""
@@ -195,7 +209,7 @@ class RunReader:
     def responses(self, item: int) -> dict[tuple[CallKey, int], Mapping[str, Any]]:
         """The recorded responses of an item by key and occurrence."""
         with reading(self.path), self._file.snapshot():
-            rows = self._file.rows("responses", "WHERE item = ?", (item,))
+            rows = self._file.of_item("responses", item)
             self._check_item(item, responses=len(rows))
             unfolded = self._unfolded([row[5] for row in rows])
         return {
@@ -203,12 +217,22 @@ class RunReader:
             for (_, kind, role, digest, occurrence, _), response in zip(rows, unfolded, strict=True)
         }
 
+    def packed_rows(self, item: int) -> list[tuple[str, Row]]:
+        """Table and row of everything that is packed of an item."""
+        return self._file.packed_rows(item)
+
     def model_usage(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Role and tokens of every recorded model reply, including those of unended items."""
-        for _, _, role, _, _, body in self._file.each("responses", "WHERE kind = 'model'"):
-            with reading(self.path):
-                usage = orjson.loads(body)["usage"]
-            yield role, usage
+        with self._file.snapshot():
+            rows = self._file.rows("responses", "WHERE kind = 'model'")
+            packed = self._file.packed_items()
+        for item in packed:
+            rows += [row for table, row in self.packed_rows(item) if table == "responses"]
+        for _, kind, role, _, _, body in rows:
+            if kind == "model":
+                with reading(self.path):
+                    usage = orjson.loads(body)["usage"]
+                yield role, usage
 
     def saved_scores(self, scorer_digest: str) -> Mapping[str, Any] | None:
         """Scores saved under this scorer's digest."""
@@ -222,6 +246,26 @@ class RunReader:
     def kept_reach(self, key: str) -> Mapping[str, Any] | None:
         """What was found in the run's corpus and graph (`eval.ceilings.reach`)."""
         return self._result("reach", "WHERE key = ?", (key,))
+
+    def scored_run(self, settings: str) -> bytes | None:
+        """What scoring saved of the whole run, under the digest of its settings."""
+        rows = self._file.rows("scored_runs", "WHERE settings = ?", (settings,))
+        return rows[0][-1] if rows else None
+
+    def state(self) -> str | None:
+        """A digest of all that scoring reads, but what models judged; None without checksums.
+
+        Of the rows' checksums, which are over their contents: a fiftieth of reading them.
+        """
+        if self._file.layout.seed is None:
+            return None
+        found = hashlib.sha256()
+        tables = ("meta", "questions", "items", "events", "responses", *self._file.packs)
+        with self._file.snapshot():
+            for table in tables:
+                rows = self._file.query(f"SELECT rowid, checksum FROM {table} ORDER BY rowid")  # noqa: S608 - names of ours
+                found.update(orjson.dumps([table, list(rows)]))
+        return found.hexdigest()
 
     def _result(self, table: str, rest: str, key: tuple[Any, ...]) -> Mapping[str, Any] | None:
         rows = self._file.rows(table, rest, key)
@@ -240,13 +284,13 @@ class RunReader:
         return record
 
     def _event_rows(self, item: int) -> list[Row]:
-        rows = self._file.rows("events", "WHERE item = ? ORDER BY seq", (item,))
+        rows = self._file.of_item("events", item)
         self._check_item(item, events=len(rows))
         return rows
 
     def _check_not_begun(self, item: int) -> None:
         sql = "SELECT 1 FROM responses WHERE item = ? LIMIT 1"
-        if list(self._file.query(sql, (item,))):
+        if list(self._file.query(sql, (item,))) or self._file.packed_rows(item):
             raise DamagedError(self.path, f"item {item} has started, but its row says otherwise")
 
     def _check_item(self, item: int, **counts: int) -> None:

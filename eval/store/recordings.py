@@ -2,19 +2,20 @@
 
 import bisect
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from branchwise.agents.journal import Asker, Slot
 from branchwise.agents.reply import ModelError
 from branchwise.corpora.errors import InputError
-from branchwise.eval.store.damage import DamagedError
 from branchwise.eval.store.reader import RunReader
-from branchwise.eval.store.run_file import RunFile
+from branchwise.eval.store.run_file import Row, RunFile
 from branchwise.eval.store.verifying import check_whole
+
+_T = TypeVar("_T")
 
 
 class _Place(NamedTuple):
@@ -52,6 +53,7 @@ class RunRecordings:
         self._questions: frozenset[str] = frozenset()
         self._known: defaultdict[tuple[str, str], list[_Place]] = defaultdict(list)
         self._read_to = 0
+        self._packed: set[int] = set()
         self._has_trimmed: bool | None = None
 
     def find(self, slot: Slot) -> Mapping[str, Any] | None:
@@ -62,18 +64,20 @@ class RunRecordings:
     def has_nothing_of(self, slot: Slot) -> bool:
         """Whether the asker's own item has no response of the slot's role."""
         item = self._own(slot.asker)
-        sql = "SELECT 1 FROM responses WHERE item = ? AND kind = 'model' AND role = ? LIMIT 1"
-        return item is not None and not self._rows(sql, (item, slot.key.role))
+        return item is not None and not any(
+            row[1:3] == ("model", slot.key.role) for row in self._of_item("responses", item)
+        )
 
     def was_trimmed(self, slot: Slot) -> bool:
         """Whether the asker's own item (any item, if it has none) left out tool results."""
         if (item := self._own(slot.asker)) is not None:
-            sql = "SELECT 1 FROM events WHERE item = ? AND kind = 'context_trimmed' LIMIT 1"
-            return bool(self._rows(sql, (item,)))
+            return self._is_trimmed(item)
         if self._has_trimmed is None:
-            sql = "SELECT 1 FROM events WHERE kind = 'context_trimmed' LIMIT 1"
-            self._has_trimmed = bool(self._rows(sql, ()))
+            self._has_trimmed = any(map(self._is_trimmed, self._epochs))
         return self._has_trimmed
+
+    def _is_trimmed(self, item: int) -> bool:
+        return any(kind == "context_trimmed" for _, _, kind, *_ in self._of_item("events", item))
 
     def close(self) -> None:
         """Close the file; the next look-up opens it again."""
@@ -108,38 +112,59 @@ class RunRecordings:
 
     def _places(self, slot: Slot) -> list[_Place]:
         """All places of a request. Responses have no index by digest: it is built here and grows.
-        Rows are only ever appended.
+        A row stays where it is, until it is packed with the others of its item.
         """
         key = (slot.key.role, slot.key.digest)
-        sql = """SELECT rowid, item, occurrence, role, digest FROM responses
-            WHERE kind = 'model' AND rowid > ? ORDER BY rowid"""
         if slot.occurrence >= len(self._known.get(key, ())):
-            for row, item, occurrence, role, digest in self._rows(sql, (self._read_to,)):
-                known, place = self._known[role, digest], _Place(item, occurrence)
-                if place not in known:
-                    bisect.insort(known, place)
-                self._read_to = row
+            self._read_on()
         return self._known.get(key, [])
 
+    def _read_on(self) -> None:
+        file = self._opened()
+        sql = """SELECT rowid, item, role, digest, occurrence FROM responses
+            WHERE kind = 'model' AND rowid > ? ORDER BY rowid"""
+        for row, item, role, digest, occurrence in self._rows(sql, (self._read_to,)):
+            self._know(item, role, digest, occurrence)
+            # Where rows are packed, new ones may get their numbers.
+            self._read_to = 0 if file.layout.packs else row
+        for item in set(self._checked(file.packed_items)) - self._packed:
+            for _, kind, role, digest, occurrence, _ in self._of_item("responses", item):
+                if kind == "model":
+                    self._know(item, role, digest, occurrence)
+            self._packed.add(item)
+
+    def _know(self, item: int, role: str, digest: str, occurrence: int) -> None:
+        known, place = self._known[role, digest], _Place(item, occurrence)
+        if place not in known:
+            bisect.insort(known, place)
+
     def _payload(self, slot: Slot, place: _Place) -> Mapping[str, Any] | None:
-        where = "WHERE item = ? AND kind = 'model' AND role = ? AND digest = ? AND occurrence = ?"
-        key = (place.item, slot.key.role, slot.key.digest, place.occurrence)
-        try:
-            rows = self._opened().rows("responses", where, key)
-            if not rows:
-                return None
-            record = orjson.loads(rows[0][-1])
-        except DamagedError as error:
-            raise self._unreadable(error.what) from error
-        except ValueError as error:
-            raise self._unreadable(error) from None
-        if not isinstance(record, dict):
-            raise self._unreadable(ValueError("a reply is not an object"))
-        return record
+        key = ("model", slot.key.role, slot.key.digest, place.occurrence)
+        for _, *found, body in self._of_item("responses", place.item):
+            if tuple(found) == key:
+                try:
+                    record = orjson.loads(body)
+                except ValueError as error:
+                    raise self._unreadable(error) from None
+                if not isinstance(record, dict):
+                    raise self._unreadable(ValueError("a reply is not an object"))
+                return record
+        return None
+
+    def _of_item(self, table: str, item: int) -> list[Row]:
+        def read() -> list[Row]:
+            file = self._opened()
+            with file.snapshot():
+                return file.of_item(table, item)
+
+        return self._checked(read)
 
     def _rows(self, sql: str, values: Iterable[Any]) -> list[Any]:
+        return self._checked(lambda: list(self._opened().query(sql, tuple(values))))
+
+    def _checked(self, read: Callable[[], _T]) -> _T:
         try:
-            return list(self._opened().query(sql, tuple(values)))
+            return read()
         except InputError as error:
             raise self._unreadable(error.what) from error
 

@@ -18,6 +18,7 @@ from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.store.connection import DATABASE
 from branchwise.eval.store.item_rows import Place
+from branchwise.eval.store.packing import pack_ended
 from branchwise.eval.store.passage_references import references
 from branchwise.eval.store.reader import RunReader
 from branchwise.eval.store.remains import Remains
@@ -25,7 +26,7 @@ from branchwise.eval.store.run_file import OPENING_COUNT, QUESTION_COUNT, Row
 from branchwise.eval.store.run_store import begin_file, hold, new_file, places, put_question
 from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.survey import Survey, survey
-from branchwise.eval.store.tables import COLUMNS, LATER
+from branchwise.eval.store.tables import LATER
 
 _SAVED = ("passages", "questions", "items", "opening", "events", "responses", "judgements", "reach")
 """Scores and their errors are left out: scoring makes them again from the recovered items."""
@@ -113,7 +114,7 @@ class _Recovering:
             self._new.execute(self._layout.count_rows(), counts)
         again = [place for place in expected if place.item not in kept]
         self._begin_again(again)
-        return Recovery(
+        recovery = Recovery(
             self._out,
             len(expected),
             self._saved(kept),
@@ -122,6 +123,8 @@ class _Recovering:
             sum(self._lost_responses(place.item, found) for place in again),
             {table: count for table, count in self._remains.damaged.items() if count},
         )
+        pack_ended(self._new, self._layout, also_rest=True)
+        return recovery
 
     def _add_rows(self) -> None:
         """Add the rows that SQLite reaches; then those in any page, for what is still
@@ -147,8 +150,8 @@ class _Recovering:
         return survey(self._rows, {**self._remains.meta, QUESTION_COUNT: self._count})
 
     def _rows(self, table: str) -> Iterator[Row]:
-        columns = ", ".join(COLUMNS[table])
-        yield from self._new.execute(f"SELECT {columns} FROM {table}")  # noqa: S608 - names of ours
+        sql = f"SELECT {self._layout.columns(table)} FROM {table}"  # noqa: S608 - names of ours
+        yield from filter(None, (self._layout.read(table, row) for row in self._new.execute(sql)))
 
     def _add_questions(self, questions: QuestionSet | None) -> list[str]:
         """Fill in the lost questions; returns their ids."""

@@ -1,22 +1,23 @@
 """What is left of a damaged run: its settings and its intact rows."""
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.store.connection import DATABASE
+from branchwise.eval.store.connection import DATABASE, FORMAT
 from branchwise.eval.store.damage import DamagedError
-from branchwise.eval.store.pages import Pages, SqliteRecord
+from branchwise.eval.store.packing import PACKED, unpacked
+from branchwise.eval.store.pages import SqliteRecord, page_records
 from branchwise.eval.store.run_file import RUN_ID, Row, RunFile, missing_settings
 from branchwise.eval.store.tables import BY_ITSELF, COLUMNS, Layout
 from branchwise.eval.store.verifying import ReadableRows
 
-_NUMBERED = frozenset({"questions", "items", "opening"})
+_NUMBERED = frozenset({"questions", "items", "opening", "packed_items", "passage_blocks"})
 """Tables whose first column is the row's number."""
 
 
@@ -43,7 +44,9 @@ class Remains:
                     where=str(run / DATABASE),
                     remedy="restore the file, or run again",
                 ) from None
-            self.layout = Layout.of_run(self.meta[RUN_ID])
+            self.layout = Layout.of_run(
+                self.meta[RUN_ID], packs=int(self.meta.get("format", FORMAT)) > 2
+            )
         self._reached = ReadableRows(self._file) if self._file else None
 
     @property
@@ -54,7 +57,7 @@ class Remains:
     @property
     def has_damage(self) -> bool:
         """Whether SQLite did not reach all rows, or reached damaged ones."""
-        return self._reached is None or bool(self._reached.damaged or self._reached.unreadable)
+        return self._reached is None or bool(+self._reached.damaged or self._reached.unreadable)
 
     def reached(self, table: str) -> Iterator[Row]:
         """The intact rows of a table that SQLite reaches, without checksums."""
@@ -64,10 +67,10 @@ class Remains:
         """Table and row of every intact row in any page."""
         if self.layout.seed is None:
             return
-        for record in Pages(self._run / DATABASE).records():
+        for record in page_records(self._run / DATABASE):
             for table in COLUMNS:
                 if table != "meta" and (row := _as_row(record, table, self.layout)):
-                    yield table, row
+                    yield from _unpacked(table, row)
 
     def close(self) -> None:
         """Close the file."""
@@ -75,7 +78,7 @@ class Remains:
             self._file.close()
 
     def _settings(self) -> Iterator[tuple[str, Any]]:
-        for record in Pages(self._run / DATABASE).records():
+        for record in page_records(self._run / DATABASE):
             if row := _as_row(record, "meta", BY_ITSELF):
                 yield row[0], orjson.loads(row[1])
 
@@ -87,6 +90,12 @@ def _as_row(record: SqliteRecord, table: str, layout: Layout) -> Row | None:
     values = record.values
     if table in _NUMBERED:
         values = (record.rowid, *values[1:])
-    if not layout.is_whole(table, values):
-        return None
-    return tuple(itertools.islice(values, len(COLUMNS[table])))
+    return layout.read(table, values)
+
+
+def _unpacked(table: str, row: Row) -> Iterator[tuple[str, Row]]:
+    if table not in PACKED.values():
+        yield table, row
+        return
+    with suppress(ValueError, TypeError, LookupError):
+        yield from unpacked(table, row)

@@ -43,6 +43,18 @@ def save_scores(
         raise StoreError(f"{run}: the scores cannot be kept: {error}") from error
 
 
+def save_scored_run(run: Path, settings: str, body: bytes) -> None:
+    """Save a scored run under the digest of its settings. Raises StoreError if it cannot write."""
+    try:
+        with closing(connect(run / DATABASE)) as connection:
+            layout = _prepared(connection, run)
+            insert = layout.insert("scored_runs", "INSERT OR REPLACE")
+            connection.execute(insert, (settings, body))
+            fold_log(connection)
+    except sqlite3.Error as error:
+        raise StoreError(f"{run}: the scores cannot be kept: {error}") from error
+
+
 def keep_reach(run: Path, key: str, reach: Mapping[str, Any]) -> None:
     """Save what was found in the run's corpus and graph. Raises StoreError if it cannot write."""
     try:
@@ -61,6 +73,6 @@ def _prepared(connection: sqlite3.Connection, run: Path) -> Layout:
     """How rows are written; makes the tables first."""
     layout = layout_of(connection, run)
     layout.enable(connection)
-    for table in ("item_errors", "reach"):
+    for table in ("item_errors", "reach", "scored_runs"):
         connection.execute(layout.create(table))
     return layout

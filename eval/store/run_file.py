@@ -12,6 +12,7 @@ import orjson
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store.connection import DATABASE, FORMAT, connect_to_read
 from branchwise.eval.store.damage import DamagedError, reading
+from branchwise.eval.store.packing import PACKED, unpacked
 from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.tables import (
     BY_ITSELF,
@@ -80,15 +81,41 @@ class RunFile:
         if table in LATER and not self._has(table):
             return
         columns = self.layout.columns(table)
-        count = len(COLUMNS[table])
         for row in self.query(f"SELECT {columns} FROM {table} {rest}", values):  # noqa: S608 - names of ours
-            yield self.checked(table, row)[:count]
+            yield self.checked(table, row)
 
     def checked(self, table: str, row: Row) -> Row:
-        """The row; raises DamagedError if it is not what was written."""
-        if self.layout.is_whole(table, row):
-            return row
+        """The row as it was written, without its checksum; raises DamagedError if it is not what
+        was written."""
+        if found := self.layout.read(table, row):
+            return found
         raise DamagedError(self.run, f"a row of {table} is not what was written")
+
+    def of_item(self, table: str, item: int) -> list[Row]:
+        """An item's events by their numbers, or its responses, packed or not."""
+        order = "ORDER BY seq" if table == "events" else ""
+        return self.rows(table, f"WHERE item = ? {order}", (item,)) or [
+            row for name, row in self.packed_rows(item) if name == table
+        ]
+
+    def packed_rows(self, item: int) -> list[tuple[str, Row]]:
+        """Table and row of everything that is packed of an item; none where it is not packed."""
+        if not self.layout.packs:
+            return []
+        packs = self.rows("packed_items", "WHERE item = ?", (item,))
+        with reading(self.run):
+            return [found for pack in packs for found in unpacked("packed_items", pack)]
+
+    @property
+    def packs(self) -> tuple[str, ...]:
+        """The tables of packed rows that have checksums."""
+        return tuple(sorted(set(PACKED.values()))) if self.layout.packs else ()
+
+    def packed_items(self) -> list[int]:
+        """The items that are packed, by number."""
+        if not self.layout.packs:
+            return []
+        return [item for (item,) in self.query("SELECT item FROM packed_items ORDER BY item")]
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         """The result of a query, as stored."""
@@ -130,7 +157,7 @@ def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mappin
     """
     rows = connection.execute("SELECT * FROM meta").fetchall()
     has_checksums = any(len(row) > len(COLUMNS["meta"]) for row in rows)
-    if has_checksums and not all(BY_ITSELF.is_whole("meta", row) for row in rows):
+    if has_checksums and not all(BY_ITSELF.read("meta", row) for row in rows):
         raise DamagedError(run, "the run's settings are not what was written")
     meta = {row[0]: orjson.loads(row[1]) for row in rows}
     _check_format(meta, run, first=not has_checksums)
@@ -141,7 +168,7 @@ def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mappin
     missing = required - meta.keys()
     if missing:
         raise DamagedError(run, f"settings of the run are missing: {', '.join(sorted(missing))}")
-    return Layout.of_run(meta[RUN_ID]), meta
+    return Layout.of_run(meta[RUN_ID], packs=int(meta["format"]) > 2), meta
 
 
 def missing_settings(meta: Mapping[str, Any]) -> set[str]:

@@ -16,15 +16,16 @@ import orjson
 from branchwise.agents.journal import Asker
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.eval.store.connection import DATABASE, DRAFT, FORMAT
+from branchwise.eval.store.connection import DATABASE, DRAFT, FORMAT, PAGE_SIZE
 from branchwise.eval.store.item_rows import Place
-from branchwise.eval.store.journal import INSERT_PASSAGE, ItemJournal
+from branchwise.eval.store.journal import ItemJournal
 from branchwise.eval.store.opening import begin_with, lay_down
+from branchwise.eval.store.packing import pack_passages
 from branchwise.eval.store.passage_references import fold_question
 from branchwise.eval.store.reader import RunReader
 from branchwise.eval.store.run_file import OPENING_COUNT, QUESTION_COUNT, RUN_ID
 from branchwise.eval.store.spec import RunSpec
-from branchwise.eval.store.tables import BY_ITSELF, Layout, schema
+from branchwise.eval.store.tables import BY_ITSELF, PACKS, Layout, schema
 from branchwise.eval.store.verifying import check_whole
 from branchwise.eval.store.writer import Statement, Writer
 from branchwise.trace.events import Event
@@ -97,8 +98,17 @@ class RunStore:
             )
         discard = ("DELETE FROM events WHERE item = ?", [(item,)])
         recorded = self.reader.responses(item)
-        first = [discard, *copied, _running(layout, item)]
+        first = [*self._unpack(item), discard, *copied, _running(layout, item)]
         return ItemJournal(self.writer, item, recorded, first, asker, opening)
+
+    def _unpack(self, item: int) -> list[Statement]:
+        """Lay out the responses of a failed item again: the next attempt adds to them."""
+        layout, rows = self.writer.layout, self.reader.packed_rows(item)
+        if not rows:
+            return []
+        responses = [row for table, row in rows if table == "responses"]
+        remove = ("DELETE FROM packed_items WHERE item = ?", [(item,)])
+        return [remove, (layout.insert("responses"), responses)]
 
 
 def _running(layout: Layout, item: int) -> Statement:
@@ -121,6 +131,7 @@ def create_run(
         connection.executemany(layout.insert("items"), rows)
         if spec.fork:
             lay_down(connection, layout, opening)
+        pack_passages(connection, layout)
 
 
 @contextmanager
@@ -156,6 +167,10 @@ def _draft(file: Path) -> Iterator[sqlite3.Connection]:
     try:
         # A failed draft is discarded: a rollback journal would only be left behind.
         connection.execute("PRAGMA journal_mode = OFF")
+        # Some twenty tables and indexes, most of them small, take a page each.
+        connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
+        # Packed rows leave room inside the file, which is given back when it is closed.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.executescript(f"BEGIN; {schema()}")
         yield connection
         connection.execute("COMMIT")
@@ -176,8 +191,10 @@ def begin_file(
     BY_ITSELF.enable(connection)
     rows = [(key, orjson.dumps(value).decode()) for key, value in meta.items()]
     connection.executemany(BY_ITSELF.insert("meta"), rows)
-    layout = Layout.of_run(run_id)
+    layout = Layout.of_run(run_id, packs=True)
     layout.enable(connection)
+    for table in PACKS:
+        connection.execute(layout.create(table))
     return layout
 
 
@@ -187,7 +204,7 @@ def put_question(
     """Write a question and its passages."""
     body, passages = fold_question(question)
     connection.execute(layout.insert("questions"), (n, question.id, body))
-    connection.executemany(INSERT_PASSAGE, passages)
+    connection.executemany(layout.insert_passage(), passages)
 
 
 def places(spec: RunSpec, questions: int) -> list[Place]:

@@ -3,8 +3,9 @@
 A row's checksum is the CRC-32 of its table's name, its key and its content, seeded with a number of
 the run's own: it detects a flipped byte and a row of another table or run (mixed-up pages of the
 disk). Of damage that is not a single burst of 32 bits, one case in four billion is missed. Passages
-need none: their key is a hash of their content. Runs from before there were checksums (format 1)
-stay as they are: they are read and continued without.
+need none: their key is a hash of their content. Bodies are compressed (bodies.py), and checksums
+are those of what was compressed. Older runs stay as they are: of format 1 without checksums, of
+format 2 without compression.
 """
 
 import functools
@@ -18,6 +19,7 @@ from typing import Any
 import orjson
 
 from branchwise.corpora.passages import passage_id
+from branchwise.eval.store.bodies import expand, squeeze
 
 COLUMNS = {
     "meta": ("key", "value"),
@@ -31,6 +33,9 @@ COLUMNS = {
     "item_errors": ("scorer", "item", "body"),
     "reach": ("key", "body"),
     "judgements": ("role", "digest", "sample", "body"),
+    "scored_runs": ("settings", "body"),
+    "packed_items": ("item", "body"),
+    "passage_blocks": ("block", "body"),
 }
 """By table: what its checksum covers, in this order. The content is last."""
 
@@ -42,8 +47,17 @@ LATER = {
     "reach": "key TEXT PRIMARY KEY, body BLOB NOT NULL{}",
     "judgements": "role TEXT NOT NULL, digest TEXT NOT NULL, sample INTEGER NOT NULL,"
     " body BLOB NOT NULL{}, PRIMARY KEY (role, digest, sample)",
+    "scored_runs": "settings TEXT PRIMARY KEY, body BLOB NOT NULL{}",
+    "packed_items": "item INTEGER PRIMARY KEY, body BLOB NOT NULL{}",
+    "passage_blocks": "block INTEGER PRIMARY KEY, body BLOB NOT NULL{}",
+    "packed_passages": "hash INTEGER PRIMARY KEY, place INTEGER NOT NULL",
 }
-"""Tables that are made on first use."""
+"""Tables that are made on first use. `packed_passages`: by hash, a passage's block and its place
+there; its content is checked by the hash."""
+PACKS = ("packed_items", "passage_blocks", "packed_passages")
+"""Those of a run whose rows are packed."""
+_PLAIN = frozenset({"meta", "passages", "opening", "events", "responses"})
+"""Tables whose contents are not compressed: there they are until they are packed (packing.py)."""
 ENDED = ("done", "failed")
 """States of an item that has an outcome."""
 _NEW_COLUMNS = ("events", "responses")
@@ -68,40 +82,63 @@ def row_checksum(seed: int, table: str, row: Sequence[Any]) -> int:
     return zlib.crc32(orjson.dumps([table, *row]), seed)
 
 
+def hash_number(hash: str) -> int:
+    """A passage's hash as the key of `packed_passages`."""
+    return int.from_bytes(bytes.fromhex(hash), "big", signed=True)
+
+
 @dataclass(frozen=True)
 class Layout:
-    """How the rows of one store are written and read. `seed`: None if rows have no checksum."""
+    """How the rows of one store are written and read. `seed`: None if rows have no checksum;
+    `packs`: whether bodies are compressed, and rows that will not change any more packed."""
 
     seed: int | None
+    packs: bool = False
 
     @classmethod
-    def of_run(cls, run_id: str) -> "Layout":
+    def of_run(cls, run_id: str, *, packs: bool) -> "Layout":
         """The layout of the run with this number."""
-        return cls(zlib.crc32(run_id.encode()))
+        return cls(zlib.crc32(run_id.encode()), packs)
 
     def enable(self, connection: sqlite3.Connection) -> None:
-        """Let the connection's statements write checksums."""
+        """Let the connection's statements write checksums and compressed bodies."""
 
         def checksum(table: str, *row: Any) -> int:
             return row_checksum(self.seed or 0, table, row)
 
+        def plain(body: bytes | None) -> bytes | None:
+            return body if body is None else expand(body)
+
         connection.create_function("checksum", -1, checksum, deterministic=True)
+        connection.create_function("squeeze", 1, squeeze, deterministic=True)
+        connection.create_function("plain", 1, plain, deterministic=True)
+        connection.create_function("hash_number", 1, hash_number, deterministic=True)
 
     def insert(self, table: str, verb: str = "INSERT") -> str:
         """SQL that takes the table's columns in order."""
-        return _insert(table, verb, self._has_checksum(table))
+        is_squeezed = self.packs and table not in _PLAIN
+        return _insert(table, verb, self._has_checksum(table), is_squeezed)
+
+    def insert_passage(self) -> str:
+        """SQL that takes a passage's columns in order, and leaves alone what is there already."""
+        if not self.packs:
+            return "INSERT OR IGNORE INTO passages VALUES (?1, ?2, ?3, ?4)"
+        return """INSERT OR IGNORE INTO passages SELECT ?1, ?2, ?3, ?4
+            WHERE NOT EXISTS (SELECT 1 FROM packed_passages WHERE hash = hash_number(?1))"""
 
     def end_item(self) -> str:
         """SQL that takes status, events, responses, outcome and the item's number."""
         if self.seed is None:
             return "UPDATE items SET status = ?1, outcome = ?4 WHERE item = ?5"
-        return """UPDATE items SET status = ?1, events = ?2, responses = ?3, outcome = ?4,
-            checksum = checksum('items', item, question, epoch, ?1, ?2, ?3, ?4) WHERE item = ?5"""
+        set_outcome = "outcome = squeeze(?4)" if self.packs else "outcome = ?4"
+        checksum = "checksum('items', item, question, epoch, ?1, ?2, ?3, ?4)"
+        values = f"status = ?1, events = ?2, responses = ?3, {set_outcome}, checksum = {checksum}"
+        return f"UPDATE items SET {values} WHERE item = ?5"  # noqa: S608 - names of ours
 
     def count_rows(self) -> str:
         """SQL that takes an item's numbers of events and of responses, and the item's number."""
         return """UPDATE items SET events = ?1, responses = ?2, checksum = checksum('items', item,
-            question, epoch, status, ?1, ?2, outcome) WHERE item = ?3"""
+            question, epoch, status, ?1, ?2, plain(outcome)) WHERE item = ?3"""
 
     def copy_opening(self) -> str:
         """SQL that takes an item's number and makes the opening its first events."""
@@ -122,19 +159,24 @@ class Layout:
         """How many values `columns` names."""
         return len(COLUMNS[table]) + self._has_checksum(table)
 
-    def is_whole(self, table: str, row: Sequence[Any]) -> bool:
-        """Whether a row, as `columns` reads it, is what was written; in format 1, whether its
-        values have the right types."""
+    def read(self, table: str, row: Sequence[Any]) -> tuple[Any, ...] | None:
+        """A row as `columns` reads it, as it was written, without its checksum; None if it is not
+        what was written (in format 1: if its values do not have the right types)."""
         if self.seed is None:
             kinds = zip(COLUMNS[table], row, strict=True)
-            return all(isinstance(value, _KINDS.get(column, str)) for column, value in kinds)
+            whole = all(isinstance(value, _KINDS.get(column, str)) for column, value in kinds)
+            return tuple(row) if whole else None
         try:
             if table == "passages":
                 hash, id, title, text = row
-                return bool(hash == passage_id(f"{id}\n{title}", text))
-            return bool(row_checksum(self.seed, table, row[:-1]) == row[-1])
-        except (TypeError, ValueError):
-            return False
+                return tuple(row) if hash == passage_id(f"{id}\n{title}", text) else None
+            *values, checksum = row
+            if self.packs and table not in _PLAIN and values[-1] is not None:
+                values[-1] = expand(values[-1])
+            whole = row_checksum(self.seed, table, values) == checksum
+        except (TypeError, ValueError, AttributeError):
+            return None
+        return tuple(values) if whole else None
 
     def _has_checksum(self, table: str) -> bool:
         return self.seed is not None and table != "passages"
@@ -145,12 +187,12 @@ BY_ITSELF = Layout(0)
 
 
 @functools.cache
-def _insert(table: str, verb: str, has_checksum: bool) -> str:
-    columns = COLUMNS[table]
-    marks = ", ".join(f"?{n}" for n in range(1, len(columns) + 1))
+def _insert(table: str, verb: str, has_checksum: bool, is_squeezed: bool) -> str:
+    marks = [f"?{n}" for n in range(1, len(COLUMNS[table]) + 1)]
+    values = [*marks[:-1], f"squeeze({marks[-1]})"] if is_squeezed else list(marks)
     if has_checksum:
-        return f"{verb} INTO {table} VALUES ({marks}, checksum('{table}', {marks}))"
-    return f"{verb} INTO {table} VALUES ({marks})"
+        values.append(f"checksum('{table}', {', '.join(marks)})")
+    return f"{verb} INTO {table} VALUES ({', '.join(values)})"
 
 
 @functools.cache

@@ -3,15 +3,17 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store.damage import DamagedError, check_line
+from branchwise.eval.store.packing import PACKED, PLACES, block_passages, unpacked
 from branchwise.eval.store.run_file import Row, RunFile, check_schema
 from branchwise.eval.store.survey import Survey, survey
-from branchwise.eval.store.tables import COLUMNS, ENDED, LATER
+from branchwise.eval.store.tables import ENDED, LATER, hash_number
 
 _MAX_NAMED = 5
 
@@ -84,7 +86,8 @@ def check_whole(run: Path) -> None:
 class ReadableRows:
     """The readable, intact rows of a damaged file, by table.
 
-    `damaged`: how many rows of each table were not intact; `unreadable`: what SQLite said.
+    Those that are packed are among them. `damaged`: how many rows of each table were not intact;
+    `unreadable`: what SQLite said.
     """
 
     def __init__(self, file: RunFile) -> None:
@@ -93,12 +96,24 @@ class ReadableRows:
         self.unreadable: dict[str, str] = {}
 
     def __call__(self, table: str) -> Iterator[Row]:
-        count = len(COLUMNS[table])
+        yield from self.intact(table)
+        if self._file.layout.packs and table in PACKED:
+            yield from self._packed(table, PACKED[table])
+
+    def intact(self, table: str) -> Iterator[Row]:
+        """Those of the table itself."""
+        # A table may be read twice: its damage counts once.
+        self.damaged[table] = 0
         for row in self._raw(table):
-            if self._file.layout.is_whole(table, row):
-                yield row[:count]
+            if found := self._file.layout.read(table, row):
+                yield found
             else:
                 self.damaged[table] += 1
+
+    def _packed(self, table: str, packs: str) -> Iterator[Row]:
+        for pack in self.intact(packs):
+            with suppress(ValueError, TypeError, LookupError):
+                yield from [row for name, row in unpacked(packs, pack) if name == table]
 
     def _raw(self, table: str) -> Iterator[Row]:
         """From the first row up to the damage, then from the last one down to it."""
@@ -129,12 +144,13 @@ class ReadableRows:
 def _verdict(file: RunFile) -> Verdict:
     rows = ReadableRows(file)
     found = survey(rows, file.meta)
-    for table in ("scores", "item_errors", "reach", "judgements"):
+    for table in ("scores", "item_errors", "reach", "judgements", "scored_runs"):
         for _ in rows(table):
             pass
     ended = sum(state.status in ENDED for state in found.items.values())
     opening = found.opening if file.opening_count is None else file.opening_count
-    problems = tuple(dict.fromkeys([*_of_rows(rows), *_of_items(found, opening), *_of_file(file)]))
+    parts = (_of_rows(rows), _of_items(found, opening), _of_places(file), _of_file(file))
+    problems = tuple(dict.fromkeys(line for lines in parts for line in lines))
     whole = found.whole
     has_checksums = file.layout.seed is not None
     return Verdict(file.run, found.item_count, len(whole), ended, problems, has_checksums)
@@ -143,7 +159,7 @@ def _verdict(file: RunFile) -> Verdict:
 def _of_rows(rows: ReadableRows) -> Iterator[str]:
     for table, said in rows.unreadable.items():
         yield f"{table} cannot be read to the end: {said}"
-    for table, count in rows.damaged.items():
+    for table, count in (+rows.damaged).items():
         yield f"damaged rows of {table}: {count}"
 
 
@@ -160,6 +176,22 @@ def _of_items(found: Survey, opening: int) -> Iterator[str]:
         yield f"{len(found.items)} items are there, not {found.item_count}"
     if found.opening != opening:
         yield f"{found.opening} events of the opening are there, not {opening}"
+
+
+def _of_places(file: RunFile) -> Iterator[str]:
+    """Packed passages that their table does not lead to."""
+    lost = 0
+    packs = ReadableRows(file).intact("passage_blocks") if file.layout.packs else ()
+    for block, body in packs:
+        with suppress(ValueError, TypeError, LookupError, sqlite3.Error):
+            hashes = [hash_number(hash) for hash, *_ in block_passages(body)]
+            marks = ", ".join("?" * len(hashes))
+            sql = f"SELECT hash, place FROM packed_passages WHERE hash IN ({marks})"  # noqa: S608 - only question marks are inserted
+            places = dict(file.connection.execute(sql, hashes).fetchall())
+            expected = {hash: block * PLACES + n for n, hash in enumerate(hashes)}
+            lost += sum(places.get(hash) != place for hash, place in expected.items())
+    if lost:
+        yield f"packed passages that nothing leads to: {lost}"
 
 
 def _of_file(file: RunFile) -> Iterator[str]:

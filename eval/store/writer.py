@@ -2,6 +2,7 @@
 
 Callers hand over batches of statements; the thread commits everything that is waiting in one
 transaction, so many items share a commit. A batch is atomic: all of it is committed, or none.
+Items that have ended are packed, some at a time, and the last ones when the file is closed.
 """
 
 import asyncio
@@ -15,10 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from branchwise.eval.store.connection import connect, fold_log
+from branchwise.eval.store.packing import pack_ended
 from branchwise.eval.store.run_file import layout_of
 
 Statement = tuple[str, Sequence[Sequence[Any]]]
 """SQL and the rows to execute it with."""
+_PACKED_AT_ONCE = 16
+"""Items; a millisecond each, in which no other is written."""
 
 
 class StoreError(Exception):
@@ -28,6 +32,7 @@ class StoreError(Exception):
 class _Batch(NamedTuple):
     statements: Sequence[Statement]
     done: "asyncio.Future[None]"
+    ends_item: bool
 
 
 class Writer:
@@ -51,15 +56,16 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="run-store", daemon=True)
         self._thread.start()
 
-    async def commit(self, statements: Sequence[Statement]) -> None:
+    async def commit(self, statements: Sequence[Statement], *, ends_item: bool = False) -> None:
         """Write a batch; returns once it is committed. Raises StoreError.
 
-        Cancelling the caller does not take the batch back.
+        `ends_item`: an item will not change any more. Cancelling the caller does not take the batch
+        back.
         """
         if self._failure:
             raise StoreError(self._failure)
         done = asyncio.get_running_loop().create_future()
-        self._queue.put(_Batch(statements, done))
+        self._queue.put(_Batch(statements, done, ends_item))
         await done
 
     def close(self) -> None:
@@ -69,10 +75,31 @@ class Writer:
 
     def _work(self) -> None:
         with contextlib.closing(self._connection):
+            ended = 0
             while batches := self._take():
                 self._write(batches)
                 self._wake(batches)
+                ended += sum(batch.ends_item for batch in batches)
+                if ended >= _PACKED_AT_ONCE:
+                    ended = 0
+                    self._pack()
+            self._pack(is_last=True)
             fold_log(self._connection)
+
+    def _pack(self, *, is_last: bool = False) -> None:
+        """What cannot be packed (the disk is full) stays as it is: it is written."""
+        if self._failure or not self.layout.packs:
+            return
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            pack_ended(connection, self.layout, also_rest=is_last)
+            connection.execute("COMMIT")
+            if is_last:
+                connection.executescript("PRAGMA incremental_vacuum")
+        except sqlite3.Error:
+            with contextlib.suppress(sqlite3.Error):
+                connection.rollback()
 
     def _take(self) -> list[_Batch]:
         """All waiting batches, at least one; empty at the end."""

@@ -17,12 +17,15 @@ from branchwise.corpora.questions import QuestionSet
 from branchwise.corpora.rows.fields import OPTION
 from branchwise.eval.experiment import Selection
 from branchwise.eval.store.recordings import open_recordings
+from branchwise.eval.studies.checks import KEYS
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.schema import LoadedStudy
+from branchwise.eval.studies.settings import WORDS
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.tasks import Task, get_task, gold_of, is_graded
-from branchwise.eval.tasks.protocols import flow_of
+from branchwise.eval.tasks.protocols import check_questions, flow_of
 from branchwise.graphs.system import System
+from branchwise.graphs.system_checks import tools_of
 from branchwise.tools.batcher import Batcher
 
 if TYPE_CHECKING:
@@ -121,14 +124,15 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
         raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
     found = replace(found, task=task or found.task)
     _check_task(loaded, found.task)
-    _check_protocols(loaded, get_task(found.task))
     chosen = Selection(_ids(loaded), asked.limit)
     try:
-        return chosen.of(found)
+        found = chosen.of(found)
     except InputError as error:
         key = "ids" if asked.ids is not None else "limit"
         where = loaded.where("questions", key)
         raise InputError(error.what, where=where, remedy=f"correct {key}") from None
+    _check_put(loaded, found)
+    return found
 
 
 def _task(loaded: LoadedStudy) -> str | None:
@@ -157,22 +161,28 @@ def _check_task(loaded: LoadedStudy, task: str) -> None:
         raise InputError(error.what, where=loaded.where(key), remedy=remedy) from None
 
 
-def _check_protocols(loaded: LoadedStudy, task: Task) -> None:
-    """Raise InputError where a system asks in a way that the task's questions are not put in."""
+def _check_put(loaded: LoadedStudy, questions: QuestionSet) -> None:
+    """Raise InputError where a system cannot be asked the questions as its settings want."""
+    task = get_task(questions.task)
     for named in loaded.systems():
         try:
-            flow_of(task, named.system)
-        except SettingError as error:
-            place = next(
-                (
-                    part
-                    for part in ("factors", "base")
-                    if error.setting in getattr(loaded.study, part)
-                ),
-                "base",
+            flow_of(task, named.system, KEYS)
+            has_tools = bool(tools_of(named.system))
+            check_questions(
+                task,
+                named.system,
+                questions.questions,
+                has_tools=has_tools,
+                source=questions.source,
             )
-            where = loaded.where(place, error.setting)
-            raise InputError(error.what, where=where, remedy=error.remedy) from None
+        except InputError as error:
+            what, where = error.what, error.where
+            if isinstance(error, SettingError):
+                key = WORDS[error.setting]
+                what = f"{key}: {what}"
+                where = loaded.where("factors" if key in loaded.study.factors else "base", key)
+            what = f"{what} (system {named.name!r})"
+            raise InputError(what, where=where, remedy=error.remedy) from None
 
 
 def _ids(loaded: LoadedStudy) -> Sequence[str] | None:

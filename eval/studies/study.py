@@ -107,19 +107,34 @@ _Factors = Annotated[
 ]
 
 
+def _left_out(values: Any, info: ValidationInfo) -> tuple[dict[str, Value], ...]:
+    if not isinstance(values, list | tuple):
+        remedy = "write {shots: 0, reasoning: steps} for each combination"
+        raise PydanticCustomError("study", "is not a list of combinations", {"remedy": remedy})
+    return tuple(checked_base(one, info.data.get("nodes", ())) for one in values)
+
+
+_Combinations = Annotated[
+    tuple[Mapping[str, Value], ...],
+    PlainValidator(_left_out),
+    PlainSerializer(lambda found: [*map(_plain, found)], return_type=list[dict[str, Any]]),
+]
+
+
 class Study(BaseModel):
     """A base system, what is varied about it, and the questions that all systems answer.
 
     `base` and `factors` use the words of `eval/studies/settings.py`. Where a factor does not name
     the value that `base` gives, that value comes first; where `base` gives none, the factor's first
     value is the base's. `design`: each value alone against the base (`vary`), or all combinations
-    (`factorial`). Where `base` names `models`, each is varied so, from a base of its own.
-    `max_cost` in USD; `patience`: how long a server that is gone is waited for, in seconds or as
-    "2m". `matcher`, `judge_entities`, `judge`, `judge_pairs` and `variant` as on the
-    command line. `nodes`: plug-ins' steps by names of the file's own, which are on or off in `base`
-    and `factors`; `settings`: those of plug-ins, by the plug-ins' names; `metrics`: further
-    metrics. `keys`: by HOST or HOST:PORT the environment variable whose key goes there; `headers`:
-    of requests to model servers. Paths are relative to the study file.
+    (`factorial`), but for those with all the values of one of `leave_out`. Where `base` names
+    `models`, each is varied so, from a base of its own. `max_cost` in USD; `patience`: how long a
+    server that is gone is waited for, in seconds or as "2m". `matcher`, `judge_entities`, `judge`,
+    `judge_pairs` and `variant` as on the command line. `nodes`: plug-ins' steps by names of the
+    file's own, which are on or off in `base` and `factors`; `settings`: those of plug-ins, by the
+    plug-ins' names; `metrics`: further metrics. `keys`: by HOST or HOST:PORT the environment
+    variable whose key goes there; `headers`: of requests to model servers. Paths are relative to
+    the study file.
     """
 
     model_config = _STRICT
@@ -130,6 +145,7 @@ class Study(BaseModel):
     base: _Settings = Field(default={})
     factors: _Factors
     design: Design = "vary"
+    leave_out: _Combinations = ()
     concurrency: int = Field(default=CONCURRENCY, ge=1, le=MAX_CONCURRENCY)
     patience: Annotated[float | None, BeforeValidator(_patience)] = None
     max_cost: float | None = Field(default=None, gt=0, le=1_000_000, allow_inf_nan=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.errors import InputError, SettingError
+from branchwise.corpora.errors import InputError, SettingError, did_you_mean
 from branchwise.corpora.plugins.kinds import KINDS
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -94,6 +94,7 @@ class _Systems:
 
     def checked(self) -> tuple[NamedSystem, ...]:
         self._check_values()
+        self._check_left_out()
         self._check_scorers()
         self._check_plugins()
         found = self._named()
@@ -171,7 +172,14 @@ class _Systems:
             remedy = f"at most {MAX_SYSTEMS}: write design: vary, or {fewer}"
             raise StudyError(f"comes to {count:,} systems", ("factors",), remedy)
         yield {}
-        yield from _combined(base, levels) if factorial else _alone(base, levels)
+        changed = _combined(base, levels) if factorial else _alone(base, levels)
+        yield from (one for one in changed if not self._is_left_out({**base, **one}))
+
+    def _is_left_out(self, settings: Mapping[str, Value]) -> bool:
+        return any(
+            all(settings[key] == value for key, value in one.items())
+            for one in self.study.leave_out
+        )
 
     def _system(self, settings: Mapping[str, Value]) -> System:
         nodes = [name for name in self.study.nodes if settings.get(name)]
@@ -214,6 +222,26 @@ class _Systems:
         if isinstance(value, tuple):
             return tuple(absolute_spec(spec, self.folder) for spec in value)
         return resolved(key, value, self.folder) if isinstance(value, str) else value
+
+    def _check_left_out(self) -> None:
+        """Refuse what leaves out nothing, or the base."""
+        levels, base = self._levels(), self._base()
+        for n, one in enumerate(self.study.leave_out):
+            for key, value in one.items():
+                if key not in levels:
+                    place = ("leave_out", n, key)
+                    raise StudyError(f"{key} is not a factor", place, did_you_mean(key, levels))
+                if value not in levels[key]:
+                    what = f"{key} never is {shown(value)}"
+                    raise StudyError(what, ("leave_out", n, key), "name one of its values")
+            if not one or all(base[key] == value for key, value in one.items()):
+                what = "would leave out the base" if one else "names no combination"
+                raise StudyError(what, ("leave_out", n), "name factors and values of others")
+            if len(one) > 1 and self.study.design != "factorial":
+                changed = [key for key, value in one.items() if base[key] != value]
+                if len(changed) > 1:
+                    what = "leaves out nothing: no system changes several factors"
+                    raise StudyError(what, ("leave_out", n), "write design: factorial")
 
     def _check_values(self) -> None:
         for key, value in self.study.base.items():

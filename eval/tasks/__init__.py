@@ -14,6 +14,7 @@ from branchwise.eval.tasks.column import Column, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.condambigqa import CondAmbigQATask
 from branchwise.eval.tasks.condambigqa_graded import GradedTask, PublishedCodeTask
 from branchwise.eval.tasks.fanoutqa import FanOutQATask
+from branchwise.eval.tasks.mdcr import BY_PAIRS, SUMMED, MDCRTask
 from branchwise.eval.tasks.options_way import PUBLISHED, SUBSEQUENCE, SUBSTRING
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows import FLOWS
@@ -53,6 +54,7 @@ TASKS: dict[str, Task] = {
         CondAmbigQATask(),
         AmbiguityTask(),
         *(task for (_, way), task in _WAYS.items() if way == SUBSTRING.variant),
+        MDCRTask(),
     )
 }
 
@@ -63,6 +65,7 @@ _VARIANTS: dict[tuple[str, str], Task] = {
     (CondAmbigQATask.name, GRADED): GradedTask(),
     (CondAmbigQATask.name, PUBLISHED.variant): PublishedCodeTask(),
     **_WAYS,
+    **{(MDCRTask.name, way.variant): MDCRTask(way) for way in (SUMMED, BY_PAIRS)},
 }
 
 

@@ -46,6 +46,7 @@ class AmbiguityTask(Task):
 
     name = "ambiguity"
     version = 1
+    names_evidence = True
     flow = AMBIGUITY
     matcher = "verdict"
     gold = "label"

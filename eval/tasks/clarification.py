@@ -69,6 +69,7 @@ class ClarificationTask(Task):
 
     name = "clarification"
     version = 1
+    names_evidence = True
 
     def __init__(self, flow: Flow, way: OptionsWay = SUBSTRING) -> None:
         self.flow = flow

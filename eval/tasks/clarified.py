@@ -130,6 +130,7 @@ class ClarifiedTask(Task):
 
     name = "clarified"
     version = 1
+    names_evidence = True
 
     def __init__(self, flow: Flow, way: OptionsWay = SUBSTRING) -> None:
         self.flow = flow

@@ -45,6 +45,7 @@ class ClarifyTask(Task):
 
     name = "clarify"
     version = 1
+    names_evidence = True
 
     def __init__(self, flow: Flow, way: OptionsWay = SUBSTRING) -> None:
         self.flow = flow

@@ -2,20 +2,20 @@
 
 from collections.abc import Iterable
 
-from branchwise.corpora.errors import InputError, SettingError
-from branchwise.corpora.questions import DEFAULT_BRANCH, Question
+from branchwise.corpora.errors import FLAGS, InputError, SettingError, SettingNames
+from branchwise.corpora.questions import Question
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows import Flow
 from branchwise.graphs.protocol import DEFAULT_PROTOCOL
-from branchwise.graphs.system import System
+from branchwise.graphs.system import SETTINGS, System
 from branchwise.graphs.system_checks import tools_of
 
 
-def flow_of(task: Task, system: System) -> Flow:
-    """How the system is asked the task's questions.
+def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
+    """How the system is asked the task's questions; `words`: what a refusal calls settings.
 
-    Raises SettingError for a protocol that the task has not, closed book with tools, and a bound
-    that the protocol has no place for.
+    Raises SettingError for a protocol that the task has not, closed book with tools, a setting that
+    changes nothing there, and a number of worked examples that it has not.
     """
     protocol = system.protocol
     if protocol != DEFAULT_PROTOCOL and protocol not in task.flow.protocols:
@@ -27,25 +27,33 @@ def flow_of(task: Task, system: System) -> Flow:
     if "search" not in flow.prompts and tools_of(system):
         remedy = "leave out corpus and graph, or ask by another protocol"
         raise SettingError("protocol", f"{protocol} is without tools", remedy=remedy)
-    if system.at_most is not None and flow.at_most is None:
-        where = (
-            f"with the protocol {protocol}" if task.flow.protocols else f"in the task {task.name}"
-        )
-        raise SettingError("at_most", f"has no effect {where}", remedy="leave it out")
+    in_what = f"with the protocol {protocol}" if task.flow.protocols else f"in the task {task.name}"
+    for one in SETTINGS:
+        is_set = one.setting.of_flow and getattr(system, one.name) != one.earlier
+        if is_set and one.name not in flow.takes:
+            raise _idle(one.name, in_what, words)
+    if system.shots and system.shots not in flow.examples:
+        what = f"there are no {system.shots} examples {in_what}"
+        known = " or ".join(map(str, (0, *flow.examples)))
+        raise SettingError("shots", what, where=words.name("shots"), remedy=f"write {known}")
+    if system.expand and not flow.readings:
+        raise _idle("expand", in_what, words)
     return flow
 
 
-def check_conditions(flow: Flow, questions: Iterable[Question], *, has_tools: bool) -> None:
-    """Raise InputError for a question that the flow cannot put: guided by no condition, or neither
-    with passages nor with tools where there is no prompt for that."""
-    if not flow.tells_conditions:
-        return
+def _idle(setting: str, in_what: str, words: SettingNames) -> SettingError:
+    what = f"has no effect {in_what}"
+    return SettingError(setting, what, where=words.name(setting), remedy="leave it out")
+
+
+def check_questions(
+    task: Task, system: System, questions: Iterable[Question], *, has_tools: bool, source: str
+) -> None:
+    """Raise InputError for the first question that cannot be put to the system as it wants.
+    `source`: what the questions are of, for the error."""
     for question in questions:
-        if all(branch.name == DEFAULT_BRANCH for branch in question.branches):
-            what, remedy = "it has no conditions to be guided by", "ask it by another protocol"
-        elif not question.passages and not has_tools:
-            what, remedy = "it brings no passages", "give the agent a corpus to search"
-        else:
-            continue
-        where = f"question {question.id[:80]!r}"
-        raise InputError(f"the protocol guided: {what}", where=where, remedy=remedy)
+        try:
+            task.check(question, system, has_tools=has_tools)
+        except InputError as error:
+            where = f"{source}: question {question.id[:80]!r}"
+            raise InputError(error.what, where=where, remedy=error.remedy) from None

@@ -7,15 +7,18 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from branchwise.agents.prediction import Prediction
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import DEFAULT_BRANCH, Gold, Question
 from branchwise.corpora.text import one_line
 from branchwise.eval.clarifications import gold_text
+from branchwise.eval.errors.classes import ErrorClasses
+from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role
 from branchwise.graphs.flows import Brief, Flow, FlowSetting
 from branchwise.graphs.flows.clarify import with_answers
 from branchwise.graphs.flows.flow import numbered
-from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
+from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
 _SHOWN = 3
 _SUBSET_WORDS = MappingProxyType({name: name for name in ("all", "ambiguous", "unambiguous")})
@@ -44,8 +47,12 @@ class Task(Protocol):
     and models may align and judge them. Such a task has a column with the role `recall`: the share
     of the gold answers that are right under their branch. `is_graded`: a judge grades free text.
     `gold`: what a question must say to be scored.
+    `names_evidence`: its questions bring no passages, so reports say what was searched.
     `subset_words`: what reports call the subsets all, ambiguous and unambiguous.
     `tells_deviation`: standard deviations over questions stand beside its headline metrics.
+    `error_classes`: errors that answer and gold tell by themselves. `groupings`: what its
+    scores are broken down by, besides what answers that are entities are; `crossed`: two of them
+    that make a table, down and across.
     """
 
     name: str
@@ -57,21 +64,29 @@ class Task(Protocol):
     is_graded: bool = False
     gold: Gold = "answers"
     tells_deviation: bool = False
+    names_evidence: bool = False
+    error_classes: ErrorClasses[Any] | None = None
+    groupings: tuple[Grouping, ...] = ()
+    crossed: tuple[str, str] | None = None
     subset_words: Mapping[str, str] = _SUBSET_WORDS
 
     def score(self, item: AnsweredItem) -> Metrics:
         """All metrics of one item: a value for each column, and for the sums of its totals."""
         ...
 
+    def examined(self, item: AnsweredItem) -> Any:
+        """An item as `error_classes` look at it."""
+        return item
+
     def brief(
         self,
         question: Question,
         *,
         has_tools: bool,
-        protocol: QuestionProtocol = DEFAULT_PROTOCOL,
+        system: System = DEFAULT_SYSTEM,
     ) -> Brief:
-        """What an agent with or without tools is told."""
-        flow = self.flow.by(protocol)
+        """What an agent of the system, with or without tools, is told."""
+        flow = self.flow.by(system.protocol)
         setting = flow.setting(has_tools=has_tools, has_passages=bool(question.passages))
         given = question.passages if setting == "given" else ()
         line, message = one_line(question.question), ask(question, setting)
@@ -81,6 +96,20 @@ class Task(Protocol):
             message = with_answers(message, _answers(question))
         asked_back = gold_text(question) if flow.tells_question else ""
         return Brief(flow.prompts[setting], message, line, given, asked_back=asked_back)
+
+    def check(self, question: Question, system: System, *, has_tools: bool) -> None:
+        """Raise InputError for a question that cannot be put to a system as its settings want:
+        guided by no condition, or neither with passages nor with tools where there is no prompt
+        for that. The error leaves out where the question is."""
+        if not self.flow.by(system.protocol).tells_conditions:
+            return
+        guided = f"the protocol {system.protocol}:"
+        if all(branch.name == DEFAULT_BRANCH for branch in question.branches):
+            what = f"{guided} it has no conditions to be guided by"
+            raise InputError(what, remedy="ask it by another protocol")
+        if not question.passages and not has_tools:
+            what = f"{guided} it brings no passages"
+            raise InputError(what, remedy="give the agent a corpus to search")
 
     def read_output(self, data: Any) -> Any:
         """What is scored of a prediction's `task_output` that came from a file.

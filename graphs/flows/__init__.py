@@ -8,6 +8,7 @@ from branchwise.graphs.flows.clarify import CLARIFICATION, CLARIFIED, CLARIFY
 from branchwise.graphs.flows.conditions import CONDITIONS
 from branchwise.graphs.flows.flow import Brief, Flow, FlowSetting, GraphParts
 from branchwise.graphs.flows.keyed import KEYED
+from branchwise.graphs.flows.mdcr import MDCR
 
 __all__ = ["DEFAULT", "FLOWS", "Brief", "Flow", "FlowSetting", "GraphParts"]
 
@@ -21,6 +22,7 @@ FLOWS: Mapping[str, Flow] = {
         CLARIFIED,
         CLARIFY,
         KEYED,
+        MDCR,
     )
 }
 DEFAULT = BRANCHES

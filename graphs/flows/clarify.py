@@ -32,6 +32,13 @@ _OPTION = Flow(
     prompts={"search": "option_with_tools", "direct": "option_directly"},
     readings="readings",
 )
+_DIALOGUE = Flow(
+    name="dialogue",
+    format=FORMATS["branches"],
+    prompts={"search": "dialogue_with_tools", "direct": "dialogue_directly"},
+    readings="readings",
+    examples={4: "dialogue_examples"},
+)
 MAX_OPTIONS = 32
 """Options that are answered: each is a conversation, and all go on at the same time."""
 OPTION_ANSWERS = "answers"
@@ -50,20 +57,30 @@ class Pipeline:
 
     `detects`: how it is told whether it is ambiguous; None: it is taken to be. `asks`: how the
     question back is found; None: it is given. `answers`: whether its options are answered.
+    `in_turns`: an option is what the user says behind the question back, instead of a part of the
+    question. `person`: someone is asked which options are meant (`ItemContext.person`), and a
+    question that has not several is answered as it is.
     """
 
     detects: By | None = None
     asks: By | None = "itself"
     answers: bool = True
+    in_turns: bool = False
+    person: bool = False
+
+    @property
+    def lists(self) -> bool:
+        """Whether stages go by all answers, which are then listed first."""
+        return "answers" in (self.detects, self.asks)
 
     @property
     def stages(self) -> Mapping[str, Flow]:
         """The flow of each conversation, by what it is for, in order."""
         found = (
-            ("answers", BRANCHES, "answers" in (self.detects, self.asks)),
+            ("answers", BRANCHES, self.lists or self.person),
             ("detection", DETECTION, self.detects == "itself"),
             ("question", _ASKING, self.asks is not None),
-            ("option", _OPTION, self.answers),
+            ("option", _DIALOGUE if self.in_turns else _OPTION, self.answers),
         )
         return MappingProxyType({name: flow for name, flow, is_there in found if is_there})
 
@@ -80,6 +97,7 @@ class Pipeline:
             conversations=len(stages) + (MAX_OPTIONS - 1 if self.answers else 0),
             tells_answers=tells_answers,
             tells_question=self.asks is None,
+            examples=stages[-1].examples,
         )
 
 
@@ -102,13 +120,22 @@ CLARIFIED = replace(
         "answers": Pipeline(asks="answers").flow("answers"),
         "gold-answers": Pipeline().flow("gold-answers", tells_answers=True),
         "gold-question": Pipeline(asks=None).flow("gold-question"),
+        "dialogue": Pipeline(asks=None, in_turns=True).flow("dialogue"),
     },
 )
-CLARIFY = replace(
-    Pipeline("itself").flow("clarify"),
-    protocols={
-        "answers": Pipeline("answers", "answers").flow("answers"),
-        "answers-to-detect": Pipeline("answers").flow("answers-to-detect"),
-        "answers-to-ask": Pipeline("itself", "answers").flow("answers-to-ask"),
-    },
-)
+_COMBINATIONS = {
+    "answers": Pipeline("answers", "answers"),
+    "answers-to-detect": Pipeline("answers"),
+    "answers-to-ask": Pipeline("itself", "answers"),
+}
+
+
+def _whole(name: str, *, person: bool = False) -> Flow:
+    """All stages; protocols say which of them go by listed answers."""
+    combined = {key: replace(one, person=person).flow(key) for key, one in _COMBINATIONS.items()}
+    return replace(Pipeline("itself", person=person).flow(name), protocols=combined)
+
+
+CLARIFY = _whole("clarify")
+LIVE = _whole("live", person=True)
+"""The same with a person who is asked. It is no task, since it has no gold."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from branchwise.graphs.models import Models
     from branchwise.graphs.plugins.running import MadeNode
     from branchwise.graphs.state import AgentState, ItemContext
-    from branchwise.graphs.system import Budget
+    from branchwise.graphs.system import Budget, System
     from branchwise.graphs.title_search import TitleSearcher
 
     AgentGraph = CompiledStateGraph[AgentState, ItemContext, Any, Any]
@@ -97,11 +97,35 @@ class GraphBuilder(Protocol):
 
 
 @dataclass(frozen=True)
+class PromptSection:
+    """A part of the system prompt: a prompt file, and the values of its variables, each a text or
+    further prompt files, which are put in one after the other, apart by empty lines."""
+
+    prompt: str
+    values: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> set[str]:
+        """All prompt files that it is made of."""
+        nested = (value for value in self.values.values() if not isinstance(value, str))
+        return {self.prompt, *(name for names in nested for name in names)}
+
+    def rendered(self, prompts: "Prompts") -> str:
+        """Its text."""
+        values = {
+            key: value if isinstance(value, str) else "\n\n".join(map(prompts.render, value))
+            for key, value in self.values.items()
+        }
+        return prompts.render(self.prompt, **values)
+
+
+@dataclass(frozen=True)
 class Flow:
     """How a kind of question flows.
 
     `prompts`: by setting, the prompt file that says what to do; settings that it lacks are never
-    used. `readings`: the prompt file that presents a question's readings. `own_prompts`: its prompt
+    used. `readings`: the prompt file that presents a question's readings; "" where a question
+    has none, and is not expanded. `own_prompts`: its prompt
     files on which no other flow's answers depend, which keeps them out of other systems' digests.
     `graph` builds its graph, and imports LangGraph when it is called; None is
     `graphs.base.build_graph`. A graph of its own cannot be entered in the middle by a fork.
@@ -111,13 +135,14 @@ class Flow:
     `protocols`: other ways to put such a question, by their names; its own is `conditions`.
     `tells_conditions`, `tells_answers`: the gold ones are listed below the question;
     `tells_question`: the gold clarification question is asked back. `at_most`: the
-    prompt file that bounds what an answer holds, where there is one.
+    prompt file that bounds what an answer holds, where there is one. `examples`: by how many worked
+    examples a system may want in its prompt (`shots`), the prompt file that has them.
     """
 
     name: str
     format: AnswerFormat
     prompts: Mapping[FlowSetting, str]
-    readings: str
+    readings: str = ""
     own_prompts: frozenset[str] = frozenset()
     graph: GraphBuilder | None = None
     stages: "tuple[Flow, ...]" = ()
@@ -127,6 +152,7 @@ class Flow:
     tells_answers: bool = False
     tells_question: bool = False
     at_most: str | None = None
+    examples: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def tells_gold(self) -> bool:
@@ -136,6 +162,21 @@ class Flow:
     def by(self, protocol: str) -> "Flow":
         """The flow of a protocol. Raises KeyError where such questions are not put by it."""
         return self if protocol == DEFAULT_PROTOCOL else self.protocols[protocol]
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """The settings of flows that change something in this one."""
+        found = {"at_most": bool(self.at_most), "shots": bool(self.examples)}
+        return frozenset(name for name, is_taken in found.items() if is_taken)
+
+    def sections(self, system: "System") -> tuple[PromptSection, ...]:
+        """What the system prompt says below the task's prompt by such settings."""
+        found = []
+        if system.at_most is not None and self.at_most:
+            found.append(PromptSection(self.at_most, {"most": str(system.at_most)}))
+        if system.shots in self.examples:
+            found.append(PromptSection(self.examples[system.shots]))
+        return tuple(found)
 
     def setting(self, *, has_tools: bool, has_passages: bool = False) -> FlowSetting:
         """How a question is asked of an agent with or without tools."""

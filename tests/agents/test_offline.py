@@ -103,6 +103,14 @@ async def test_it_reads_what_the_question_word_asks_for(
     assert answers(text) == expected
 
 
+@pytest.mark.parametrize("word", ["Don't", "Don’t", "Mess_Around"])
+async def test_a_word_is_found_where_it_stands(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = f"It was Jim Croce who said: {word}."
+    monkeypatch.setitem(PASSAGES, "p6", ("Zzyzx", said))
+    text, _ = await run(f"Who recorded {word} of Zzyzx?")
+    assert answers(text) == {"default": ("Jim Croce",)}
+
+
 async def test_it_is_deterministic() -> None:
     assert await run("Who directed Night Ferry?") == await run("Who directed Night Ferry?")
 

@@ -109,9 +109,18 @@ def test_replaced_instructions_for_an_expander_are_understood() -> None:
 
 INSIDE_A_MESSAGE = {name for name in VARIABLES if name.endswith("readings")}
 OF_MODULES = {"expander", "expander_with_titles", "extractor"}
+IN_A_FORM = {name for name, text in PROMPTS.texts.items() if "<ans>" in text}
 
 
-@pytest.mark.parametrize("name", sorted(VARIABLES.keys() - OF_MODULES - INSIDE_A_MESSAGE))
+@pytest.mark.parametrize("name", sorted(IN_A_FORM))
+def test_prompts_that_show_a_form_get_an_answer_in_it(name: str) -> None:
+    text = reply(SystemMessage(PROMPTS.texts[name]), HumanMessage("Who performed Reef?")).text
+    assert text.endswith("<ans>no</ans> <cond>[]</cond>")
+
+
+@pytest.mark.parametrize(
+    "name", sorted(VARIABLES.keys() - OF_MODULES - INSIDE_A_MESSAGE - IN_A_FORM)
+)
 def test_every_other_prompt_gets_an_answer_in_json(name: str) -> None:
     text = reply(SystemMessage(PROMPTS.texts[name]), HumanMessage("Who performed Reef?")).text
     assert isinstance(json.loads(text), dict)

@@ -62,7 +62,8 @@ def test_guided_by_no_conditions(complain, tmp_path):
     line = complain(
         "run", "--questions", questions, "--task", "condambigqa", "--protocol", "guided"
     )
-    assert line.startswith("question 'q': the protocol guided: it has no conditions")
+    said = f"{questions}: question 'q': the protocol guided: it has no conditions"
+    assert line.startswith(said)
 
 
 @pytest.mark.parametrize("missing", ["condition", "groundtruth"])

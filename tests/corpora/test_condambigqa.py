@@ -77,8 +77,11 @@ def test_a_property_that_is_itself_a_list_is_written_out(load):
     assert question.ambiguous
 
 
-def test_unknown_fields_are_ignored(load):
-    assert load(prop() | {"reason": "none"}, answer=["a"], extra=1).branches[0].name == "reading"
+def test_unknown_fields_are_kept_in_meta_with_a_warning(load):
+    with pytest.warns(UserWarning, match=r"kept in meta: extra \(1\)$"):
+        question = load(prop() | {"reason": "none"}, answer=["a"], extra=1)
+    assert question.branches[0].name == "reading"
+    assert (question.meta["answer"], question.meta["extra"]) == (["a"], 1)
 
 
 def test_slots_keep_their_order_and_repeats(load):

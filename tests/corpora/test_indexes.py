@@ -125,12 +125,61 @@ def test_an_index_analysed_another_way_is_refused(copied):
 
 
 @pytest.mark.parametrize(
-    ("name", "file"), [("flat", "vectors.faiss"), ("bm25", "bm25s/data.csc.index.npy")]
+    ("name", "file"),
+    [
+        ("flat", "vectors.faiss"),
+        ("bm25", "tantivy/meta.json"),
+        ("bm25s", "bm25s/data.csc.index.npy"),
+    ],
 )
 def test_damaged_index_files_are_refused(copied, name, file):
+    if name not in index_names(copied):
+        build_index(copied, name)
     (copied / "index" / name / file).write_bytes(b"garbage")
-    with pytest.raises(InputError, match=r"missing or damaged.*rebuild it"):
+    with pytest.raises(InputError, match=rf"missing or damaged.*rebuild it.* --kind {name}"):
         open_retriever(copied, name)
+
+
+@pytest.mark.parametrize("kind", ["fast", "fieldnorm", "idx", "pos", "store", "term"])
+@pytest.mark.parametrize("left", [0, 0.5, None])
+def test_a_part_of_the_terms_that_is_cut_or_gone_is_refused(copied, kind, left):
+    """tantivy panics on some: what it says goes to standard error, and is not ours to stop."""
+    (part,) = (copied / "index" / "bm25" / "tantivy").glob(f"*.{kind}")
+    if left is None:
+        part.unlink()
+    else:
+        part.write_bytes(part.read_bytes()[: int(left * part.stat().st_size)])
+    with pytest.raises(InputError, match=r"the terms are missing or damaged; rebuild it"):
+        open_retriever(copied, "bm25").search(["volcano"], 3)
+
+
+def test_rows_that_the_corpus_does_not_have_are_refused(copied, tmp_path):
+    """The index of another corpus with as many passages, whose rows are behind this one's."""
+    import tantivy
+
+    folder = copied / "index" / "bm25" / "tantivy"
+    shutil.rmtree(folder)
+    folder.mkdir()
+    fields = tantivy.SchemaBuilder().add_integer_field("row", fast=True)
+    index = tantivy.Index(fields.add_text_field("contents").build(), path=str(folder))
+    writer = index.writer(num_threads=1)
+    for row in range(100, 112):
+        writer.add_document(tantivy.Document(row=row, contents="volcano"))
+    writer.commit()
+    writer.wait_merging_threads()
+    with pytest.raises(InputError, match="the terms are missing or damaged"):
+        open_retriever(copied, "bm25").search(["volcano"], 3)
+
+
+def test_an_index_of_before_says_how_to_rebuild_it_and_how_to_keep_its_rankings(copied):
+    edit(copied, "bm25", scoring=None, versions={"bm25s": "0.2.1"})
+    with pytest.raises(InputError) as caught:
+        open_retriever(copied, "bm25")
+    assert str(caught.value).endswith(
+        "the index was made with bm25s, before `bm25` was tantivy's; rebuild it: branchwise corpus "
+        f"index {copied} --kind bm25, or go on with its rankings: branchwise corpus index {copied} "
+        "--kind bm25s --name bm25"
+    )
 
 
 def test_a_manifest_that_is_none_is_refused(copied):
@@ -183,5 +232,5 @@ def test_identity_says_what_results_depend_on(copied):
     assert len({json.dumps(identity, sort_keys=True) for identity in before.values()}) == 3
     assert before["flat"]["encoder"]["name"] == "all-MiniLM-L6-v2"
     assert str(copied) not in json.dumps(before)
-    edit(copied, "bm25", versions={"bm25s": "9"})
+    edit(copied, "bm25", versions={"tantivy": "9"})
     assert open_retriever(copied, "bm25").identity == before["bm25"]

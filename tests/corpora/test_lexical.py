@@ -1,39 +1,91 @@
-"""BM25 by the formula, and the same analysis for passages and queries."""
+"""BM25 of both kinds by the formula, and the same analysis for passages and queries."""
 
 import json
 import math
+import re
+import shutil
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from branchwise.corpora.analysis import STOP_WORDS, Analyzer
+from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.lexical import Analyzer, build_lexical, open_lexical
+from branchwise.corpora.kinds import index_kind
 from branchwise.corpora.progress import silent
+
+K1 = {"bm25": 1.2, "bm25s": 1.5}
+LOCKS = {".tantivy-meta.lock", ".tantivy-writer.lock"}
+WORDS = ("lava", "river", "stone", "bridge", "ash")
+
+
+def indexed(folder, kind, texts):
+    """The texts as passages p9, p8, ..., so that ids are in another order than rows."""
+    folder.mkdir()
+    lines = (json.dumps({"id": f"p{9 - i:04}", "contents": t}) for i, t in enumerate(texts))
+    (folder / "corpus.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    corpus, module = Corpus.open(folder), index_kind(kind).load()
+    return module.open_index(corpus, folder, module.build(corpus, folder, Encoding(), silent))
+
+
+@pytest.fixture(params=K1)
+def kind(request):
+    return request.param
 
 
 @pytest.fixture
-def index(tmp_path):
-    def _index(*texts):
-        lines = (json.dumps({"id": f"p{9 - i}", "contents": t}) for i, t in enumerate(texts))
-        (tmp_path / "corpus.jsonl").write_text("".join(f"{line}\n" for line in lines))
-        corpus = Corpus.open(tmp_path)
-        build_lexical(corpus, tmp_path, silent)
-        return open_lexical(corpus, tmp_path)
-
-    return _index
+def index(tmp_path, kind):
+    return lambda *texts: indexed(tmp_path / "C", kind, texts)
 
 
-def test_scores_follow_the_formula(index):
-    """Lucene's BM25: idf = ln(1 + (N - n + .5) / (n + .5)); tf / (tf + k1 (1 - b + b l / mean))."""
-    found = index("volcano volcano lava", "volcano river", "river bridge stone ship").rank(
-        ["volcano"], 3
-    )[0]
-    idf, mean = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5)), 3.0
-    expected = [
-        idf * tf / (tf + 1.5 * (0.25 + 0.75 * length / mean)) for tf, length in ((2, 3), (1, 2))
-    ]
+def lucene(kind, texts, query):
+    """Rows and scores above zero, best first, then by id: idf = ln(1 + (N - n + .5) / (n + .5)),
+    times tf / (tf + k1 (1 - b + b l / mean)); tantivy keeps the constant factor k1 + 1."""
+    k1, passages = K1[kind], [text.split() for text in texts]
+    mean = sum(map(len, passages)) / len(passages)
+    found = []
+    for row, words in enumerate(passages):
+        score = 0.0
+        for term in query.split():
+            n, tf = sum(term in other for other in passages), words.count(term)
+            idf = math.log(1 + (len(passages) - n + 0.5) / (n + 0.5))
+            score += idf * tf / (tf + k1 * (0.25 + 0.75 * len(words) / mean))
+        if score > 0:
+            found.append((row, score * (k1 + 1 if kind == "bm25" else 1)))
+    return sorted(found, key=lambda one: (-round(one[1], 9), -one[0]))
+
+
+def test_scores_follow_the_formula(index, kind):
+    texts = "volcano volcano lava", "volcano river", "river bridge stone ship"
+    found = index(*texts).rank(["volcano"], 3)[0]
+    expected = lucene(kind, texts, "volcano")
     assert [hit.row for hit in found] == [0, 1]
-    assert [hit.score for hit in found] == pytest.approx(expected, rel=1e-5)
+    assert [hit.score for hit in found] == pytest.approx([s for _, s in expected], rel=1e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    texts=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9), min_size=1),
+    query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=7),
+)
+def test_rankings_are_those_of_the_formula(tmp_path_factory, texts, query):
+    """Passages of up to 40 words: their lengths fit the byte that tantivy keeps of them."""
+    texts, text = [" ".join(words) for words in texts], " ".join(query)
+    built = indexed(tmp_path_factory.mktemp("drawn") / "C", "bm25", texts)
+    found, expected = built.rank([text], 50)[0], lucene("bm25", texts, text)[:50]
+    assert [hit.score for hit in found] == pytest.approx([s for _, s in expected], rel=1e-5)
+    clear = [i for i, (row, s) in enumerate(expected) if not _near(s, i, expected)]
+    assert [found[i].row for i in clear] == [expected[i][0] for i in clear]
+    for k in (1, 2, 3, 10):
+        assert built.rank([text], k)[0] == found[:k]
+    assert built.rank([" ".join(reversed(query))], 50)[0] == found
+
+
+def _near(score, place, expected):
+    """Whether another score is so near that the last bits of a float decide."""
+    return any(abs(s - score) < 1e-5 for i, (_, s) in enumerate(expected) if i != place)
 
 
 def test_a_passage_without_a_word_of_the_query_is_no_result(index):
@@ -52,18 +104,85 @@ def test_ties_are_ordered_by_id(index):
     assert [hit.row for hit in found] == [4, 3, 2]
 
 
+def test_ties_across_any_depth_are_ordered_by_id(index):
+    """More passages tie than are fetched at once; ids begin at p0009 and descend to p-291."""
+    found = index(*["same words"] * 300, "same same words").rank(["same"], 3)[0]
+    ids = sorted(f"p{9 - row:04}" for row in range(300))
+    assert [f"p{9 - hit.row:04}" for hit in found] == ["p-291", *ids[:2]]
+
+
 def test_a_batch_ranks_each_query_as_alone(index):
     built = index("volcano lava ash", "river lava", "stone bridge river", "ash")
     queries = ["lava", "river ash", "stone"]
     assert built.rank(queries, 3) == [built.rank([query], 3)[0] for query in queries]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "contents:lava",
+        "lava AND (river OR",
+        'lava" ~2 [* TO *] ^9 -ash +ash',
+        "/l.*a/ lava* \\",
+        "row:1 lava",
+        "lava\0\ud800\n",
+        "lava " + "word " * 50_000,
+    ],
+)
+def test_a_query_is_words_in_whatever_language_it_is_written(index, query):
+    found = index("lava lava", "river ash", "contents row").rank([query], 3)[0]
+    assert 0 in [hit.row for hit in found]
+
+
+def test_a_query_of_thousands_of_words_is_cut(index, kind):
+    words = [f"word{i}" for i in range(1000)]
+    found = index(words[255], words[256]).rank([" ".join(words)], 3)[0]
+    assert sorted(hit.row for hit in found) == ([0] if kind == "bm25" else [0, 1])
+
+
+def test_what_only_may_be_read_can_be_searched(index, kind, tmp_path):
+    """Opening and searching write nothing: tantivy would lock a file beside the index."""
+    index("lava", "river")
+    corpus, module = Corpus.open(tmp_path / "C"), index_kind(kind).load()
+    (tmp_path / "I").mkdir()
+    manifest = module.build(corpus, tmp_path / "I", Encoding(), silent)
+    # A copy, since the one that was built may still be watched for changes.
+    copy = shutil.copytree(tmp_path / "I", tmp_path / "copy", ignore=lambda *found: LOCKS)
+    before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
+    assert module.open_index(corpus, copy, manifest).rank(["lava"], 1)[0][0].row == 0
+    assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
+
+
+def test_without_a_temporary_folder_the_index_is_not_called_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(InputError, match=r"no temporary folder can be made .*TMPDIR"):
+        indexed(tmp_path / "C", "bm25", ["lava"])
+
+
 def test_analysis_lowers_drops_stop_words_and_stems():
-    assert Analyzer().terms("The Volcanoes, a volcano & erupting!") == [
-        "volcano",
-        "volcano",
-        "erupt",
+    terms = Analyzer().terms("The Volcanoes, a volcano & erupting! Ωmega_1 x")
+    assert terms == ["volcano", "volcano", "erupt", "ωmega_1"]
+
+
+@given(st.text() | st.text(st.characters(max_codepoint=127)))
+def test_terms_of_ascii_are_found_as_of_any_text(text):
+    spelled = Analyzer().terms(text)
+    assert spelled == [
+        t for word in re.findall(r"\w\w+", text.lower()) for t in Analyzer().terms(word)
     ]
+    assert Analyzer().terms(f"{text} ß") == spelled
+
+
+def test_stop_words_are_those_of_bm25s():
+    from bm25s.stopwords import STOPWORDS_EN
+
+    assert frozenset(STOPWORDS_EN) == STOP_WORDS
+
+
+def test_stems_are_forgotten_rather_than_kept_without_bound(monkeypatch):
+    monkeypatch.setattr("branchwise.corpora.analysis._KEPT_WORDS", 2)
+    analyzer = Analyzer()
+    assert analyzer.terms("rivers lakes seas rivers") == ["river", "lake", "sea", "river"]
 
 
 def test_a_corpus_without_words_is_refused(index):

@@ -299,6 +299,7 @@ _PAIRS = [(given, written) for given in (*SAMPLES, "") for written in (*SAMPLES,
 _PAIRS.remove(("qampari", ""))
 
 
+@pytest.mark.filterwarnings("ignore:.* kept in meta")
 @pytest.mark.parametrize(("given", "written"), _PAIRS)
 def test_a_form_that_does_not_fit_says_which_does(tmp_path: Path, given: str, written: str) -> None:
     path = sample(tmp_path, written)
@@ -347,6 +348,7 @@ def test_a_form_is_a_row_that_says_everything(form: Any) -> None:
 
 @pytest.mark.slow
 @needs_data
+@pytest.mark.filterwarnings("ignore:.* answers left out")
 @pytest.mark.parametrize(
     ("source", "count"),
     [

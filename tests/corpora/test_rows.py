@@ -134,6 +134,13 @@ def test_an_entry_that_does_not_end_is_not_held_in_memory(
         rows(path)
 
 
+def test_an_object_over_several_lines_is_one_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps({"a": [1, 2]}, indent=1))
+    with pytest.raises(InputError, match=r"f\.json:1: is one JSON object over several lines"):
+        list(read_rows(path, refuse=lambda *_: None))
+
+
 @pytest.mark.parametrize("text", ['{"a": {"b": 1, "b": 2}}', '[{"a": {"b" : 1, "b": 2}}]'])
 def test_a_repeated_key_is_refused_where_it_is_asked_for(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.json"

@@ -8,9 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.ceilings.breakdowns import GROUPINGS, MAX_LABELS, Bins, Breakdown, breakdown
+from branchwise.eval.ceilings.breakdowns import (
+    GROUPINGS,
+    Breakdown,
+    breakdown,
+    check_grouping,
+    groupings_of,
+)
 from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
 from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.grouping import MAX_LABELS, Bins
 from branchwise.eval.tasks import get_task
 from support.eval.traced_cases import evidence, traced, traced_items
 
@@ -20,8 +27,8 @@ FOUND, NOTHING = evidence({(0, 0): [(1, True)]}, [10]), evidence({}, [10])
 
 
 def by(name: str, items: Sequence[TracedItem]) -> Breakdown:
-    columns = get_task("branches").headline
-    return breakdown(name, items, ceilings(items), columns)
+    task = get_task("branches")
+    return breakdown(groupings_of(task)[name], items, task.headline, ceilings(items))
 
 
 def sizes(found: Breakdown) -> dict[str, tuple[int, int]]:
@@ -135,9 +142,9 @@ def test_a_domain_that_is_called_unknown_is_a_domain() -> None:
 
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean domain"):
-        by("domains", [])
+        check_grouping("domains")
     with pytest.raises(InputError, match="branches, steps, operations, domain, answers"):
-        by("\x1b[2J", [])
+        check_grouping("\x1b[2J")
 
 
 def test_json_holds_every_bin() -> None:

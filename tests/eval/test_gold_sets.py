@@ -137,7 +137,7 @@ def test_epochs_are_united_with_those_of_their_gold_set():
         for epoch, answers in enumerate(said)
     ]
     assert [one.gold_set for one in items] == [0, 0, 1]
-    traced = [TracedItem(one, examine(one, ()).matches, None, metrics(one)) for one in items]
+    traced = [TracedItem(one, examine(one, ()).matches, metrics=metrics(one)) for one in items]
     spread = epoch_spread(traced, TASK.headline)
     union = {name: found.mean for name, found in spread.union["all"].items()}
     assert union == {"mean_recall": 0.5, "union_recall": 1, "gain": 0.5}

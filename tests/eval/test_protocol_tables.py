@@ -19,6 +19,7 @@ from branchwise.eval.scores import score_items
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.protocol import QuestionProtocol
+from branchwise.graphs.system import System
 from branchwise.ui.run_report import run_report
 from support.eval.scoring_cases import branches
 
@@ -35,7 +36,9 @@ def system(protocol: QuestionProtocol, said: dict[str, str]) -> SystemReport:
         for id, gold in GOLD.items()
     ]
     scores = score_items(get_task("condambigqa"), items)
-    run = ScoredRun(Path(protocol), scores, NO_COSTS, Settled(items), protocol=protocol)
+    run = ScoredRun(
+        Path(protocol), scores, NO_COSTS, Settled(items), system=System(protocol=protocol)
+    )
     return SystemReport(protocol, run, {"protocol": protocol}, model="m")
 
 

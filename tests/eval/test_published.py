@@ -13,6 +13,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.published import (
     Published,
+    PublishedTable,
     benchmark_of,
     benchmarks,
     published,
@@ -22,6 +23,7 @@ from branchwise.eval.reporting.published.reading import read_published
 from branchwise.eval.reporting.tables.published import published_tables
 from branchwise.eval.reporting.tables.table import column_groups
 from branchwise.eval.tasks import get_task
+from branchwise.graphs.system import System
 from support.ui.report_cases import make_report
 
 FOLDER = Path(__file__).parents[2] / "eval" / "reporting" / "published"
@@ -46,6 +48,12 @@ METRICS = ("precision", "recall", "em")
 OTHER: dict[str, Any] = {
     "benchmark": "other",
     "paper": "Doe 2026",
+    "about": {
+        "title": "Other",
+        "tasks": ["condambigqa"],
+        "page": "docs/other.md",
+        **dict.fromkeys(("asks", "sizes", "source", "licence", "get", "cost"), "-"),
+    },
     "notes": [],
     "metrics": {
         "answer": {"title": "answer", "digits": 3},
@@ -126,7 +134,7 @@ def test_condambigqa_is_as_printed() -> None:
     } == FIGURE_5
 
 
-# Tables 3 and 4, in percent but for the number of options.
+# Tables 3 to 8, in percent but for numbers of options and answers.
 DETECTION = "63.9 61.9 60.7 61.3  56.5 59.7 24.1 34.3"
 QUESTIONS = """
 7.9 88.9 20.2 47.3 37.4 18.2 24.5 2.0
@@ -135,16 +143,45 @@ QUESTIONS = """
 """
 
 
+# By reader, without, with predicted and gold answers, with the gold question.
+ANSWERS = """
+NQ-trained 47.9 25.2 33.0 1.5  49.6 26.2 34.3 1.5  39.7 37.5 38.6 2.0  47.5 39.8 43.3 2.0
+CQ-tuned   54.4 31.1 39.6 1.6  55.4 32.0 40.5 1.6  47.5 49.5 48.5 2.5  58.0 53.8 55.8 2.5
+"""
+WHOLE = "43.2 19.9 27.3  42.8 19.6 26.9  22.5 8.3 12.1  24.7 9.0 13.1"
+GOLD_QUESTION = "CQ-tuned 58.0 53.8 55.8 35.8  InstructGPT 7.4 60.0 13.1 43.2"
+DIALOGUE = "zero-shot 8.0 64.5 14.3 50.8  four-shot 11.3 64.0 19.2 49.9"
+
+
+def in_percent(found: Published, table: PublishedTable) -> list[str]:
+    """Each row as printed: its name, then its numbers, shares in percent."""
+    times = {key: 100 if found.metrics[key].unit == "share" else 1 for key in table.metrics}
+    cells = []
+    for name, row in table.rows.items():
+        scores = [(key, row[one]["all"][key]) for one in table.settings for key in times]
+        cells += [name, *(f"{value * times[key]:.1f}" for key, value in scores)]
+    return cells
+
+
 def test_cambignq_is_as_printed() -> None:
-    detection, questions, options = published("cambignq").tables
-    (trained,) = detection.rows.values()
-    cells = [trained[name]["all"][key] for name in detection.settings for key in detection.metrics]
-    assert [f"{cell:.1%}" for cell in cells] == [f"{cell}%" for cell in DETECTION.split()]
-    found = []
-    for whole, offered in zip(questions.rows.values(), options.rows.values(), strict=True):
-        cells = [*whole["given"]["all"].values(), *offered["given"]["all"].values()]
-        found.append([*(f"{share * 100:.1f}" for share in cells[:-1]), f"{cells[-1]:.1f}"])
-    assert found == [line.split() for line in QUESTIONS.strip().splitlines()]
+    found = published("cambignq")
+    tables = {table.name: in_percent(found, table) for table in found.tables}
+    assert tables.pop("detection") == ["trained", *DETECTION.split()]
+    rows = [line.split() for line in QUESTIONS.strip().splitlines()]
+    for name, cells in (("question", (0, 2)), ("category", (2, 4)), ("options", (4, 8))):
+        expected = ["trained", *(cell for row in rows for cell in row[slice(*cells)])]
+        assert tables.pop(name) == expected
+    by_reader = [line.split() for line in ANSWERS.strip().splitlines()]
+    numbers = [[name, *cells[3::4]] for name, *cells in by_reader]
+    assert tables.pop("answer-numbers") == [cell for row in numbers for cell in row]
+    for row in by_reader:
+        del row[4::4]
+    assert tables.pop("answers") == [cell for row in by_reader for cell in row]
+    assert tables.pop("whole") == ["trained", *WHOLE.split()]
+    assert tables.pop("gold-question") == GOLD_QUESTION.split()
+    assert tables.pop("dialogue") == DIALOGUE.split()
+    assert not tables
+    assert any("Tables 7 and 8" in note for note in found.notes)
 
 
 def test_measured_protocols_stand_above_the_published_ones() -> None:
@@ -157,7 +194,7 @@ def test_measured_protocols_stand_above_the_published_ones() -> None:
         system,
         model="m",
         changes={"protocol": "guided"},
-        run=replace(system.run, scores=scores, protocol="guided"),
+        run=replace(system.run, scores=scores, system=System(protocol="guided")),
     )
     report = replace(report, systems=(guided,), published=published("condambigqa"), task=task)
     models, protocols = published_tables(report)
@@ -187,6 +224,83 @@ def test_deepambigqa_is_as_printed() -> None:
             values = (scores[setting][kind][metric] for kind in ("unambiguous", "ambiguous"))
             assert [f"{value:.2f}"[1:] for value in values] == pair.split("/"), (name, setting)
     assert not found
+
+
+# MDCR's Table 1 as printed, in percent: short answer, exact F1, relaxed F1 without hints, with
+# documents, values, relations, and all three.
+MDCR = """
+0-shot, GPT-4o             76.4/46.8/60.8  76.4/56.1/66.2  79.5/52.5/66.3  81.2/48.5/62.8  86.3/57.2/69.4
+0-shot, Llama-3-70B        59.2/19.5/40.0  66.6/27.7/47.2  60.7/25.9/43.4  57.0/16.6/33.5  73.0/38.8/55.7
+0-shot, Llama-3-8B         23.4/3.01/11.3  51.4/13.4/21.0  23.8/4.82/11.8  23.7/3.29/13.8  61.6/35.7/43.4
+0-shot, Gemma-7B           52.5/14.6/25.4  62.2/17.5/27.7  58.1/14.1/18.5  54.2/14.2/27.2  46.4/8.39/19.3
+1-shot, GPT-4o             68.7/40.4/54.2  68.3/46.2/58.3  72.6/47.4/60.9  75.2/39.1/53.0  82.1/53.0/66.7
+1-shot, Llama-3-70B        68.2/33.0/48.9  71.0/36.8/54.9  70.4/38.9/53.3  72.4/31.8/45.6  72.9/41.9/57.9
+1-shot, Llama-3-8B         58.7/27.1/41.6  64.4/27.1/43.5  60.7/29.6/42.6  63.8/28.4/42.6  63.2/31.6/45.7
+1-shot, Gemma-7B           58.9/23.6/34.6  59.9/27.5/39.6  62.8/21.9/27.8  67.6/25.7/38.3  74.5/25.3/38.6
+1-shot, steps, GPT-4o      67.8/46.8/59.4  70.9/52.4/64.7  76.4/53.0/67.3  75.8/47.3/59.9  87.9/63.2/78.0
+1-shot, steps, Llama-3-70B 63.6/30.9/45.7  65.6/37.5/52.5  63.3/32.7/45.6  64.8/27.4/41.0  71.7/40.7/57.1
+1-shot, steps, Llama-3-8B  61.3/29.3/41.0  64.6/28.6/39.4  63.8/30.2/37.4  63.4/30.2/40.5  67.0/31.0/40.7
+1-shot, steps, Gemma-7B    59.0/18.6/29.4  55.9/18.9/33.2  61.8/17.8/25.7  63.9/20.1/32.4  68.7/26.0/37.6
+"""  # noqa: E501
+# Its Table 2: by type, several documents, then one; its Table 3: without and with hints.
+MDCR_TYPES = "66.1 24.0 81.0 57.8 82.1 76.9 81.2 60.1 56.2 17.9 88.5 68.5 68.7 40.4 83.5 62.0"
+MDCR_ERRORS = "22 0 31 7 47 22 62 38 27 9 30 31 6 7 12 15 5 0"
+
+
+def values_of(table: Any) -> list[list[float]]:
+    """The numbers of each row in their order."""
+    return [
+        [value for by in settings.values() for value in by["all"].values()]
+        for settings in table.rows.values()
+    ]
+
+
+def test_mdcr_is_as_printed() -> None:
+    strategies, types, errors = published("mdcr").tables
+    printed = [line.rsplit("  ", 4) for line in MDCR.strip().splitlines()]
+    assert len(printed) == len(strategies.rows) == 12
+    for (name, scores), (first, *others) in zip(strategies.rows.items(), printed, strict=True):
+        *_, of_none = first.split()
+        assert first.startswith(name)
+        cells = [float(one) for cell in (of_none, *others) for one in cell.strip().split("/")]
+        found = [scores[s]["all"][m] for s in strategies.settings for m in strategies.metrics]
+        assert [100 * value for value in found] == pytest.approx(cells), name
+    flat = [100 * value for row in values_of(types) for value in row]
+    assert flat == pytest.approx([*map(float, MDCR_TYPES.split())])
+    assert [n for row in values_of(errors) for n in row] == [*map(float, MDCR_ERRORS.split())]
+    classes = get_task("mdcr").error_classes
+    assert classes is not None
+    assert [*errors.rows] == [one.title for one in classes.types[:9]]
+
+
+def test_measured_strategies_stand_above_the_published_ones() -> None:
+    report = make_report()
+    told = Aggregate(0.25, 3, None, None)
+    scores = replace(report.systems[0].scores, aggregates={"all": {"exact_f1": told}})
+    asked = System(shots=1, reasoning="steps", hints="relations")
+    system = replace(
+        report.systems[0],
+        model="m",
+        changes={"shots": 1, "reasoning": "steps", "hints": "relations"},
+        run=replace(report.systems[0].run, scores=scores, system=asked),
+    )
+    report = replace(report, systems=(system,), published=published("mdcr"), task=get_task("mdcr"))
+    strategies, *_ = published_tables(report)
+    first = strategies.rows[0]
+    place = [column.key for column in strategies.columns].index("relations_exact")
+    assert (*first[:3], first[place]) == ("measured", "1-shot, steps, m", "all", 0.25)
+    further = replace(system, changes={"hints": "relations", "k": 3})
+    strategies, *_ = published_tables(replace(report, systems=(further,)))
+    assert {row[0] for row in strategies.rows} == {"published"}
+
+
+def test_every_benchmark_says_what_must_be_known_to_run_it() -> None:
+    root = Path(__file__).parents[2]
+    for name in benchmarks():
+        about = published(name).about
+        assert (root / about.page).is_file()
+        assert all(get_task(task) for task in about.tasks)
+        assert {table.task for table in published(name).tables} <= {*about.tasks}
 
 
 def test_other_papers_metrics_subsets_and_settings_fit(tmp_path: Path) -> None:

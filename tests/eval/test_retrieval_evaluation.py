@@ -282,6 +282,17 @@ def test_a_folder_of_beir_is_evaluated(beir: Path, tmp_path: Path) -> None:
     assert float(row["nDCG@10"]) == bm25["means"]["nDCG@10"]["mean"]
 
 
+def test_all_measures_are_shown_within_80_columns(beir: Path, tmp_path: Path) -> None:
+    build_corpus(f"beir:{beir}", tmp_path / "C")
+    build_index(tmp_path / "C", "bm25")
+    names = [f"recall@{k}" for k in (1, 2, 3, 4, 5, 6)]
+    chosen = [word for name in names for word in ("--measure", name)]
+    shown = invoke("eval", tmp_path / "C", "--questions", f"beir:{beir}", *chosen).stdout
+    assert all(name in shown for name in names)
+    assert shown.count("1.000–1.000") == 5  # q2 has two relevant passages
+    assert max(map(len, shown.splitlines())) <= 80
+
+
 def test_another_split_is_named_by_its_file(beir: Path) -> None:
     questions = load_questions(f"beir:{beir / 'qrels/dev.tsv'}", require_gold=False).questions
     assert [(one.id, grades_of(one)) for one in questions] == [("q3", [{"moon": 1}])]

@@ -29,7 +29,7 @@ from branchwise.eval.store.connection import DATABASE, FORMAT
 from branchwise.eval.store.passage_references import fold, unfold
 from branchwise.eval.store.results import keep_reach, save_scores
 from branchwise.eval.store.verifying import verify_run
-from support.stores import damage, execute
+from support.stores import damage, edited, execute
 
 KEY = CallKey("model", "agent", "d1")
 
@@ -140,6 +140,8 @@ async def test_a_passage_text_is_stored_once(run_folder):
             journal.event("tool", result)
             await journal.finish("done", outcome())
             assert next(store.reader.events(pending.item)).data == result
+    with edited(run_folder):  # which lays out what was packed
+        pass
     everything = b"".join(p.read_bytes() for p in run_folder.iterdir())
     assert everything.count(passage.text.encode()) == 1
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.commands.system_options import system_of
+from branchwise.corpora.errors import InputError
 from branchwise.eval.studies.names import (
     MAX_NAME,
     MAX_SLUG,
@@ -68,6 +69,37 @@ def test_factorial_is_every_combination_once_and_the_base_first(parts: Path) -> 
     ]  # fmt: skip
     assert found[-1].name == "+expansion, k=15, temperature=0.0"
     assert found[-1].changes == {"expansion": True, "k": 15, "temperature": 0.0}
+
+
+def test_combinations_may_be_left_out(parts: Path) -> None:
+    changes = {"factors": {"expansion": [False, True], "k": [3, 5]}, "design": "factorial"}
+    base = {**BASE, "expansion": False, "k": 3}
+    assert names(parts, base=base, **changes) == ["base", "+expansion", "k=5", "+expansion, k=5"]
+    found = names(parts, base=base, leave_out=[{"expansion": True, "k": 5}], **changes)
+    assert found == ["base", "+expansion", "k=5"]
+    assert names(parts, base=base, leave_out=[{"k": 5}], **changes) == ["base", "+expansion"]
+
+
+@pytest.mark.parametrize(
+    ("leave_out", "design", "said"),
+    [
+        ([{"temperature": 1.0}], "factorial", "temperature is not a factor"),
+        ([{"k": 7}], "factorial", "k never is 7; name one of its values"),
+        ([{"k": 3}], "factorial", "would leave out the base"),
+        ([{}], "factorial", "names no combination"),
+        ([{"expansion": True, "k": 5}], "vary", "no system changes several factors; write design"),
+        ([{"k": "five"}], "factorial", "k"),
+        ({"k": 5}, "factorial", "is not a list of combinations"),
+    ],
+)
+def test_what_leaves_out_nothing_is_refused_with_its_line(
+    parts: Path, leave_out: Any, design: str, said: str
+) -> None:
+    factors = {"expansion": [False, True], "k": [3, 5]}
+    base = {**BASE, "expansion": False, "k": 3}
+    with pytest.raises(InputError, match=re.escape(said)) as refused:
+        load(parts, base=base, factors=factors, design=design, leave_out=leave_out).systems()
+    assert re.match(r".*:\d+: ", str(refused.value))
 
 
 def test_a_value_of_the_base_that_its_factor_lacks_comes_first(parts: Path) -> None:

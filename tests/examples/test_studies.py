@@ -17,7 +17,7 @@ from branchwise.graphs.system import Budget
 
 STUDIES = Path(__file__).parents[2] / "examples" / "studies"
 NAMES = sorted(path.name for path in STUDIES.glob("*.yaml"))
-SYSTEMS = {"deepambigqa.yaml": 15}
+SYSTEMS = {"deepambigqa.yaml": 15, "mdcr.yaml": 15}
 PUBLISHED = {
     "id": "1",
     "question": "When did Etna erupt?",
@@ -29,12 +29,14 @@ COMMAND = re.compile(r"^#   (branchwise .*)$", re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
-    """A copy of the examples with the world that modules.yaml makes, a small one; for
-    deepambigqa.yaml and condambigqa.yaml stand-ins of what it wants beside it."""
+    """A copy of the examples with the world that modules.yaml makes, a small one, and the corpus of
+    cambignq.yaml; for deepambigqa.yaml and condambigqa.yaml stand-ins of what it wants."""
     root = tmp_path_factory.mktemp("root")
     folder = root / "examples" / "studies"
-    shutil.copytree(STUDIES, folder, ignore=shutil.ignore_patterns("W", "WIKI"))
-    for line in COMMAND.findall((folder / "modules.yaml").read_text()):
+    shutil.copytree(STUDIES, folder, ignore=shutil.ignore_patterns("W", "WIKI", "CAMBIGNQ"))
+    shutil.copytree(STUDIES.parent / "benchmarks", folder.parent / "benchmarks")
+    made = ("modules.yaml", "cambignq.yaml")
+    for line in COMMAND.findall("".join((folder / name).read_text() for name in made)):
         _, *words = shlex.split(line.replace("2000", "400"))
         if words[0] != "ablate":
             command = (sys.executable, "-m", "branchwise", *words)
@@ -75,6 +77,21 @@ def test_the_modules_are_compared_on_sixty_questions_for_nothing(root: Path) -> 
     questions = questions_of(loaded)
     assert len(questions) == 60
     assert plan_of(loaded, loaded.systems(), questions, loaded.prices()).at_most.cost == 0
+
+
+def test_conditional_answers_are_asked_for_in_fifteen_settings(root: Path) -> None:
+    loaded = load_study(root / "examples" / "studies" / "mdcr.yaml")
+    systems = [named.system for named in loaded.systems()]
+    strategies = [(one.shots, one.reasoning) for one in systems if one.hints == "none"]
+    assert strategies == [(0, "off"), (1, "off"), (1, "steps")]
+    assert len({one.hints for one in systems}) == 5
+    assert {one.decoding.temperature for one in systems} == {0}
+    questions = questions_of(loaded)
+    assert len(questions) == 180
+    plan = plan_of(loaded, loaded.systems(), questions, loaded.prices())
+    # One answer and one repair for each of 180 questions.
+    assert all(dict(one.calls) == {"agent": 360} for one in plan.systems)
+    assert plan.at_most.cost is not None
 
 
 def test_the_papers_settings_are_the_papers(root: Path) -> None:

@@ -141,9 +141,14 @@ def test_the_papers_set_has_words_of_its_own_where_the_default_one_advises():
     taken = {name for name in VARIABLES if paper[name] == default[name]}
     never_said = {"passages", "graph_names", "graph_labels", "graph_queries", "graph_tools"}
     limits = {"budget_left", "at_most_conditions", "at_most_citations"}
-    assert taken == {"repair", "text_protocol"} | limits | SCORING_PROMPTS | never_said
+    shown = {name for name in VARIABLES if name.startswith("mdcr_example")}
+    repair = {"repair", "repair_form", "text_protocol"}
+    assert taken == repair | limits | shown | SCORING_PROMPTS | never_said
+    # Both sets show the same dialogues.
+    dialogues = set(default["dialogue_examples"].splitlines())
     for name in VARIABLES.keys() - taken:
-        assert sentences(paper[name]) & sentences(default[name]) <= {"$readings"}
+        same = sentences(paper[name]) & sentences(default[name])
+        assert same - dialogues <= {"$readings"}
         assert not ADVICE.findall(paper[name])
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import pytest
 import typer
+from annotated_types import Le
 from pydantic import BaseModel
 
 from branchwise.agents.decoding import Decoding
@@ -37,7 +38,8 @@ def test_every_flag_is_an_option_with_its_help_and_panel(command):
 
 @pytest.mark.parametrize("one", NUMBERS, ids=lambda one: one.word)
 def test_option_and_key_of_a_number_make_the_same_system(one):
-    value = VALUES[one.kind]
+    most = next((bound.le for bound in one.info.metadata if isinstance(bound, Le)), 7)
+    value = min(VALUES[one.kind], most)
     option = one.flag.lstrip("-").replace("-", "_")
     made = System.of({one.path: value})
     assert made == system_of({option: value, "corpus": "C"}).model_copy(update={"corpus": None})

@@ -24,7 +24,14 @@ from branchwise.ui.traces.plain import item_lines
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import say
 from support.runs import clarifying
-from support.runs.clarifying import option_of, reply, stage_of, write_questions
+from support.runs.clarifying import (
+    ANSWERED,
+    QUESTIONS,
+    option_of,
+    reply,
+    stage_of,
+    write_questions,
+)
 
 # Of "Michael Mann" 4 of 12 characters are gold's "Mann", which is whole in it; the other answers
 # are gold's, but for the two of q3, which has no gold. Each question's precision and recall, as
@@ -110,6 +117,38 @@ def test_where_the_options_are_gold_answers_are_right_or_contain_a_right_one(
     )
 
 
+@pytest.mark.parametrize("shots", [0, 4])
+def test_in_a_dialogue_the_gold_options_are_what_the_user_says(
+    made_by: Any, chat_server: Any, shots: int
+) -> None:
+    found = score(made_by("clarified", "dialogue", of_dialogue, shots=shots))
+    assert means(found, "option_exact", "option_accuracy") == (2 / 4, 3 / 4)
+    assert means(found, *ANSWERS) == expected(ORACLES["gold-question"])
+    talks = [body["messages"] for body in chat_server.requests]
+    assert [[one["role"] for one in talk] for talk in talks] == [
+        ["system", "user", "assistant", "user"]
+    ] * 4
+    said = {tuple(one["content"] for one in talk[1:]) for talk in talks}
+    assert said == {
+        (question["question"], question["meta"]["clarification_question"], option)
+        for question in QUESTIONS[:2]
+        for option in question["answers"]
+    }
+    assert {talk[0]["content"].count("\nUser: ") // 2 for talk in talks} == {shots}
+
+
+def of_dialogue(body: Any) -> Any:
+    answer = ANSWERED.get(body["messages"][3]["content"])
+    return say(json.dumps({"answers": {"default": [answer]} if answer else {}}))
+
+
+def test_a_number_of_examples_that_is_not_there_is_refused(made_by: Any) -> None:
+    with pytest.raises(SettingError, match=r"no 2 examples .* dialogue; write 0 or 4"):
+        made_by("clarified", "dialogue", shots=2)
+    with pytest.raises(SettingError, match="has no effect with the protocol gold-question"):
+        made_by("clarified", "gold-question", shots=4)
+
+
 def test_a_gold_question_need_not_be_there(
     chat_server: Any, make_system: Any, tmp_path: Path
 ) -> None:
@@ -182,6 +221,18 @@ def test_a_detector_that_always_says_ambiguous(made_by: Any) -> None:
     found = score(made_by("clarify", "conditions", script))
     assert means(found, *DETECTION) == pytest.approx((2 / 3, 2 / 3, 1))
     assert means(found, *ANSWERS) == expected(ALONE)
+
+
+@pytest.mark.parametrize("asked", ["", "Which film: ?"])
+def test_a_question_back_without_options_misses_all_answers(made_by: Any, asked: str) -> None:
+    def script(body: Any) -> Any:
+        question = say(json.dumps({"clarification_question": asked}))
+        return question if stage_of(body) == "question" else reply(body)
+
+    found = score(made_by("clarified", "conditions", script))
+    assert means(found, *ANSWERS) == (None, 0, 0)
+    assert means(found, "answer_count", "form_errors") == (0, 1)
+    assert found.counts.failed == 0
 
 
 def unreadable(stage: str) -> Any:
@@ -307,6 +358,21 @@ def test_reports_show_its_answers_and_its_detection(made_by: Any) -> None:
     assert "answers to the options" in render_html(report)
 
 
+def test_the_report_names_the_evidence(
+    made_by: Any, type_in: Any, tmp_path: Path, corpus: Path
+) -> None:
+    searched = made_by("clarify", "conditions")
+    system = System(**{**searched.open().system, "corpus": None, "k": None, "tools": ()})
+    bare = run(str(tmp_path / "asked.jsonl"), system, out=tmp_path / "bare", task="clarify")
+    for made, words in ((searched, f"corpus {corpus.name}"), (bare, "none")):
+        _, out, _ = type_in("report", made.path)
+        (said,) = (line for line in out.splitlines() if "evidence: " in line)
+        assert said.strip().startswith(f"evidence: {words}")
+        assert json.loads(type_in("score", made.path, "--json")[1])["evidence"] == words
+    _, out, _ = type_in("report", searched.path, bare.path)
+    assert "evidence of bare: none" in out
+
+
 def test_no_fork_enters_it(made_by: Any) -> None:
     made = made_by("clarify", "conditions")
     with pytest.raises(InputError, match="clarify has its own graph, which a fork cannot enter"):
@@ -378,7 +444,9 @@ def test_a_run_keeps_the_way_in_which_it_is_scored(
 def test_a_variant_of_another_task_is_refused(made_by: Any, type_in: Any, tmp_path: Path) -> None:
     made = made_by("clarify", "conditions")
     code, _, error = type_in("score", made.path, "--variant", "one-to-one")
-    assert code == 0
+    assert code == 2
+    ways = "its variants are substring, subsequence, published-code"
+    assert f"the task clarify has no variant 'one-to-one'; {ways}" in " ".join(error.split())
     questions = write_questions(tmp_path)
     for task in ("branches", "ambiguity"):
         options = ("--questions", questions, "--task", task, "--out", tmp_path / "S")

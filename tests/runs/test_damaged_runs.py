@@ -9,12 +9,13 @@ import pytest
 
 from branchwise import resume, run, score
 from branchwise.eval.store import RunStore, open_run
+from branchwise.eval.store.connection import PAGE_SIZE
 from branchwise.eval.store.pages import Pages
 from branchwise.eval.store.verifying import verify_run
 from branchwise.eval.studies.running import run_study
 from support.chat_server import search_then_answer
 from support.runs.studies import design_of, four_systems, reply
-from support.stores import damage
+from support.stores import damage, edited
 
 FLIP_EVENT = "UPDATE events SET body = CAST(replace(body, 'Heat', 'Heap') AS BLOB) WHERE item = 2"
 
@@ -113,15 +114,18 @@ def test_recovered_and_resumed_it_asks_for_what_is_lost_alone(chat_server, made,
 
 
 def test_rows_that_nothing_leads_to_any_more_are_found_in_their_pages(made, type_in, tmp_path):
-    whole, data = told(made), bytearray((made / "run.sqlite").read_bytes())
+    whole = told(made)
+    with edited(made):  # which lays out what was packed
+        pass
+    data = bytearray((made / "run.sqlite").read_bytes())
     with closing(sqlite3.connect(made / "run.sqlite")) as connection:
         roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_schema"))
         reached = set(connection.execute("SELECT item, seq FROM events"))
     records = [r.values for r in Pages(made / "run.sqlite").records() if len(r.values) == 6]
     assert {values[:2] for values in records} == reached
-    assert data[4096 * (roots["events"] - 1)] == 5, "a page that leads to others"
+    assert data[PAGE_SIZE * (roots["events"] - 1)] == 5, "a page that leads to others"
     for root in (1, roots["events"], roots["sqlite_autoindex_events_1"]):
-        data[4096 * (root - 1) : 4096 * root] = bytes(4096)
+        data[PAGE_SIZE * (root - 1) : PAGE_SIZE * root] = bytes(PAGE_SIZE)
     (made / "run.sqlite").write_bytes(data)
     assert type_in("verify", made)[0] == 1
     assert type_in("recover", made, "--out", tmp_path / "new")[0] == 0

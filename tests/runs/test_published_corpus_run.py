@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise import Selection, System, run, score
+from branchwise import System, run, score
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from support.needs import DATA, needs_data
@@ -21,7 +21,7 @@ def test_questions_of_ambignq_are_asked_of_the_passages_of_2wiki(tmp_path: Path)
         f"ambignq:{DATA / 'ambignq' / 'train_light.json'}",
         System(corpus=str(tmp_path / "C")),
         out=tmp_path / "R",
-        selection=Selection(limit=QUESTIONS),
+        limit=QUESTIONS,
     )
     assert (made.state.done, made.state.failed) == (QUESTIONS, 0)
     assert score(made).counts.items == QUESTIONS

@@ -3,6 +3,9 @@
 from typing import Any
 
 import branchwise
+from branchwise.corpora.questions import Question
+from branchwise.eval.experiment import run
+from branchwise.eval.runner import Silent
 from support.chat_server import ChatServer, fail, say
 
 SAID = '{"reasoning": "r", "answers": {"default": ["Michael Mann"]}}'
@@ -39,3 +42,24 @@ def test_a_server_that_stays_away_stops_a_run_from_python(
     assert (made.state.failed, made.state.pending) == (0, 3)
     chat_server.play(lambda body: say(SAID))
     assert branchwise.resume(made.path).state.done == 3
+
+
+class FirstEnd(Silent):
+    """Notes how many requests had come when the first question ended."""
+
+    def __init__(self, server: ChatServer) -> None:
+        self._server, self.requests = server, 0
+
+    def ended(self, question: Question, record: dict[str, Any]) -> None:
+        self.requests = self.requests or len(self._server.requests)
+
+
+def test_the_first_of_many_at_once_end_before_the_last_begin(
+    chat_server: ChatServer, make_system: Any, question_file: Any, tmp_path: Any
+) -> None:
+    chat_server.play(lambda body: say(SAID))
+    first = FirstEnd(chat_server)
+    source = str(question_file(300))
+    made = run(source, make_system(), out=tmp_path / "R", concurrency=300, observer=first)
+    assert made.state.done == 300
+    assert first.requests < 300

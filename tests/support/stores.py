@@ -1,19 +1,38 @@
-"""Changing what a run holds behind its back: as its writer would have written it, or as damage."""
+"""Changing what a run holds behind its back: as its writer would have written it, or as damage.
+
+Packed rows are laid out first, as they were before they were packed.
+"""
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from branchwise.eval.store.connection import DATABASE
+from branchwise.eval.store.damage import DamagedError
+from branchwise.eval.store.packing import PACKED, unpacked
 from branchwise.eval.store.run_file import layout_of
-from branchwise.eval.store.tables import BY_ITSELF, COLUMNS
+from branchwise.eval.store.tables import BY_ITSELF, COLUMNS, Layout
 
 COUNTS = """UPDATE items SET
     events = (SELECT COUNT(*) FROM events WHERE events.item = items.item),
     responses = (SELECT COUNT(*) FROM responses WHERE responses.item = items.item)
     WHERE status IN ('done', 'failed')"""
+
+
+def lay_out(connection: sqlite3.Connection, layout: Layout) -> None:
+    """Undo all packing."""
+    if not layout.packs:
+        return
+    layout.enable(connection)
+    for packs in sorted(set(PACKED.values())):
+        rows = connection.execute(f"SELECT {layout.columns(packs)} FROM {packs}").fetchall()
+        for pack in filter(None, (layout.read(packs, row) for row in rows)):
+            connection.execute(f"DELETE FROM {packs} WHERE rowid = ?", pack[:1])
+            for table, row in unpacked(packs, pack):
+                connection.execute(layout.insert(table), row)
+    connection.execute("DELETE FROM packed_passages")
 
 
 @contextmanager
@@ -23,12 +42,15 @@ def edited(run: Path) -> Iterator[sqlite3.Connection]:
     try:
         layout = layout_of(connection, run)
         connection.execute("BEGIN")
+        lay_out(connection, layout)
         yield connection
         connection.execute(COUNTS)
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
         for table in tables & (COLUMNS.keys() - {"passages"}):
             (BY_ITSELF if table == "meta" else layout).enable(connection)
-            columns = ", ".join(COLUMNS[table])
+            *key, content = COLUMNS[table]
+            content = content if table == "meta" else f"plain({content})"
+            columns = ", ".join([*key, content])
             connection.execute(f"UPDATE {table} SET checksum = checksum('{table}', {columns})")
         connection.execute("COMMIT")
     finally:
@@ -44,5 +66,7 @@ def execute(run: Path, sql: str, *values: Any) -> None:
 def damage(run: Path, sql: str, *values: Any) -> None:
     """One statement that leaves counts and checksums as they were."""
     connection = sqlite3.connect(run / DATABASE, isolation_level=None)
+    with suppress(DamagedError):
+        lay_out(connection, layout_of(connection, run))
     connection.execute(sql, values)
     connection.close()

@@ -16,7 +16,7 @@ from html import unescape
 import pytest
 from rich.console import Console
 
-from branchwise.eval.reporting.error_types import ERROR_CLASSES
+from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.reporting.figures.changes import change_figures
 from branchwise.eval.reporting.figures.cost import cost_figure
 from branchwise.eval.reporting.figures.errors import error_shares
@@ -335,7 +335,7 @@ def test_figures_hold_the_numbers_of_the_tables(outputs: Outputs) -> None:
             row = errors[guarded(one.name), subset]
             assert int(row["items"]) == one.counts.items
             assert int(row["inexact"]) == one.counts.inexact
-            for group in ERROR_CLASSES:
+            for group in ANSWER_ERRORS.classes:
                 whole, part = one.counts.of_all(group), one.counts.of_inexact(group)
                 assert row[f"{group.key}_of_all"] == str(whole)
                 assert row[f"{group.key}_of_inexact"] == ("" if part is None else str(part))
@@ -366,7 +366,8 @@ def test_figures_hold_the_numbers_of_the_tables(outputs: Outputs) -> None:
 def test_bars_of_errors_print_the_shares_of_the_table(outputs: Outputs) -> None:
     report, said = outputs.report, words(outputs.page.text)
     rows = [row for row in outputs.csv["errors"] if row["subset"] in report.parts]
-    classes = [g for g in ERROR_CLASSES if any(float(row[f"{g.key}_of_all"]) for row in rows)]
+    every = ANSWER_ERRORS.classes
+    classes = [one for one in every if any(float(row[f"{one.key}_of_all"]) for row in rows)]
     shares = []
     for row in rows:
         for group in classes:

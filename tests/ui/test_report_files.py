@@ -19,7 +19,7 @@ def report() -> StudyReport:
 def test_files_and_folders_are_written(report: StudyReport, tmp_path: Path) -> None:
     (tmp_path / "t.md").write_text("old")
     exports = Exports(tmp_path / "t.md", tmp_path / "t.tex", tmp_path / "a/csv", tmp_path / "f")
-    exports.write(report)
+    exports.write([report])
     assert (tmp_path / "t.md").read_text().startswith("# modules\n")
     assert "\\toprule" in (tmp_path / "t.tex").read_text()
     assert (tmp_path / "a/csv/results.csv").read_bytes().startswith(b'"system"')
@@ -29,7 +29,7 @@ def test_files_and_folders_are_written(report: StudyReport, tmp_path: Path) -> N
 def test_a_dash_prints_and_nothing_else_goes_to_standard_output(
     report: StudyReport, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Exports(markdown=Path("-"), csv=tmp_path / "c").write(report)
+    Exports(markdown=Path("-"), csv=tmp_path / "c").write([report])
     printed = capsys.readouterr().out
     assert printed.startswith("# modules\n")
     assert printed.endswith("\n")
@@ -56,7 +56,7 @@ def test_a_place_that_cannot_be_written_is_named(
     Path("folder").mkdir()
     Path("file").touch()
     with pytest.raises(InputError) as raised:
-        exports.write(report)
+        exports.write([report])
     assert str(raised.value).startswith(why)
 
 

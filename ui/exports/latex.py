@@ -43,6 +43,7 @@ _SPECIAL = {
     "▼": r"$\bigtriangledown$",
 }
 _MAX_HEADING = 9  # letters
+_MANY_COLUMNS = 16
 _IN_NUMBERS = {"-": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", UNKNOWN: "--"}
 
 
@@ -58,7 +59,8 @@ def escape(text: str) -> str:
 
 
 def _environment(table: Table) -> Iterator[str]:
-    yield "\\begin{table*}\n\\centering\\footnotesize\n\\setlength{\\tabcolsep}{3pt}\n"
+    size, gap = ("scriptsize", 2) if len(table.columns) > _MANY_COLUMNS else ("footnotesize", 3)
+    yield f"\\begin{{table*}}\n\\centering\\{size}\n\\setlength{{\\tabcolsep}}{{{gap}pt}}\n"
     yield f"\\caption{{{escape(table.title)}}}\n\\label{{tab:{table.name}}}\n"
     sides = ["l" if column.unit == "text" else "r" for column in table.columns]
     yield f"\\begin{{tabular}}{{@{{}}{''.join(sides)}@{{}}}}\n\\toprule\n"

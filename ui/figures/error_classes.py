@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from branchwise.eval.errors.classes import ErrorClass
 from branchwise.eval.numbers import percent
-from branchwise.eval.reporting.error_types import CLASSES_SAY, ERROR_CLASSES, ErrorClass
 from branchwise.eval.reporting.figures.errors import SystemErrors, error_shares
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.drawing import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = dict(zip((one.key for one in ERROR_CLASSES), (ORANGE, BLUE, GREEN, SKY), strict=True))
+_COLOURS = (ORANGE, BLUE, GREEN, SKY)
 _BAR, _ACROSS = 0.62, 0.42
 _LINE: dict[str, Any] = {"color": BLACK, "linewidth": 0.9}
 _ROOM = 1.42
@@ -39,13 +39,14 @@ def draw_error_classes(report: StudyReport) -> Drawing | None:
         return None
     names = [one.name for one in found[0].systems]
     used = {group.key for shares in found for group in shares.classes}
-    classes = [one for one in ERROR_CLASSES if one.key in used]
+    of = found[0].of
+    classes = [one for one in of.classes if one.key in used]
     height = 0.95 + len(found) * (0.3 + len(names) * row_height(names))
     figure, bands = new_grid(height, len(found), len(classes))
     for band, of_subset in zip(bands, found, strict=True):
         for axes, group in zip(band, classes, strict=True):
             for row, one in enumerate(of_subset.systems):
-                _draw(axes, one, group, row)
+                _draw(axes, one, group, row, _COLOURS[of.classes.index(group) % len(_COLOURS)])
             axes.tick_params(axis="y", length=0)
         band[0].set_title(report.task.questions_words(of_subset.subset))
         name_rows(band[0], names)
@@ -53,12 +54,12 @@ def draw_error_classes(report: StudyReport) -> Drawing | None:
     axes.set_xlim(0, _ROOM)
     axes.set_xticks([0, 0.5, 1], labels=["0", "50", "100"])
     _legend(figure)
-    return finish(figure, "error-classes", " ".join([found[0].caption, *CLASSES_SAY]))
+    return finish(figure, "error-classes", " ".join([found[0].caption, *of.says]))
 
 
-def _draw(axes: "Axes", one: SystemErrors, group: ErrorClass, row: int) -> None:
+def _draw(axes: "Axes", one: SystemErrors, group: ErrorClass[Any], row: int, colour: str) -> None:
     share, of_all = one.counts.of_inexact(group) or 0, one.counts.of_all(group) or 0
-    axes.barh(row, share, _BAR, color=_COLOURS[group.key])
+    axes.barh(row, share, _BAR, color=colour)
     axes.plot([of_all] * 2, [row - _ACROSS, row + _ACROSS], **_LINE)
     said = percent(one.counts.inexact_with[group.key], one.counts.inexact).rstrip("%")
     axes.text(max(share, of_all) + 0.05, row, said, va="center_baseline", fontsize=6)

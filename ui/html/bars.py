@@ -1,11 +1,12 @@
 """Bars: where gold answers are, and how many items have an error of each class."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from markupsafe import Markup
 
+from branchwise.eval.errors.classes import ErrorClass
 from branchwise.eval.numbers import percent
-from branchwise.eval.reporting.error_types import ERROR_CLASSES, ErrorClass
 from branchwise.eval.reporting.figures.errors import ErrorShares, SystemErrors
 from branchwise.eval.reporting.figures.losses import PLACES, Bar
 from branchwise.ui.html.svg import element, figure, label, line, text
@@ -13,7 +14,7 @@ from branchwise.ui.html.svg import element, figure, label, line, text
 _LEFT, _RIGHT = 4, 376
 _SHARE_SHOWN = 0.075
 _COLUMN, _FULL, _HEADING = 94.0, 48.0, 34.0
-_CLASSES = dict(zip((one.key for one in ERROR_CLASSES), ("e6", "e3", "e4", "e7"), strict=True))
+_CLASSES = ("e6", "e3", "e4", "e7")
 
 
 def draw_stacked(title: str, bars: Sequence[Bar]) -> Markup:
@@ -32,7 +33,8 @@ def draw_error_shares(found: ErrorShares) -> Markup:
         top = _HEADING + 36.0 * row
         parts.append(text(_LEFT, top + 14, label(one.name, 50), "name"))
         for column, group in enumerate(found.classes):
-            parts += _bar(one, group, _LEFT + _COLUMN * column, top + 19)
+            kind = _CLASSES[found.of.classes.index(group) % len(_CLASSES)]
+            parts += _bar(one, group, kind, _LEFT + _COLUMN * column, top + 19)
     said = f"shares of items of {len(found.systems)} systems with each error; values below"
     return figure(_HEADING + 36 * len(found.systems), found.title, said, parts)
 
@@ -69,7 +71,9 @@ def _stacked(bar: Bar, top: float) -> Iterator[Markup]:
         x += width
 
 
-def _bar(one: SystemErrors, group: ErrorClass, x: float, y: float) -> Iterator[Markup]:
+def _bar(
+    one: SystemErrors, group: ErrorClass[Any], colour: str, x: float, y: float
+) -> Iterator[Markup]:
     counts = one.counts
     inexact, of_all = counts.inexact_with[group.key], counts.with_error[group.key]
     share, whole = percent(inexact, counts.inexact), percent(of_all, counts.items)
@@ -78,7 +82,7 @@ def _bar(one: SystemErrors, group: ErrorClass, x: float, y: float) -> Iterator[M
         f"({share}), {of_all:,} of all {counts.items:,} ({whole})"
     )
     width, across = _FULL * (counts.of_inexact(group) or 0), _FULL * (counts.of_all(group) or 0)
-    kind = f"part {_CLASSES[group.key]}"
+    kind = f"part {colour}"
     tip = element("title", said)
     yield element("rect", tip, x=x, y=y, width=max(width, 1), height=12, class_=kind)
     yield line(x + across, y - 2, x + across, y + 14, "across")

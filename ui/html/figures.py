@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
+from branchwise.eval.errors.classes import ErrorClass, ErrorType
 from branchwise.eval.numbers import UNKNOWN, as_text, interval, p_value, percent, signed
-from branchwise.eval.reporting.error_types import ErrorClass, ErrorType
 from branchwise.eval.reporting.figures.changes import (
     ChangeFigure,
     change_figures,
@@ -133,7 +134,7 @@ def _errors(found: ErrorShares) -> Figure:
     return Figure(found.title, draw_error_shares(found), table, short(found.caption, 2_000))
 
 
-def _error_row(found: ErrorShares, words: str, kind: ErrorClass | ErrorType) -> PageRow:
+def _error_row(found: ErrorShares, words: str, kind: ErrorClass[Any] | ErrorType[Any]) -> PageRow:
     cells = []
     for one in found.systems:
         counts, key = one.counts, kind.key

@@ -4,6 +4,7 @@ import hashlib
 import importlib.resources
 from base64 import b64encode
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from branchwise.corpora.atomic import write_named
+from branchwise.eval.reporting.absent import absent_figures
 from branchwise.eval.reporting.published import are_generated
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables import report_tables
 from branchwise.eval.reporting.tables.results import scored_by
+from branchwise.eval.studies.names import slugs
 from branchwise.ui.html.figures import figures
 from branchwise.ui.html.question_data import questions_json
 from branchwise.ui.html.summary import base_words, findings, still_wrong, warnings
@@ -44,17 +47,52 @@ def render_html(report: StudyReport) -> str:
     Text of the report is escaped by Jinja; control characters and direction overrides in it are
     made visible. Its size is linear in the answers.
     """
-    style, script = _joined("styles", _STYLES, "css"), _joined("scripts", _SCRIPTS, "js")
+    data = questions_json(report)
+    return _rendered(
+        "report.html.j2",
+        _SCRIPTS,
+        title=short(report.title, 200),
+        data=Markup(data),  # noqa: S704 (escaped for a script element)
+        prefix="",
+        **sections(report),
+    )
+
+
+def render_reports(reports: Sequence[StudyReport], title: str) -> str:
+    """A page of several reports, each with its sections and with what it has nothing for; without
+    their questions."""
+    ids = slugs([one.title for one in reports])
+    return _rendered(
+        "reports.html.j2",
+        _SCRIPTS[:1],
+        title=short(title, 200),
+        reports=[_article(report, id) for report, id in zip(reports, ids, strict=True)],
+        version=reports[0].version,
+    )
+
+
+def _article(report: StudyReport, id: str) -> dict[str, Any]:
+    own = sections(report)
+    body = environment().get_template("sections.html.j2").render(prefix=f"{id}-", **own)
+    return {
+        "id": id,
+        "name": short(report.title, 200),
+        "facts": own["facts"],
+        "body": Markup(body),  # noqa: S704 (rendered with escapes)
+        "absent": list(absent_figures(report)),
+    }
+
+
+def _rendered(template: str, scripts: tuple[str, ...], **values: Any) -> str:
+    style, script = _joined("styles", _STYLES, "css"), _joined("scripts", scripts, "js")
     return (
         environment()
-        .get_template("report.html.j2")
+        .get_template(template)
         .render(
-            title=short(report.title, 200),
             style=Markup(style),  # noqa: S704 (a file of this package)
             script=Markup(script),  # noqa: S704 (a file of this package)
             policy=_policy(style, script),
-            data=Markup(questions_json(report)),  # noqa: S704 (escaped for a script element)
-            **sections(report),
+            **values,
         )
     )
 
@@ -113,7 +151,7 @@ def sections(report: StudyReport) -> dict[str, Any]:
         "base": short(report.base_words, MAX_NAME),
         "bases": [(short(one.name, MAX_NAME), base_words(report, one)) for one in report.bases],
         "main": report.task.main.name,
-        "filled": report.task.questions_words("ambiguous"),
+        "filled": report.task.questions_words("ambiguous") if len(report.subsets) > 1 else "",
         "of_entities": report.task.is_attributable,
         "kinds": {name: report.called(name) for _, name in _KINDS},
         "findings": findings(report),
@@ -156,7 +194,7 @@ def _facts(report: StudyReport) -> list[tuple[str, str]]:
         ("questions", questions),
         ("from", short(report.source, 200)),
         ("systems", f"{len(report.systems):,}"),
-        ("branches matched by", _matchers(report)),
+        ("branches matched by" if report.task.is_attributable else "scored by", _matchers(report)),
     ]
     if report.benchmark:
         form = "generated in the form of " if are_generated(report.questions) else ""

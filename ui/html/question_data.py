@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.reporting.error_types import ERROR_TYPES, found_types
 from branchwise.eval.reporting.question_reports import Branches, QuestionReport, SystemAnswer
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.tasks import Column
@@ -36,7 +36,7 @@ def questions_json(report: StudyReport) -> str:
     document = {
         "systems": [short(system.name, MAX_NAME) for system in report.systems],
         "bases": [numbers[system.base] for system in report.systems],
-        "labels": [one.words for one in ERROR_TYPES],
+        "labels": [one.words for one in ANSWER_ERRORS.types],
         "epochs": len({answer.epoch for one in report.questions for answer in one.answers}),
         "metrics": [column.short or column.title for column in columns],
         "main": columns.index(report.task.main),
@@ -93,9 +93,11 @@ def _answer(
         "n": numbers[answer.system],
         "e": answer.epoch,
         "m": [_rounded(answer.metrics.get(column.key)) for column in columns],
-        "l": [ERROR_TYPES.index(one) for one in found_types(answer.errors)]
-        if answer.errors
-        else [],
+        "l": [
+            place
+            for place, one in enumerate(ANSWER_ERRORS.types)
+            if answer.errors and one.holds(answer.errors)
+        ],
         "b": branches,
         "u": [[short(name), _wrong_texts(answer, [name])] for name in alone],
         "x": _notes(answer),

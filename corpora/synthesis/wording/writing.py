@@ -34,11 +34,12 @@ _NUMBER_WORDS = {
 _NUMBER = re.compile(rf"\d+(?:,\d{{3}})*(?:\.\d+)?|\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.I)
 _PLACE = re.compile(r"^\s*\d+[.):]")  # a step's own
 _BREAK = re.compile(r"[.!?:]\s+\S")
-_NEGATION = re.compile(
+NEGATION = re.compile(
     r"\b(?:not|never|no|nor|neither|none|without|except|excluding|apart from|aside from|"
     r"other than|leaving out)\b|n't\b",
     re.I,
 )
+"""What denies or takes away, in English."""
 # fmt: off
 _OPENERS = frozenset((
     "which", "who", "what", "whose", "whom", "when", "where", "how", "name", "list", "the",
@@ -70,8 +71,8 @@ def check(text: str, plan: Plan, steps: Sequence[str], names: Iterable[str]) -> 
     _check_names(_plain(text), ordered)
     _check_items(said, " ".join(asked), ordered)
     _check_other_names(said, " ".join(asked))
-    _check_numbers(_numbers(said), _numbers_asked(plan, asked))
-    if any(isinstance(step, Difference) for step in plan.steps) and not _NEGATION.search(said):
+    _check_numbers(numbers_in(said), _numbers_asked(plan, asked))
+    if any(isinstance(step, Difference) for step in plan.steps) and not NEGATION.search(said):
         raise StrayError("drops a negation")
 
 
@@ -147,7 +148,7 @@ def _numbers_asked(plan: Plan, steps: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for step, words in zip(plan.steps, steps, strict=True):
         places = {str(source + 1) for source in step.sources}
-        found |= _numbers(words) - places | _bounds(step) & places
+        found |= numbers_in(words) - places | _bounds(step) & places
     return found
 
 
@@ -161,7 +162,7 @@ def _bounds(step: PlanStep) -> set[str]:
     return set()
 
 
-def _numbers(text: str) -> set[str]:
+def numbers_in(text: str) -> set[str]:
     """Numbers in figures: "1,200" as 1200, "three" as 3."""
     found = (match[0].lower().replace(",", "") for match in _NUMBER.finditer(text))
     return {_NUMBER_WORDS.get(number, number) for number in found}

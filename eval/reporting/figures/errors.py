@@ -1,14 +1,15 @@
 """Items by class of error, as shares of all and of those that are not exactly right."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType
 from branchwise.eval.reporting.error_counts import (
     ErrorCounts,
     error_counts,
     found_in,
     inexact_words,
 )
-from branchwise.eval.reporting.error_types import ERROR_CLASSES, ErrorClass, ErrorType
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.tasks import Task
 
@@ -28,18 +29,19 @@ class ErrorShares:
 
     task: Task
     subset: str
+    of: ErrorClasses[Any]
     systems: tuple[SystemErrors, ...]
 
     @property
-    def classes(self) -> list[ErrorClass]:
+    def classes(self) -> list[ErrorClass[Any]]:
         """Those that any item is of."""
-        return [one for one in ERROR_CLASSES if self._is_used(one)]
+        return [one for one in self.of.classes if self._is_used(one)]
 
-    def types(self, group: ErrorClass) -> list[ErrorType]:
+    def types(self, group: ErrorClass[Any]) -> list[ErrorType[Any]]:
         """Those of a class that any item is of."""
         return [one for one in group.types if self._is_used(one)]
 
-    def _is_used(self, kind: ErrorClass | ErrorType) -> bool:
+    def _is_used(self, kind: ErrorClass[Any] | ErrorType[Any]) -> bool:
         return found_in(kind, [one.counts for one in self.systems])
 
     @property
@@ -58,8 +60,9 @@ class ErrorShares:
 def error_shares(report: StudyReport, subset: str) -> ErrorShares | None:
     """None for tasks whose answers are sentences, and where no item has an error."""
     systems = tuple(
-        SystemErrors(index, name, error_counts(analysis, subset))
-        for index, name, analysis in report.analysed
+        SystemErrors(index, name, error_counts(run, subset)) for index, name, run in report.examined
     )
-    found = ErrorShares(report.task, subset, systems)
+    if report.error_classes is None:
+        return None
+    found = ErrorShares(report.task, subset, report.error_classes, systems)
     return found if found.classes else None

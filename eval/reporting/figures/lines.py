@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from branchwise.eval.analysis import Analysis
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.breakdowns import UNKNOWN
+from branchwise.eval.grouping import UNKNOWN
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.tasks.column import capital
 

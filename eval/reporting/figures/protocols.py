@@ -15,8 +15,8 @@ PROTOCOL_WORDS = {
 }
 """Protocols in the order in which they are read, and which conditions the model has there."""
 
-# A bound on answers is left out where a protocol has no place for it.
-BY_PROTOCOL = frozenset({"protocol", "at_most"})
+# A bound on answers, or worked examples, are left out where a protocol has no place for them.
+BY_PROTOCOL = frozenset({"protocol", "at_most", "shots"})
 """What systems may differ in that are compared by protocol."""
 
 

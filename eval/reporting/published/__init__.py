@@ -10,12 +10,14 @@ from branchwise.eval.reporting.published.reading import read_published
 from branchwise.eval.reporting.published.schema import (
     Published,
     PublishedMetric,
+    PublishedSetting,
     PublishedTable,
 )
 
 __all__ = [
     "Published",
     "PublishedMetric",
+    "PublishedSetting",
     "PublishedTable",
     "are_generated",
     "benchmark_of",

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.corpora.plugins.specs import BERTSCORE
 from branchwise.eval.question_scores import SUBSETS
 from branchwise.eval.reporting.published.schema import Published, PublishedTable
 from branchwise.eval.tasks import TASKS, columns_of
@@ -62,6 +63,10 @@ def _of_form(error: ValidationError) -> _Problem:
 def _of_content(read: Published, name: str) -> Iterator[_Problem]:
     if read.benchmark != name:
         yield _Problem(("benchmark",), f"benchmark is {shown(read.benchmark)}, the file {name}")
+    for nth, task in enumerate(read.about.tasks):
+        if task not in TASKS:
+            remedy = did_you_mean(task, TASKS)
+            yield _Problem(("about", "tasks", nth), f"unknown task {shown(task)}", remedy)
     names = [table.name for table in read.tables]
     for number, table in enumerate(read.tables):
         place: KeyPath = ("tables", number)
@@ -81,8 +86,9 @@ def _of_content(read: Published, name: str) -> Iterator[_Problem]:
 
 
 def _of_metrics(read: Published, table: PublishedTable, place: KeyPath) -> Iterator[_Problem]:
-    """Each is described, and its nearest column is one of the table's task."""
-    columns = columns_of(table.task)
+    """Each is described, and its nearest column is one of the table's task, or of a metric that is
+    built in."""
+    columns = {*columns_of(table.task), BERTSCORE.removesuffix(":")}
     for number, metric in enumerate(table.metrics):
         if metric not in read.metrics:
             remedy = did_you_mean(metric, read.metrics)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from branchwise.graphs.protocol import QuestionProtocol
+from branchwise.graphs.protocol import QuestionHints, QuestionProtocol
 
 _Number = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 _Note = Annotated[str, Field(max_length=300)]
@@ -35,12 +35,14 @@ class PublishedMetric(_Part):
 class PublishedSetting(_Part):
     """What was run: the `place` in the paper. `ours`: what reports call it, if not by its name.
 
-    With a `protocol` it is what puts the questions in that way, and differs in nothing else.
+    With a `protocol` it is what puts the questions in that way, and differs in nothing else; with
+    `hints` likewise, where rows are told apart by strategy, too.
     """
 
     place: str
     ours: str | None = None
     protocol: QuestionProtocol | None = None
+    hints: QuestionHints | None = None
 
 
 class PublishedTable(_Part):
@@ -60,11 +62,30 @@ class PublishedTable(_Part):
     rows: Annotated[Mapping[str, Mapping[str, BySubset]], Field(min_length=1)]
 
 
+class BenchmarkFacts(_Part):
+    """What someone must know who wants to run a benchmark.
+
+    `asks`: what of a system. `tasks`: as what its questions are scored here. `get`: how to come by
+    questions, `cost`: of a run over them, `page`: of the documentation.
+    """
+
+    title: str
+    asks: _Note
+    tasks: Annotated[tuple[str, ...], Field(min_length=1)]
+    sizes: _Note
+    source: _Note
+    licence: _Note
+    get: _Note
+    cost: _Note
+    page: str
+
+
 class Published(_Part):
     """What a paper published on its benchmark, and what must be said wherever it is shown."""
 
     benchmark: str
     paper: str
+    about: BenchmarkFacts
     notes: tuple[_Note, ...]
     metrics: Mapping[str, PublishedMetric]
     tables: Annotated[tuple[PublishedTable, ...], Field(min_length=1)]

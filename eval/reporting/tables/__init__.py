@@ -13,6 +13,7 @@ from branchwise.eval.reporting.tables.protocols import protocol_tables
 from branchwise.eval.reporting.tables.published import published_tables
 from branchwise.eval.reporting.tables.repetition import agreement_tables, epoch_tables
 from branchwise.eval.reporting.tables.results import results_tables, systems_table
+from branchwise.eval.reporting.tables.strategies import crossed_tables, strategy_tables
 from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn
 from branchwise.eval.reporting.tables.tools import tools_table
 
@@ -24,6 +25,8 @@ _OF_REPORTS: tuple[_Made, ...] = (
     model_tables,
     results_tables,
     protocol_tables,
+    strategy_tables,
+    crossed_tables,
     published_tables,
     model_change_tables,
     change_tables,

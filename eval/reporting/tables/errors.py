@@ -1,14 +1,15 @@
 """Items by what went wrong with them: shares by class of error, counts by type."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from branchwise.eval.errors.classes import ErrorClasses, ErrorType
 from branchwise.eval.reporting.error_counts import (
     ErrorCounts,
     error_counts,
     found_in,
     inexact_words,
 )
-from branchwise.eval.reporting.error_types import CLASSES_SAY, ERROR_CLASSES, ERROR_TYPES
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.table import (
     CellValue,
@@ -27,45 +28,51 @@ _Counted = Sequence[tuple[str, str, ErrorCounts]]
 def error_tables(report: StudyReport) -> Iterator[Table]:
     """Nothing for tasks whose answers are sentences."""
     counted = [
-        (name, report.called(subset), error_counts(analysis, subset))
+        (name, report.called(subset), error_counts(run, subset))
         for subset in report.subsets
-        for _, name, analysis in report.analysed
+        for _, name, run in report.examined
     ]
-    if counted:
-        yield _shares(report, counted)
-        yield _items(report, counted)
+    if classes := report.error_classes:
+        yield _shares(report, classes, counted)
+        yield _items(report, classes, counted)
 
 
-def _shares(report: StudyReport, counted: _Counted) -> Table:
+def _shares(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) -> Table:
     counts = [found for *_, found in counted]
     columns = [
         TableColumn(f"{one.key}_of_{key}", title, printed=found_in(one, counts), group=one.title)
-        for one in ERROR_CLASSES
+        for one in classes.classes
         for key, title in (("inexact", "of not exact"), ("all", "of all"))
     ]
     rows = [
-        [share for one in ERROR_CLASSES for share in (found.of_inexact(one), found.of_all(one))]
+        [share for one in classes.classes for share in (found.of_inexact(one), found.of_all(one))]
         for found in counts
     ]
-    notes = (f"Shares of items. {inexact_words(report.task)}", _SEVERAL, *CLASSES_SAY)
+    notes = (f"Shares of items. {inexact_words(report.task)}", _SEVERAL, *classes.says)
     return _table(("errors", "Errors by class"), counted, columns, rows, notes)
 
 
-def _items(report: StudyReport, counted: _Counted) -> Table:
+def _items(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) -> Table:
     counts, columns = [found for *_, found in counted], []
-    for group in ERROR_CLASSES:
+    for group in classes.classes:
         for one in group.types:
             key, is_used = f"items_{one.key}", found_in(one, counts)
             columns += [
                 TableColumn(key, one.title, "count", printed=is_used, group=group.title),
                 TableColumn(f"{key}_inexact", f"{one.title}, not exact", "count", printed=False),
             ]
-    rows = [
-        [n for one in ERROR_TYPES for n in (found.with_error[one.key], found.inexact_with[one.key])]
-        for found in counts
-    ]
+    rows = [[n for one in classes.types for n in _counts(found, one)] for found in counts]
     notes = (inexact_words(report.task), _SEVERAL, _UNUSED)
     return _table(("items", "Items with something wrong"), counted, columns, rows, notes)
+
+
+def _counts(found: ErrorCounts, kind: ErrorType[Any]) -> tuple[int | None, int | None]:
+    """Of all items and of the inexact ones; None where it is known of none."""
+    key = kind.key
+    return (
+        found.with_error[key] if found.known[key] or not found.items else None,
+        found.inexact_with[key] if found.inexact_known[key] or not found.inexact else None,
+    )
 
 
 def _table(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from branchwise.eval.ceilings.breakdowns import GROUPINGS, get_grouping
+from branchwise.eval.ceilings.breakdowns import Breakdown, groupings_of
 from branchwise.eval.ceilings.curves import Effort
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.table import (
@@ -14,23 +14,21 @@ from branchwise.eval.reporting.tables.table import (
 )
 
 _CEILINGS = (("ceiling_retrieved", "retrieved", ""), ("ceiling_shown", "shown", ""))
+_CEILINGS_SAY = "Retrieved, shown: recall of a perfect reader of what was."
 _EFFORTS: tuple[tuple[Effort, str], ...] = (("calls", "tool calls"), ("tokens", "tokens"))
 
 
 def breakdown_tables(report: StudyReport) -> Iterator[Table]:
     """A table for each property that questions have: branches, steps, operations, domain ..."""
-    if report.analysed:
-        yield from (breakdown_table(report, name) for name in GROUPINGS)
+    yield from (breakdown_table(report, name) for name in groupings_of(report.task))
 
 
 def breakdown_table(report: StudyReport, name: str) -> Table:
-    """The headline metrics in the bins of a property; without rows where no question has it.
-
-    Raises InputError for an unknown grouping.
-    """
-    grouping = get_grouping(name)
+    """The headline metrics in the bins of a property that the task is broken down by; without rows
+    where no question has it."""
+    grouping = groupings_of(report.task)[name]
     headline = ((one.key, one.title, one.heading) for one in report.task.headline)
-    metrics = (*headline, *_CEILINGS)
+    metrics = (*headline, *(_CEILINGS if report.analysed else ()))
     columns = (
         system_column(),
         TableColumn(name, grouping.words, "text", is_key=True),
@@ -40,14 +38,22 @@ def breakdown_table(report: StudyReport, name: str) -> Table:
     )
     rows: tuple[tuple[CellValue, ...], ...] = tuple(
         (system, one.label, one.questions, one.items, *(one.aggregates[k] for k, _, _ in metrics))
-        for _, system, analysis in report.analysed
-        for one in analysis.breakdown(name).bins
+        for system, found in _broken_down(report, name)
+        for one in found.bins
     )
-    note = "Retrieved, shown: recall of a perfect reader of what was."
+    notes = (_CEILINGS_SAY,) if report.analysed else ()
     printed = len({row[1] for row in rows}) > 1  # else it repeats the main results
     title = f"By {grouping.words}"
     section: PageSection | None = "more" if printed else None
-    return Table(f"by-{name}", title, columns, rows, (note,), printed, section)
+    return Table(f"by-{name}", title, columns, rows, notes, printed, section)
+
+
+def _broken_down(report: StudyReport, name: str) -> Iterator[tuple[str, Breakdown]]:
+    """Name and breakdown of each system; of entities, where the items have traces."""
+    for system in report.systems:
+        has_any = system.run.analysis or not report.task.is_attributable
+        if has_any and (found := system.run.breakdown(name)):
+            yield system.name, found
 
 
 def curve_tables(report: StudyReport) -> Iterator[Table]:

@@ -5,7 +5,13 @@ from collections.abc import Iterator
 from itertools import product
 
 from branchwise.eval.reporting.figures.protocols import BY_PROTOCOL
-from branchwise.eval.reporting.published import Published, PublishedMetric, PublishedTable
+from branchwise.eval.reporting.published import (
+    Published,
+    PublishedMetric,
+    PublishedSetting,
+    PublishedTable,
+)
+from branchwise.eval.reporting.strategies import BY_STRATEGY, strategy
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn, subset_column
 from branchwise.eval.tasks import columns_of
@@ -59,28 +65,43 @@ def _columns(found: Published, table: PublishedTable) -> Iterator[TableColumn]:
 def _own_systems(
     report: StudyReport, table: PublishedTable
 ) -> list[tuple[str, dict[str, SystemReport]]]:
-    """Model to its systems by published setting; one of the same model and setting again is in a
-    further row."""
+    """What a row is called, its systems by published setting; one of the same row and setting again
+    is in a further row."""
     found: list[tuple[str, dict[str, SystemReport]]] = []
     for system in report.systems:
         if setting := _setting_of(system, table):
-            rows = (row for model, row in found if model == system.model and setting not in row)
+            name = _row_name(system, table.settings[setting])
+            rows = (row for named, row in found if named == name and setting not in row)
             if (row := next(rows, None)) is None:
-                found.append((system.model, row := {}))
+                found.append((name, row := {}))
             row[setting] = system
     return found
 
 
+def _row_name(system: SystemReport, setting: PublishedSetting) -> str:
+    asked = system.run.system
+    if setting.hints is not None:
+        return f"{strategy(asked)}, {system.model}"
+    return f"{asked.shots}-shot, {system.model}" if asked.shots else system.model
+
+
 def _setting_of(system: SystemReport, table: PublishedTable) -> str | None:
-    changed = set(system.changes) - BY_PROTOCOL
+    asked = system.run.system
     for name, setting in table.settings.items():
-        if setting.protocol is None:
-            is_it = system.setting == (setting.ours or name)
+        if setting.protocol is not None:
+            is_it = _is_known(system, BY_PROTOCOL) and asked.protocol == setting.protocol
+        elif setting.hints is not None:
+            is_it = _is_known(system, BY_STRATEGY) and asked.hints == setting.hints
         else:
-            is_it = bool(system.model) and not changed and system.run.protocol == setting.protocol
+            is_it = system.setting == (setting.ours or name)
         if is_it:
             return name
     return None
+
+
+def _is_known(system: SystemReport, varied: frozenset[str]) -> bool:
+    """Whether it is known what answered, and it differs from its base in nothing else."""
+    return bool(system.model) and not set(system.changes) - varied
 
 
 def _measured(
@@ -106,7 +127,7 @@ def _notes(report: StudyReport, found: Published, table: PublishedTable) -> Iter
         places.setdefault(setting.place, []).append(name)
     where = "; ".join(f"{', '.join(names)}: its {place}" for place, names in places.items())
     yield f"Published: the numbers of {found.paper} ({where}); none was measured here."
-    columns = columns_of(table.task)
+    columns = {**columns_of(table.task), **{one.key: one for one in report.columns}}
     base = report.systems[0]
     ours = (next(_nearest(found.metrics[name], base), None) for name in table.metrics)
     if titles := [columns[key].title for key in ours if key]:

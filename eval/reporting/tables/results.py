@@ -38,7 +38,7 @@ def systems_table(report: StudyReport) -> Table:
     )
     rows = tuple(_system_row(system) for system in report.systems)
     note = "An item is a question in one epoch. Failed ones count 0; those not ended, nowhere."
-    notes = (note, *alternatives_notes(report), *left_out_notes(report))
+    notes = (note, *alternatives_notes(report), *evidence_notes(report), *left_out_notes(report))
     return Table("systems", "Systems", columns, rows, notes, section="summary")
 
 
@@ -51,6 +51,14 @@ def alternatives_notes(report: StudyReport) -> list[str]:
     }
     several = sum(ids.values())
     return [gold_set_note(report.task, several, len(ids))] if several else []
+
+
+def evidence_notes(report: StudyReport) -> list[str]:
+    """What the systems searched, where their questions bring no passages."""
+    found = {one.name: one.run.evidence for one in report.systems if one.run.evidence is not None}
+    if len(set(found.values())) == 1 and len(found) == len(report.systems):
+        return [f"evidence: {next(iter(found.values()))}"]
+    return [f"evidence of {name}: {words}" for name, words in found.items()]
 
 
 def left_out_notes(report: StudyReport) -> list[str]:

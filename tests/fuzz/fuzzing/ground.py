@@ -12,6 +12,9 @@ _FILMS = _TESTS.parent / "examples" / "films"
 SLICE = _TESTS / "synthesis" / "real_slice"
 """Triples, a schema and shared names of real films."""
 
+WORKED = _TESTS.parent / "examples" / "benchmarks" / "mdcr-worked.json"
+"""Documents with conditions."""
+
 QUESTION = {
     "id": "q1",
     "question": "Who directed King Kong?",
@@ -55,14 +58,15 @@ class Ground:
 
     @property
     def corpus(self) -> Path:
-        """A corpus of twelve films with the index bm25."""
+        """A corpus of twelve films with both indexes of words."""
 
         def make(path: Path) -> None:
             lines = (_FILMS / "corpus.jsonl").read_bytes().splitlines()[:12]
             source = self.path / "few.jsonl"
             source.write_bytes(b"\n".join(lines))
             typed_well("corpus", "build", "--from", source, "--out", path)
-            typed_well("corpus", "index", path, "--kind", "bm25")
+            for kind in ("bm25", "bm25s"):
+                typed_well("corpus", "index", path, "--kind", kind)
 
         return self._made("C", make)
 

@@ -50,6 +50,7 @@ def work(task: Work, shared: MutableSequence[float], dump: Path) -> None:
         os.dup2(stacks.fileno(), 2)  # what libraries complain of past `sys.stderr`
         here = Path(folder)
         os.chdir(here)
+        tempfile.tempdir = folder
         fence_in([here, task.findings, dump])
         code = BROKEN
         try:

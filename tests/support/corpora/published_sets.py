@@ -109,6 +109,25 @@ SAMPLES: dict[str, Rows] = {
             "context": [["Heat", ["Mann made it.", "It is a film."]]],
         }
     ],
+    "mdcr": [
+        {
+            "mdcr": 1,
+            "about": {"made": "by hand"},
+            "documents": [
+                {
+                    "id": id,
+                    "title": f"The {id} Fund",
+                    "domain": "scholarships",
+                    "sentences": {"c0": "<p>All of this:</p>", "c1": "<li>You live here.</li>"},
+                    "conditions": {"c1": "c1"},
+                    "expression": "c1",
+                }
+                for id in ("A", "B")
+            ],
+            "relations": [{"kind": "equivalent", "between": ["A-c1", "B-c1"]}],
+            "scenarios": [{"id": "s", "documents": ["A", "B"], "text": "I am new.", "values": {}}],
+        }
+    ],
     "musique": [
         {
             "id": "2hop__1_2",
@@ -134,7 +153,7 @@ SAMPLES: dict[str, Rows] = {
 _OWN: Rows = [
     {"id": "q1", "question": "Who made Heat?", "answers": {"1986": ["Richards"], "1995": ["Mann"]}}
 ]
-_LINES = ("flashrag", "musique", "")
+_LINES = ("flashrag", "mdcr", "musique", "")
 
 
 def sample(folder: Path, form: str) -> Path:

@@ -65,7 +65,7 @@ def traced(
         tuple(Right(pair, "b", str(pair.entity)) for pair in answered), tuple(missing), ()
     )
     item = AnsweredItem(question, Prediction(), epoch, Evidence(given))
-    return TracedItem(item, matches, found, metrics or {})
+    return TracedItem(item, matches, found, metrics=metrics or {})
 
 
 def traced_items(most_calls: int = 4) -> st.SearchStrategy[list[TracedItem]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
-from branchwise.eval.analysis import Analysis
+from branchwise.eval.analysis import Analysis, TracedRun
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
 from branchwise.eval.branch_scores import align_answers, gold_branches
 from branchwise.eval.ceilings.traced import TracedItem
@@ -147,12 +147,13 @@ def scored(case: Case, questions: Sequence[Question]) -> ScoredRun:
         alignment = align_answers(gold, answers)
         matches = branch_matches(gold, answers, alignment)
         evidence = _evidence(case, item.question)
-        traced.append(TracedItem(item, matches, evidence, metrics[item.question.id]))
+        traced.append(TracedItem(item, matches, evidence, metrics=metrics[item.question.id]))
         errors.append(_errors(case, item, matches, evidence))
     usage = vars(RoleUsage(case.calls + 1, case.tokens, 0))
     outcomes = [{"error": item.error, "usage": {"agent": usage}} for item in items]
     costs = run_costs(outcomes, {"model": case.model}, Prices.load())
-    analysis = Analysis(tuple(traced), tuple(errors), get_task("branches"))
+    found = TracedRun(tuple(traced), tuple(errors))
+    analysis = Analysis(lambda: found, get_task("branches"))
     return ScoredRun(Path("run"), scores, costs, Settled(items), None, analysis)
 
 

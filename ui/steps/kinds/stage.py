@@ -12,6 +12,7 @@ _PURPOSES = {
     "answers": "list all answers",
     "detection": "is it ambiguous?",
     "question": "ask back",
+    "choice": "choose",
     "option": "answer",
 }
 _VERDICTS = {True: "ambiguous", False: "not ambiguous", None: "no verdict"}
@@ -38,12 +39,15 @@ class StageWords(EventWords[Stage]):
         yield from parts.note(*_facts(body))
         yield from parts.text(body.system, "system prompt", folded=True)
         yield from parts.text(body.content, "question", looked=around.looked)
+        for place, text in enumerate(body.turns):
+            whose = "chosen" if place % 2 else "asked back"
+            yield from parts.text(text, whose, looked=around.looked)
         yield from parts.rest(body.more)
 
 
 @says(StageEnded)
 class StageEndedWords(EventWords[StageEnded]):
-    """The verdict, the question back, or the answers."""
+    """The verdict, the question back, what of it was chosen, or the answers."""
 
     def lines(self, body: StageEnded, most: int) -> Iterator[str]:
         yield begun("result", short(_result(body)))
@@ -66,5 +70,7 @@ def _result(body: StageEnded) -> str:
         return f"{_VERDICTS[body.ambiguous]}{told}"
     if body.name == "question":
         return f"asks back: {body.question}" if body.question else "asks nothing back"
+    if body.name == "choice":
+        return f"chosen: {'; '.join(body.options)}"
     of = f"{body.option}: " if body.option else ""
     return f"{of}{listed or 'no answer'}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fuzzing import forms
-from fuzzing.ground import QUESTION, SLICE, Ground
+from fuzzing.ground import QUESTION, SLICE, WORKED, Ground
 from fuzzing.target import Check, Opened, Target
 from fuzzing.typed import typed
 from fuzzing.verdicts import Verdict, ended
@@ -40,6 +40,7 @@ PROGRESS = (
     "searching:",
     "generating:",
     "counting words:",
+    "indexing words:",
     "encoding:",
     "writing:",
     "0/",
@@ -166,6 +167,30 @@ _CONDITIONS = [
         ],
         "ctxs": [{"title": "Italy", "text": "Italy was united in 1861."}],
     }
+]
+_WORKED = json.loads(WORKED.read_bytes())
+_STATED = {
+    "id": "stated",
+    "documents": ["B", "C"],
+    "text": "I live in Tolmarsh.",
+    "kinds": ["q2", "q3"],
+    "gold": {
+        "q2": {"short": "yes", "groups": [["B-c4", "C-c6"]]},
+        "q3": {"short": 2, "groups": []},
+    },
+}
+_IN_PARTS = {
+    "id": "parts",
+    "documents": ["A", "B"],
+    "parts": [{"text": "Hello."}, {"text": "I live in Quenby.", "values": {"A-c2": True}}],
+}
+_MDCR = [
+    json.dumps(_WORKED | {"scenarios": scenarios}).encode()
+    for scenarios in (
+        _WORKED["scenarios"],
+        [*_WORKED["scenarios"], _IN_PARTS],
+        [_STATED, _IN_PARTS],
+    )
 ]
 _PASSAGES = lines(
     {"id": "p1", "contents": '"Heat"\nHeat is a film of 1995.'},
@@ -307,6 +332,20 @@ TARGETS = (
         forms.json_value,
         lambda _: [json.dumps(_CAMBIGNQ).encode()],
         in_file("dev.json", ("questions", "info", "cambignq:dev.json")),
+    ),
+    Target(
+        "mdcr",
+        forms.json_value,
+        lambda _: _MDCR,
+        in_file(
+            "m.json",
+            ("questions", "info", "mdcr:m.json"),
+            ("mdcr", "info", "m.json"),
+            ("mdcr", "solve", "m.json", "--explain"),
+            ("mdcr", "solve", "m.json", "--explain", "--json"),
+            ("mdcr", "control", "m.json", "--out", f"{_OUT}.json"),
+            ("mdcr", "info", f"{_OUT}.json"),
+        ),
     ),
     Target(
         "predictions",

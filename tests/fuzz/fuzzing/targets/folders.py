@@ -11,6 +11,8 @@ from fuzzing.target import Check, Opened, Target
 from fuzzing.targets.files import Command, through
 from fuzzing.verdicts import Verdict
 
+_SEARCH = ("corpus", "search", "folder", "King Kong film", "--k", "5", "--json", "--retriever")
+
 
 def in_folder(name: str, *commands: Command) -> Callable[[Ground, Path], Opened]:
     """Inputs are files of a copy of `ground.NAME`, which the commands call `folder`."""
@@ -50,7 +52,7 @@ TARGETS = (
         "corpus-folders",
         forms.member,
         members("corpus", "corpus.jsonl", "corpus.json", "offsets.npy"),
-        in_folder("corpus", ("corpus", "info", "folder"), ("corpus", "search", "folder", "King")),
+        in_folder("corpus", ("corpus", "info", "folder"), (*_SEARCH, "bm25")),
         needs=("corpus",),
     ),
     Target(
@@ -60,7 +62,8 @@ TARGETS = (
         in_folder(
             "corpus",
             ("corpus", "info", "folder"),
-            ("corpus", "search", "folder", "King Kong film", "--k", "5", "--json"),
+            (*_SEARCH, "bm25"),
+            (*_SEARCH, "bm25s"),
         ),
         needs=("corpus",),
     ),

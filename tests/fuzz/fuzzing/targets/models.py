@@ -142,6 +142,62 @@ def _as_call(data: bytes) -> Answer:
     return Answer(json.dumps(body({"tool_calls": [call]}, "tool_calls")).encode())
 
 
+_CONDITIONS = {
+    "mdcr": 1,
+    "documents": [
+        {
+            "id": id,
+            "title": id,
+            "domain": "offers",
+            "sentences": {"c0": "<h1>An offer</h1>", "c1": "<p>One.</p>", "c2": "<p>Two.</p>"},
+            "conditions": {"c1": "c1", "c2": "c2"},
+            "expression": "c1 AND c2",
+        }
+        for id in ("doc1", "doc2")
+    ],
+    "relations": [{"kind": "equivalent", "between": ["doc1-c1", "doc2-c1"]}],
+    "scenarios": [
+        {"id": "q1", "documents": ["doc1", "doc2"], "text": "Here.", "values": {}, "kinds": ["q3"]}
+    ],
+}
+_CONDITIONAL = [
+    text.encode()
+    for text in (
+        '<ans>2</ans> <cond>[["doc2-c1", "doc1-c2", "doc2-c2"]]</cond>',
+        "Both.\n<ans>yes</ans> <cond>[['doc1-c1'], [doc2.c2, doc1-c2]]</cond>",
+        '```json\n{"ans": 1, "cond": [["doc1-c1", "doc1-c2"], "doc2-c1"]}\n```',
+        "<ans>0</ans> <cond>[]</cond> <ans>two</ans> <cond>doc1-c1, doc9-c9",
+    )
+]
+
+
+def _in_conditional_run(reply: Reply) -> Callable[[Ground, Path], Opened]:
+    """The same of a question about conditions, without tools."""
+
+    @contextmanager
+    def opened(_: Ground, here: Path) -> Iterator[Check]:
+        from branchwise.agents.decoding import Decoding
+        from branchwise.corpora.loaders import load_questions
+        from branchwise.graphs.system import Budget, System
+
+        (here / "q.json").write_text(json.dumps(_CONDITIONS))
+        questions = load_questions(f"mdcr:{here / 'q.json'}")
+        with serving() as server:
+            system = System(
+                model=f"openai:m@{server.url}/v1",
+                decoding=Decoding(attempts=1, timeout=20),
+                budget=Budget(turns=1, seconds=20),
+            )
+
+            def check(data: bytes) -> Verdict:
+                server.answer = reply(data)
+                return _answered(questions, system, here / "R", "q1-q3")
+
+            yield check
+
+    return opened
+
+
 def in_run(
     reply: Reply, with_graph: bool = False, **settings: Any
 ) -> Callable[[Ground, Path], Opened]:
@@ -179,7 +235,7 @@ def in_run(
     return opened
 
 
-def _answered(questions: Any, system: Any, out: Path) -> Verdict:
+def _answered(questions: Any, system: Any, out: Path, id: str = "q1") -> Verdict:
     """Run the first question; whether it ended with an answer."""
     from branchwise.eval import experiment
     from branchwise.eval.experiment import Selection
@@ -198,7 +254,7 @@ def _answered(questions: Any, system: Any, out: Path) -> Verdict:
         raise FoundError("the item has no outcome")
     scored = score_run(out, ScoringSettings(prices=_prices(), saves=False))
     json.dumps(scored.to_json())
-    code, _, errors = typed("trace", "R", "--print", "--question", "q1")
+    code, _, errors = typed("trace", "R", "--print", "--question", id)
     if code:
         raise FoundError(f"its trace: exit code {code} and {errors[-1000:]}")
     error = row.outcome["error"]
@@ -239,14 +295,44 @@ def _scoring(ground: Ground, here: Path) -> Iterator[Check]:
         yield check
 
 
+@contextmanager
+def _writing(ground: Ground, here: Path) -> Iterator[Check]:
+    """A model words documents and scenarios; what it says is the same for all of them."""
+    from branchwise.corpora.conditions.conditions_file import parse_conditions
+    from branchwise.corpora.conditions.file_form import conditions_record
+    from branchwise.corpora.conditions.generation.generate import MdcrSettings, draft_set
+    from branchwise.corpora.conditions.generation.rewording import reword
+
+    drafts = draft_set(MdcrSettings(documents=6, groups=1, scenarios=3))
+
+    def check(data: bytes) -> Verdict:
+        text = data.decode("utf-8", "replace")
+        found = reword(drafts, lambda prompts: [text] * len(prompts))[0].finished()
+        parse_conditions(json.loads(json.dumps(conditions_record(found))), "f")
+        return "accepted"
+
+    yield check
+
+
+_SENTENCES = [
+    b"1. I sing in a choir.\n2. My average is at least 3.6.\n3) I do not live in Teal County.\n",
+    b"Here you are:\n\n1. You must be under 25 years old or sing in a choir.\n2: No.\n",
+]
 _RUN = ("questions", "corpus")
 TARGETS = (
+    Target("sentences-of-writers", forms.text, lambda _: _SENTENCES, _writing),
     Target("replies", forms.json_value, lambda _: _BODIES, in_run(as_body), needs=_RUN),
     Target("errors-of-models", forms.json_value, lambda _: _ERRORS, in_run(_as_error), _RUN, False),
     Target(
         "streams", forms.events, lambda _: _STREAMS, in_run(_as_stream, stream=True), needs=_RUN
     ),
     Target("answers", forms.json_texts, lambda _: _ANSWERS, in_run(_as_text), needs=_RUN),
+    Target(
+        "conditional-answers",
+        forms.json_texts,
+        lambda _: _CONDITIONAL,
+        _in_conditional_run(_as_text),
+    ),
     Target(
         "answers-of-modules",
         forms.json_texts,

@@ -23,11 +23,14 @@ _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\\\
 class Terminal:
     """`branchwise` with these arguments, in a terminal of 80 by 24.
 
-    `errors`: a file that takes its standard error instead of the terminal.
+    `errors`: a file that takes its standard error instead of the terminal. `controls`: Ctrl-C and
+    the like are signals, as at a person's terminal.
     """
 
-    def __init__(self, *arguments: object, errors: Path | None = None) -> None:
-        self._errors = errors
+    def __init__(
+        self, *arguments: object, errors: Path | None = None, controls: bool = False
+    ) -> None:
+        self._errors, self._controls = errors, controls
         self._command = [sys.executable, "-m", "branchwise", *map(str, arguments)]
         self._read = bytearray()
 
@@ -40,6 +43,7 @@ class Terminal:
             self._process = subprocess.Popen(
                 self._command, stdin=theirs, stdout=theirs, stderr=errors, env=environment,
                 start_new_session=True,
+                preexec_fn=_take_control if self._controls else None,
             )  # fmt: skip
         os.close(theirs)
         self._reader = threading.Thread(target=self._collect, daemon=True)
@@ -58,9 +62,14 @@ class Terminal:
         os.close(self._ours)
 
     @property
+    def drawn(self) -> str:
+        """All that was written so far."""
+        return self._read.decode("utf-8", "replace")
+
+    @property
     def output(self) -> str:
-        """All that was drawn so far, without escape sequences."""
-        return _ESCAPES.sub("", self._read.decode("utf-8", "replace"))
+        """The same without escape sequences."""
+        return _ESCAPES.sub("", self.drawn)
 
     def type(self, keys: str) -> None:
         """Send keys."""
@@ -89,3 +98,8 @@ class Terminal:
         with suppress(OSError):
             while read := os.read(self._ours, 65536):
                 self._read += read
+
+
+def _take_control() -> None:
+    """Let the terminal at standard input send signals to this process."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -1,0 +1,205 @@
+"""`<ans>yes|no|N</ans> <cond>[["doc17-c4", ...], ...]</cond>`: a conditional answer (MDCR).
+
+N is a number, a group a list of ids of sentences whose conditions must all hold, and one group is
+enough; without a group the answer holds as it is.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypedDict
+
+from branchwise.agents.answer_format import AnswerFormat, TextAnswer
+from branchwise.agents.format_error import (
+    MAX_NAME,
+    MAX_REASONING,
+    FormatError,
+    first_text,
+    text_of,
+)
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.text import one_line
+
+MAX_GROUPS, MAX_IDS = 1_000, 20_000
+"""Groups of an answer, and ids in all of them together; an answer with more is none."""
+
+
+class ConditionalOutput(TypedDict):
+    """A prediction's `task_output`: `yes`, `no` or a number, and the groups of ids."""
+
+    answer: str
+    groups: list[list[str]]
+
+
+_Kind = Literal["ans", "cond"]
+_TAG = re.compile(r"<(/?)(ans|answer|cond|conditions?)\s?>", re.IGNORECASE)
+_EXACT_TAGS = ["<ans>", "</ans>", "<cond>", "</cond>"]
+_EXACT_SHORT = re.compile(r"yes|no|0|[1-9]\d{0,18}")
+_EXACT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}-c\d{1,4}")
+_ID = re.compile(r"(?<![\w-])([A-Za-z0-9][A-Za-z0-9_-]{0,99}?)[-‑–._:/ ]([cC]\d{1,4})\b")
+_BETWEEN_IDS = re.compile(r"(?:[\s,;&+]|and\b|or\b)*", re.IGNORECASE)
+_TOKEN = re.compile(r"""([\[({])|([\])}])|"([^"\n]*)"|'([^'\n]*)'|([^\[\](){},;"'\n]+)""")
+_YES_NO = re.compile(r"(yes|no|true|false)(?:[.,;:!].*)?", re.DOTALL)
+_NUMBER = re.compile(r"(\d{1,19})(?:\.0+)?(?:\s[^\d]*)?[.!]?")
+_COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_SAID = {"true": "yes", "false": "no", **{word: str(n) for n, word in enumerate(_COUNTED)}}
+_NOTHING = frozenset({"none", "null", "n/a", "nil", "nothing", "empty"})
+_ANSWER_KEYS = ("answer", "ans", "short_answer")
+_GROUP_KEYS = ("groups", "cond", "conditions", "condition", "conditional_answer")
+_OPEN, _CLOSE = object(), object()
+
+
+class _Part(NamedTuple):
+    """What stands behind an opening tag, as far as the next tag."""
+
+    kind: _Kind
+    text: str
+
+
+class MDCRFormat(AnswerFormat):
+    """A short answer and its groups of conditions; `task_output` is a `ConditionalOutput`."""
+
+    name: str = "mdcr"
+    form: str = '<ans>yes or no or a number</ans> <cond>[["doc17-c4", ...], ...]</cond>'
+
+    def read_text(self, text: str) -> TextAnswer | None:
+        """The last answer between tags; what stands before its tags is the reasoning.
+
+        Exact: the tags once each and nothing behind them, in them one of the words or a number,
+        and JSON. Also read: other cases of letters, `<answer>` and `<conditions>`, tags that are
+        not closed, or left out for the conditions; numbers in words; single quotes or none, ids
+        such as `doc17.c4`, brackets that are not balanced, and none around one group.
+        """
+        tags = list(_TAG.finditer(text))
+        ends = [*(tag.start() for tag in tags[1:]), len(text)]
+        parts = [
+            _Part(_kind(tag), text[tag.end() : end])
+            for tag, end in zip(tags, ends, strict=False)
+            if not tag[1]
+        ]
+        said = [n for n, part in enumerate(parts) if part.kind == "ans" and part.text.strip()]
+        if not said:
+            return None
+        last = parts[said[-1]].text
+        after = [part.text for part in parts[said[-1] :] if part.kind == "cond"]
+        told = after or [part.text for part in parts if part.kind == "cond"]
+        groups = told[-1] if told else ""
+        output = _output(last, _grouped(_tokens(groups)))
+        exact = [tag[0] for tag in tags] == _EXACT_TAGS and not text[tags[-1].end() :].strip()
+        reasoning = text[: tags[0].start()].strip()[:MAX_REASONING]
+        prediction = Prediction(reasoning=reasoning, task_output=output)
+        return TextAnswer(prediction, exact and _is_exact(last.strip(), groups))
+
+    def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
+        """An object with both, under these or similar keys; also alone in a list or an object."""
+        while not isinstance(data, Mapping) or not any(key in data for key in _ANSWER_KEYS):
+            inner = list(data.values()) if isinstance(data, Mapping) else data
+            if not isinstance(inner, list) or len(inner) != 1:
+                raise FormatError("the answer is not in the form that was asked for")
+            data = inner[0]
+        said = next(data[key] for key in _ANSWER_KEYS if key in data)
+        groups = next((data[key] for key in _GROUP_KEYS if key in data), None)
+        reasoning = text_of(data.get("reasoning"), MAX_REASONING) or ""
+        output = _output(_as_text(said), _grouped(_tokens_of(groups)))
+        return Prediction(reasoning=reasoning, task_output=output)
+
+
+def sentence_id(text: str) -> str:
+    """An id as documents have it, `doc17-c4`; a text that is none stays, on one line."""
+    found = _ID.fullmatch(text.strip())
+    return f"{found[1]}-{found[2].lower()}" if found else one_line(text)[:MAX_NAME]
+
+
+def _kind(tag: re.Match[str]) -> _Kind:
+    return "ans" if tag[2].lower().startswith("ans") else "cond"
+
+
+def _as_text(said: object) -> str:
+    if isinstance(said, bool):
+        return "yes" if said else "no"
+    return text_of(said, MAX_NAME) or ""
+
+
+def _output(said: str, groups: list[list[str]]) -> ConditionalOutput:
+    return {"answer": _short_answer(said), "groups": groups}
+
+
+def _short_answer(said: str) -> str:
+    text = said.strip(" \t\r\n*`\"'.").lower()[:MAX_NAME]
+    text = _SAID.get(text, text)
+    if found := _YES_NO.fullmatch(text):
+        return _SAID.get(found[1], found[1])
+    if found := _NUMBER.fullmatch(text):
+        return str(int(found[1]))
+    raise FormatError("the short answer is neither yes nor no nor a number")
+
+
+def _is_exact(said: str, groups: str) -> bool:
+    if not _EXACT_SHORT.fullmatch(said):
+        return False
+    try:
+        data = json.loads(groups)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(data, list) and all(
+        isinstance(group, list)
+        and all(isinstance(one, str) and _EXACT_ID.fullmatch(one) for one in group)
+        for group in data
+    )
+
+
+def _grouped(tokens: Iterable[Any]) -> list[list[str]]:
+    """The ids that stand in one list, or in none, are a group; each id and group once, and none
+    that is empty."""
+    stack: list[dict[str, None]] = [{}]
+    found: list[list[str]] = []
+    count = 0
+    for token in tokens:
+        if token is _OPEN:
+            stack.append({})
+        elif token is not _CLOSE:
+            ids = _ids(token)
+            count += len(ids)
+            stack[-1].update(dict.fromkeys(ids))
+        elif len(stack) > 1:
+            found.append(list(stack.pop()))
+    found += [list(group) for group in reversed(stack)]
+    groups = list({frozenset(group): group for group in reversed(found) if group}.values())[::-1]
+    if len(groups) > MAX_GROUPS or count > MAX_IDS:
+        raise FormatError(f"more than {MAX_GROUPS:,} groups or {MAX_IDS:,} ids")
+    return groups
+
+
+def _ids(text: str) -> list[str]:
+    """The ids in a text that holds nothing else, or the text; nothing where it says so."""
+    text = text.strip(" \t\r\n.`*")
+    if not text or text.lower() in _NOTHING:
+        return []
+    found = [sentence_id(one[0]) for one in _ID.finditer(text)]
+    return found if found and _BETWEEN_IDS.fullmatch(_ID.sub("", text)) else [sentence_id(text)]
+
+
+def _tokens(text: str) -> Iterator[Any]:
+    """Brackets of every kind, and the texts between them, quotes and commas."""
+    for token in _TOKEN.finditer(text):
+        if token[1]:
+            yield _OPEN
+        elif token[2]:
+            yield _CLOSE
+        else:
+            yield token[3] or token[4] or token[5] or ""
+
+
+def _tokens_of(data: object) -> Iterator[Any]:
+    """The same of JSON data; an object stands for the id in it. Nesting is not recursion."""
+    stack: list[object] = [data]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, list):
+            stack += [_CLOSE, *reversed(value), _OPEN]
+        elif isinstance(value, Mapping):
+            yield first_text(value, ("id", "sentence", "condition"), MAX_NAME) or ""
+        elif value is _OPEN or value is _CLOSE:
+            yield value
+        elif isinstance(value, str):
+            yield from _tokens(value)

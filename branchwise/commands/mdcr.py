@@ -1,0 +1,223 @@
+"""`branchwise mdcr`: solve, generate and restrict questions about documents with conditions."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from branchwise.commands.options import AsJson, Key, read_keys
+from branchwise.commands.question_files import check_place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from branchwise.corpora.conditions.conditions_set import ConditionsSet
+    from branchwise.corpora.conditions.documents import ConditionsProblem, Scenario
+    from branchwise.corpora.conditions.generation.generate import DraftSet
+    from branchwise.corpora.conditions.solver import Solution
+    from branchwise.corpora.keys import Keys
+
+mdcr_app = typer.Typer(
+    help="Solve and generate questions about documents with conditions.", no_args_is_help=True
+)
+
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Documents, relations and scenarios, JSON.")
+]
+
+
+@mdcr_app.command()
+def solve(
+    file: File,
+    scenario: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this scenario (repeatable).")
+    ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="Say from which expressions, values and relations groups come."
+        ),
+    ] = False,
+    json_output: AsJson = False,
+) -> None:
+    """Answer the questions of a file: what can be had, and what else must be true.
+
+    Example: branchwise mdcr solve mdcr.json --explain
+    """
+    from branchwise.corpora.conditions.conditions_file import read_conditions
+    from branchwise.corpora.text import printable
+    from branchwise.ui.conditional_answers import answer_lines, answer_record, scenario_lines
+    from branchwise.ui.console import printable_json
+
+    found = read_conditions(file)
+    solved = _solved(found, scenario or [])
+    if json_output:
+        records = [answer_record(*one, explain=explain) for one in solved]
+        typer.echo(printable_json(records))
+        return
+    last = None
+    for one, problem, solution in solved:
+        if one is not last:
+            for line in scenario_lines(one, problem, explain=explain):
+                typer.echo(printable(line))
+        last = one
+        for line in answer_lines(problem, solution, explain=explain):
+            typer.echo(printable(line))
+
+
+def _check_known(found: "ConditionsSet", scenario: "Scenario") -> None:
+    """Raise InputError for a scenario of which the answers are given, and nothing can be solved."""
+    from branchwise.corpora.errors import InputError
+
+    if lacks := found.lacks(scenario):
+        what = f"its {' and '.join(lacks)} are not known"
+        raise InputError(what, where=found.place(scenario), remedy="add them to the file")
+
+
+def _solved(
+    found: "ConditionsSet", ids: list[str]
+) -> "Iterator[tuple[Scenario, ConditionsProblem, Solution]]":
+    from branchwise.corpora.errors import InputError, did_you_mean
+    from branchwise.corpora.loaders.mdcr import solved
+
+    known = {scenario.id: scenario for scenario in found.scenarios}
+    for id in ids:
+        if id not in known:
+            what = f"there is no scenario {id!r}"
+            raise InputError(what, where=found.path, remedy=did_you_mean(id, known))
+    for scenario in (known[id] for id in ids or known):
+        _check_known(found, scenario)
+        for kind in scenario.kinds:
+            problem = found.problem(scenario, kind)
+            place = f"{found.place(scenario)}, {kind}"
+            yield scenario, problem, solved(problem, place)
+
+
+@mdcr_app.command()
+def info(file: File, json_output: AsJson = False) -> None:
+    """Count a file's documents, groups, scenarios and questions, beside the published numbers.
+
+    Example: branchwise mdcr info mdcr.json
+    """
+    from branchwise.corpora.conditions.conditions_file import read_conditions
+
+    _print_statistics(read_conditions(file), json_output=json_output)
+
+
+@mdcr_app.command()
+def generate(
+    out: Annotated[Path, typer.Option(help="JSON file to write.")],
+    documents: Annotated[int, typer.Option(help="How many documents.")] = 40,
+    groups: Annotated[
+        int, typer.Option(help="How many groups of 2 to 5 documents, 5 choices of conditions each.")
+    ] = 164,
+    scenarios: Annotated[
+        int | None, typer.Option(help="At most so many scenarios. Default: all that come about.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 1,
+    writer: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Model that words what states conditions.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(help="Requests to the writer at a time.")] = 8,
+    key: Key = None,
+) -> None:
+    """Make documents, relations between their conditions, and scenarios, like MDCR's.
+
+    A writer's replies are kept beside the file: after an interruption the same command goes on.
+
+    Example: branchwise mdcr generate --seed 1 --out mdcr.json
+    """
+    from dataclasses import asdict
+
+    from branchwise.corpora.conditions.generation.generate import MdcrSettings, draft_set
+
+    check_place(out)
+    settings = MdcrSettings(documents, groups, scenarios, seed)
+    wording = (writer or "grammar").partition("@")[0]  # not where the model is
+    about = {"generated": True, **asdict(settings), "wording": wording}
+    keys = read_keys(key)
+    drafts = draft_set(settings)
+    if writer is not None:
+        drafts = _reworded(drafts, writer, out, concurrency, keys)
+    found = drafts.finished(about)
+    _write(out, found)
+    left_out = drafts.tries - len(found.scenarios)
+    typer.echo(
+        f"{drafts.tries:,} scenarios were drawn; left out as contradictory, repeated or endless: "
+        f"{left_out:,}"
+    )
+    _print_statistics(found)
+    typer.echo(f"next: branchwise mdcr solve {out} --explain")
+    typer.echo(f"      branchwise mdcr control {out} --out single.json")
+
+
+@mdcr_app.command()
+def control(
+    file: File,
+    out: Annotated[Path, typer.Option(help="JSON file to write.")],
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 1,
+) -> None:
+    """Ask about one document at a time: as many scenarios, each restricted to one of its documents.
+
+    Example: branchwise mdcr control mdcr.json --out single.json
+    """
+    from branchwise.corpora.conditions.conditions_file import read_conditions
+    from branchwise.corpora.conditions.generation.control import single_documents
+
+    check_place(out)
+    read = read_conditions(file)
+    for scenario in read.scenarios:
+        _check_known(read, scenario)
+    found = single_documents(read, seed)
+    _write(out, found)
+    _print_statistics(found)
+
+
+def _write(out: Path, found: "ConditionsSet") -> None:
+    import orjson
+
+    from branchwise.corpora.atomic import write_named
+    from branchwise.corpora.conditions.file_form import conditions_record
+
+    write_named(out, orjson.dumps(conditions_record(found), option=orjson.OPT_INDENT_2) + b"\n")
+    typer.echo(f"{out}: {len(found.documents):,} documents, {len(found.scenarios):,} scenarios")
+
+
+def _print_statistics(found: "ConditionsSet", *, json_output: bool = False) -> None:
+    from branchwise.corpora.conditions.statistics import describe_conditions
+    from branchwise.corpora.loaders.mdcr import questions_of
+    from branchwise.ui.conditional_answers import statistics_record, statistics_table
+    from branchwise.ui.console import console, printable_json
+
+    counted = describe_conditions(found, questions_of(found))
+    if json_output:
+        typer.echo(printable_json(statistics_record(counted)))
+    else:
+        console().print(statistics_table(counted))
+
+
+def _reworded(
+    drafts: "DraftSet", spec: str, out: Path, concurrency: int, keys: "Keys"
+) -> "DraftSet":
+    """The drafts in a model's words. Exits with 1 where the model cannot go on."""
+    from branchwise.agents.reply import ModelError
+    from branchwise.commands.passage_progress import showing
+    from branchwise.corpora.conditions.generation.rewording import reword
+    from branchwise.corpora.text import one_line, printable
+    from branchwise.eval.writing import BulkWriter, replies_file
+
+    writer = BulkWriter(spec, replies_file(out), concurrency=concurrency, keys=keys)
+    try:
+        with showing("writing", "texts") as progress:
+            reworded, slips = reword(drafts, lambda prompts: writer.replies(prompts, progress))
+    except ModelError as error:
+        said = printable(one_line(str(error)))
+        typer.echo(f"branchwise: the writer failed: {said}", err=True)
+        typer.echo(f"its replies so far are in {replies_file(out)}; run this again", err=True)
+        raise typer.Exit(1) from None
+    typer.echo(f"replies of the writer: {writer.fresh:,} new, {writer.kept:,} kept")
+    if slips:
+        typer.echo(f"worded by the grammar, for the writer strayed: {sum(slips.values()):,}")
+        for reason, count in sorted(slips.items(), key=lambda entry: (-entry[1], entry[0])):
+            typer.echo(f"  {count:>7,}  {reason}")
+    return reworded

@@ -1,0 +1,173 @@
+"""What documents of a domain may ask for, as `domains/*.yaml` declare it.
+
+A file has the domain's plural noun, names and patterns of `titles`, sentences around the
+conditions (`openings`, `headings`, `remarks`, and `scenarios`, with which people begin), and
+`facets`: what can be asked about a person. A claim is a set of a facet's values, of which a person
+has one, so how two claims are related follows from their sets. Facets are declared in three ways:
+
+* `scale`: thresholds in their order; claims are what is `at_least` one of them or `below` it;
+* `choices`: claims are `claims` ({of: choices, said: phrases}), or, where the facet itself is
+  `said` with {}, each choice and each of its `groups`. A person may have none of the choices;
+* `said` alone: something that a person is or is not.
+
+A phrase is what a person does, beginning with the bare verb: "live in {}", "be ...", "have ...";
+`have~` marks the perfect ("have~ won"), and {your} is the person's. `keep`: beginnings of words of
+which a sentence that tells a claim of the facet has one at least.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from branchwise.corpora.conditions.documents import RelationKind
+
+DOMAINS = ("scholarships", "jobs")
+_FOLDER = Path(__file__).parent / "domains"
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+Direction = Literal["at_least", "below"]
+YOUR = "{your}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One thing that can be true of a person. `facet` is its domain's; `names` stand in each of
+    its phrases: proper names, numbers, kinds of things."""
+
+    facet: str
+    means: frozenset[str]
+    phrases: tuple[str, ...]
+    keep: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    direction: Direction | None = None
+
+
+@dataclass(frozen=True)
+class Facet:
+    """What can be asked about a person, in one respect."""
+
+    name: str
+    claims: tuple[Claim, ...]
+
+
+class _Declared(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _ClaimDeclared(_Declared):
+    of: tuple[str, ...]
+    said: tuple[str, ...]
+
+
+class _FacetDeclared(_Declared):
+    keep: tuple[str, ...]
+    said: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = {}
+    claims: Mapping[str, _ClaimDeclared] = {}
+    scale: tuple[str, ...] = ()
+    at_least: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+
+
+class DomainTexts(_Declared):
+    """One file, without its facets."""
+
+    plural: str
+    titles: tuple[str, ...]
+    names: Annotated[tuple[str, ...], BeforeValidator(lambda words: tuple(words.split()))]
+    openings: tuple[str, ...]
+    headings: tuple[str, ...]
+    remarks: tuple[str, ...]
+    scenarios: tuple[str, ...]
+
+
+class _DomainDeclared(DomainTexts):
+    facets: Mapping[str, _FacetDeclared]
+
+
+@dataclass(frozen=True)
+class DocumentDomain:
+    """What documents of a kind are made from."""
+
+    texts: DomainTexts
+    facets: tuple[Facet, ...]
+
+
+@cache
+def document_domain(name: str) -> DocumentDomain:
+    """One of `DOMAINS`."""
+    fields = yaml.load((_FOLDER / f"{name}.yaml").read_bytes(), _LOADER)  # noqa: S506
+    declared = _DomainDeclared.model_validate(fields)
+    facets = (
+        Facet(f"{name}/{facet}", tuple(_claims(f"{name}/{facet}", one)))
+        for facet, one in declared.facets.items()
+    )
+    return DocumentDomain(declared, tuple(facets))
+
+
+def related(one: Claim, other: Claim) -> tuple[RelationKind, bool] | None:
+    """How two claims are related, and whether the first is the narrower one."""
+    if one.facet != other.facet:
+        return None
+    if one.means == other.means:
+        return "equivalent", False
+    if one.means.isdisjoint(other.means):
+        return "conflicting", False
+    if one.means < other.means or one.means > other.means:
+        return "inclusive", one.means < other.means
+    return None
+
+
+def can_hold(values: Sequence[tuple[Claim, bool]]) -> bool:
+    """Whether someone can be so: in each respect there is a value that fits, or none is had."""
+    facets: dict[str, list[tuple[Claim, bool]]] = {}
+    for claim, value in values:
+        facets.setdefault(claim.facet, []).append((claim, value))
+    return all(map(_fits, facets.values()))
+
+
+def _fits(values: Sequence[tuple[Claim, bool]]) -> bool:
+    possible: frozenset[str] = frozenset().union(*(claim.means for claim, _ in values), {""})
+    for claim, value in values:
+        possible = possible & claim.means if value else possible - claim.means
+    return bool(possible)
+
+
+def _claims(facet: str, declared: _FacetDeclared) -> Iterator[Claim]:
+    if declared.scale:
+        yield from _of_scale(facet, declared)
+    elif declared.choices:
+        yield from _of_choices(facet, declared)
+    else:
+        yield Claim(facet, frozenset({"yes"}), declared.said, declared.keep)
+
+
+def _of_scale(facet: str, declared: _FacetDeclared) -> Iterator[Claim]:
+    """The values of a scale are the numbers of thresholds that are reached."""
+    reached = [str(number) for number in range(len(declared.scale) + 1)]
+    for place, threshold in enumerate(declared.scale, start=1):
+        sides: tuple[tuple[Direction, tuple[str, ...], Sequence[str]], ...] = (
+            ("at_least", declared.at_least, reached[place:]),
+            ("below", declared.below, reached[:place]),
+        )
+        for direction, said, means in sides:
+            if said:
+                phrases = tuple(phrase.replace("{}", threshold) for phrase in said)
+                yield Claim(
+                    facet, frozenset(means), phrases, declared.keep, (threshold,), direction
+                )
+
+
+def _of_choices(facet: str, declared: _FacetDeclared) -> Iterator[Claim]:
+    for claim in declared.claims.values():
+        yield Claim(facet, frozenset(claim.of), claim.said, declared.keep)
+    if declared.said:
+        alone = {choice: (choice,) for choice in declared.choices}
+        for name, means in (alone | dict(declared.groups)).items():
+            phrases = tuple(phrase.replace("{}", name) for phrase in declared.said)
+            yield Claim(facet, frozenset(means), phrases, declared.keep, (name,))

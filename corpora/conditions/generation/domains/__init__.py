@@ -1,0 +1,1 @@
+"""What documents of each domain ask for, and how they say it: one YAML file each."""

@@ -1,0 +1,202 @@
+"""How values spread through relations, what cannot be true together, and what contradicts what.
+
+Conditions are bits of integers, in document order. No relation makes a condition true because
+another is false, so that two facts say everything: `implied[x]`, the conditions that are true where
+x is, and which pairs conflict. Conditions can be true together if no two of those that they imply
+conflict.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from branchwise.corpora.conditions.documents import ConditionRelation, ConditionsProblem
+
+
+class ContradictionError(ValueError):
+    """Values and relations that cannot all hold: a minimal set, without any of which they can.
+
+    Without values, the relations alone make `impossible` a condition that nothing can make true.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, bool],
+        relations: Sequence[ConditionRelation],
+        impossible: str | None = None,
+    ) -> None:
+        self.values = dict(values)
+        self.relations = tuple(relations)
+        self.impossible = impossible
+        said = [f"{id} is {str(value).lower()}" for id, value in values.items()]
+        listed = ", ".join([*said, *map(str, relations)])
+        what = f"{impossible} could never be true" if impossible else "not all of these can hold"
+        super().__init__(f"{what}: {listed}")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The conditions that scenario and relations make true and false, as bits; others are open."""
+
+    true: int
+    false: int
+
+
+class RelationGraph:
+    """The relations of one problem.
+
+    Raises ContradictionError for relations by which a condition could never be true.
+    """
+
+    def __init__(self, problem: ConditionsProblem) -> None:
+        self.ids = tuple(problem.conditions)
+        self.bit = {id: 1 << place for place, id in enumerate(self.ids)}
+        self.relations = problem.relations
+        self._place = {id: place for place, id in enumerate(self.ids)}
+        self.implied = _closure([1 << place for place in range(len(self.ids))], self._steps())
+        self.excluded = self._excluded()
+        for place, id in enumerate(self.ids):
+            if self.implied[place] & self.excluded[place]:
+                found = _minimal({id: True}, self.relations)
+                raise ContradictionError({}, found.relations, impossible=id)
+
+    def spread(self, values: Mapping[str, bool]) -> Spread:
+        """Raises ContradictionError where the values and relations cannot all hold."""
+        given_false = self.bits(id for id, value in values.items() if not value)
+        true = false = 0
+        for place in (self._place[id] for id, value in values.items() if value):
+            true |= self.implied[place]
+            false |= self.excluded[place]
+        false |= given_false
+        for place, implied in enumerate(self.implied):
+            if implied & false:
+                false |= 1 << place
+        if true & false:
+            raise _minimal(values, self.relations)
+        return Spread(true, false)
+
+    @cached_property
+    def subsumed_by(self) -> tuple[int, ...]:
+        """For each condition those beside which it is left out of a group: narrower ones, and
+        equivalent ones that come later."""
+        found = [0] * len(self.ids)
+        for place, implied in enumerate(self.implied):
+            for other in places(implied & ~(1 << place)):
+                is_equivalent = self.implied[other] >> place & 1
+                if not is_equivalent or other < place:
+                    found[other] |= 1 << place
+        return tuple(found)
+
+    @cached_property
+    def equivalent(self) -> tuple[int, ...]:
+        """For each condition those that always have its value, itself among them."""
+        return tuple(
+            sum(1 << other for other in places(implied) if self.implied[other] >> place & 1)
+            for place, implied in enumerate(self.implied)
+        )
+
+    def bits(self, ids: Iterable[str]) -> int:
+        """The set of these conditions."""
+        found = 0
+        for id in ids:
+            found |= self.bit[id]
+        return found
+
+    def named(self, bits: int) -> tuple[str, ...]:
+        """The conditions of a set, in document order."""
+        return tuple(self.ids[place] for place in places(bits))
+
+    def _steps(self) -> Iterator[tuple[int, int]]:
+        """Each relation by which one condition makes another true, as their places."""
+        for one in self.relations:
+            first, second = self._place[one.first], self._place[one.second]
+            if one.kind != "conflicting":
+                yield first, second
+            if one.kind == "equivalent":
+                yield second, first
+
+    def _excluded(self) -> tuple[int, ...]:
+        """For each condition those that are false where it is true."""
+        direct = [0] * len(self.ids)
+        for one in self.relations:
+            if one.kind == "conflicting":
+                direct[self._place[one.first]] |= self.bit[one.second]
+                direct[self._place[one.second]] |= self.bit[one.first]
+        conflicting = [_union(direct, implied) for implied in self.implied]
+        # Also false is what implies something false.
+        return tuple(
+            sum(1 << p for p, implied in enumerate(self.implied) if implied & out)
+            for out in conflicting
+        )
+
+
+def places(bits: int) -> list[int]:
+    """The places of a set's bits, rising."""
+    found = []
+    while bits:
+        lowest = bits & -bits
+        found.append(lowest.bit_length() - 1)
+        bits ^= lowest
+    return found
+
+
+def _closure(own: list[int], steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """What each reaches by steps, itself included."""
+    reached = own
+    for first, second in steps:
+        if reached[first] >> second & 1:
+            continue
+        more = reached[second]
+        for place, bits in enumerate(reached):
+            if bits >> first & 1:
+                reached[place] = bits | more
+    return tuple(reached)
+
+
+def _union(sets: Sequence[int], chosen: int) -> int:
+    found = 0
+    for place in places(chosen):
+        found |= sets[place]
+    return found
+
+
+def _minimal(
+    values: Mapping[str, bool], relations: Sequence[ConditionRelation]
+) -> ContradictionError:
+    """A minimal contradiction within values and relations that contradict each other.
+
+    Each is left out, the last first, where the others still contradict each other.
+    """
+    from pysat.solvers import Minisat22
+
+    number: dict[str, int] = {}
+    for id in [*values, *(end for one in relations for end in (one.first, one.second))]:
+        number.setdefault(id, len(number) + 1)
+    guards: list[int] = []  # a variable each, values first, that switches it on
+    with Minisat22() as solver:
+        clauses = [[[number[id] if value else -number[id]]] for id, value in values.items()]
+        clauses += [_clauses(one, number) for one in relations]
+        for place, together in enumerate(clauses, start=len(number) + 1):
+            guards.append(place)
+            for clause in together:
+                solver.add_clause([-place, *clause])
+        for guard in guards[::-1]:
+            rest = [one for one in guards if one != guard]
+            if not solver.solve(assumptions=rest):
+                guards = rest
+    kept = {guard - len(number) - 1 for guard in guards}
+    return ContradictionError(
+        {id: value for place, (id, value) in enumerate(values.items()) if place in kept},
+        [one for place, one in enumerate(relations, start=len(values)) if place in kept],
+    )
+
+
+def _clauses(relation: ConditionRelation, number: Mapping[str, int]) -> list[list[int]]:
+    first, second = number[relation.first], number[relation.second]
+    match relation.kind:
+        case "conflicting":
+            return [[-first, -second]]
+        case "inclusive":
+            return [[-first, second]]
+        case "equivalent":
+            return [[-first, second], [-second, first]]

@@ -1,0 +1,136 @@
+"""What can go wrong with an item, named after what happened, in the classes of DeepAmbigQA.
+
+The classes are those of its error analysis (Ji et al. 2025, arXiv:2511.01323, Figure 3), which
+assigns them to whole questions by hand. An item may be of several types, and so of several classes.
+"""
+
+from collections.abc import Callable
+
+from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType
+from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.labels import Label, LostAt
+
+
+def _labelled(label: Label) -> Callable[[ItemErrors], bool]:
+    return lambda errors: label in errors.labels
+
+
+def _lost_at(place: LostAt) -> Callable[[ItemErrors], bool]:
+    return lambda errors: any(answer.lost_at == place for answer in errors.missing)
+
+
+def _is_wrong_in_evidence(errors: ItemErrors) -> bool:
+    """Without a trace it is unknown what the evidence mentions."""
+    return errors.traced and any(answer.label is None for answer in errors.wrong)
+
+
+ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
+    (
+        ErrorClass(
+            "extraction",
+            "incomplete extraction",
+            (
+                ErrorType(
+                    "not_retrieved",
+                    Label.INCOMPLETE_EXTRACTION.words,
+                    "an answer was never retrieved",
+                    _labelled(Label.INCOMPLETE_EXTRACTION),
+                ),
+                ErrorType(
+                    "branch_not_retrieved",
+                    Label.MISSING_BRANCH.words,
+                    "nothing of a branch was retrieved",
+                    _labelled(Label.MISSING_BRANCH),
+                ),
+                ErrorType(
+                    "lost_in_extraction",
+                    "lost in extraction",
+                    "an answer was lost in extraction",
+                    _lost_at("extraction"),
+                ),
+            ),
+        ),
+        ErrorClass(
+            "reasoning",
+            "incorrect reasoning",
+            (
+                ErrorType(
+                    "left_out",
+                    "left out",
+                    "an answer was retrieved, but left out by the agent",
+                    _lost_at("agent"),
+                ),
+                ErrorType(
+                    "wrong_branch",
+                    Label.WRONG_BRANCH.words,
+                    "a right answer under the wrong branch",
+                    _labelled(Label.WRONG_BRANCH),
+                ),
+                ErrorType(
+                    "wrong_in_evidence",
+                    "wrong, in evidence",
+                    "a wrong answer that the evidence mentions",
+                    _is_wrong_in_evidence,
+                ),
+                ErrorType(
+                    "unsupported",
+                    "wrong, unsupported",
+                    "a wrong answer that no evidence mentions",
+                    _labelled(Label.UNSUPPORTED_ANSWER),
+                ),
+            ),
+        ),
+        ErrorClass(
+            "tool_call",
+            Label.WRONG_TOOL_CALL.words,
+            (
+                ErrorType(
+                    "wrong_tool_call",
+                    "brought nothing",
+                    "a tool call brought nothing",
+                    _labelled(Label.WRONG_TOOL_CALL),
+                ),
+            ),
+        ),
+        ErrorClass(
+            "other",
+            "other",
+            (
+                ErrorType(
+                    "taken_out",
+                    "taken out by a node",
+                    "an answer was taken out by a node",
+                    _lost_at("node"),
+                ),
+                ErrorType(
+                    "unreadable",
+                    "unreadable",
+                    "an answer was in a text that could not be read",
+                    _lost_at("repair"),
+                ),
+                ErrorType(
+                    "format_error",
+                    Label.FORMAT_ERROR.words,
+                    "the answer could not be read",
+                    _labelled(Label.FORMAT_ERROR),
+                ),
+                ErrorType(
+                    "budget_spent",
+                    Label.BUDGET_SPENT.words,
+                    "the budget was spent",
+                    _labelled(Label.BUDGET_SPENT),
+                ),
+                ErrorType(
+                    "failed", "failed", "the item failed", lambda errors: errors.error is not None
+                ),
+            ),
+        ),
+    ),
+    (
+        "Incomplete extraction: the agent was not given an answer; incorrect reasoning: it left "
+        "out one that it had, or gave a wrong one; wrong tool call: a call brought nothing.",
+        "These classes are those of DeepAmbigQA's error analysis (arXiv:2511.01323), where they "
+        "are assigned by hand; other is what none of them covers.",
+    ),
+)
+"""The paper's classes in the order of an answer's way, then what none of them covers."""

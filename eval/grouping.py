@@ -1,0 +1,90 @@
+"""Properties of items that scores are broken down by, and the bins of their values."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from branchwise.corpora.text import one_line
+from branchwise.eval.items import AnsweredItem
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins that begin at each of the ascending `edges`; the last one is open.
+
+    Fixed, not quantiles, so that a bin holds the same in every run. The first edge is the least
+    value that can be.
+    """
+
+    edges: tuple[int, ...]
+
+    def place(self, value: int) -> int:
+        """Number of the bin that a value is in, from 0."""
+        return max(0, bisect_right(self.edges, value) - 1)
+
+    def label(self, place: int) -> str:
+        """ "2", "3-5", "1,000-1,999", or "17+" for the last."""
+        first = self.edges[place]
+        if place == len(self.edges) - 1:
+            return f"{first:,}+"
+        last = self.edges[place + 1] - 1
+        return f"{first:,}" if first == last else f"{first:,}-{last:,}"
+
+
+UNKNOWN, OTHERS = "unknown", "others"
+MAX_LABELS = 30
+"""Bins of a property that is a word; rarer ones are in `OTHERS`. Words come from question files."""
+_MAX_LABEL = 60  # characters
+
+BinPlace = tuple[int, str]
+"""Where a bin stands among the others, and its label."""
+UNKNOWN_PLACE: BinPlace = (2**62, UNKNOWN)
+OTHERS_PLACE: BinPlace = (2**62 - 1, OTHERS)
+
+
+@dataclass(frozen=True)
+class ScoredItem:
+    """An item and its metrics."""
+
+    item: AnsweredItem
+    metrics: Mapping[str, float | None] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Question id and epoch: one item of a run."""
+        return self.item.question.id, self.item.epoch
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """A property to break down by: its name, what it says in words, and its bins for an item.
+
+    `bins` gives None for an item without the property, and several bins where it has several
+    values: the item counts in each.
+    """
+
+    name: str
+    words: str
+    bins: Callable[[ScoredItem], Sequence[BinPlace] | None]
+
+
+def binned(
+    bins: Bins, value: Callable[[ScoredItem], int | None]
+) -> Callable[[ScoredItem], Sequence[BinPlace] | None]:
+    """The bin of a number, where an item has it."""
+
+    def places(item: ScoredItem) -> Sequence[BinPlace] | None:
+        number = value(item)
+        if number is None:
+            return None
+        place = bins.place(number)
+        return [(place, bins.label(place))]
+
+    return places
+
+
+def labels(values: Iterable[Any]) -> Sequence[BinPlace]:
+    """Bins of words; other types give no value."""
+    texts = (one_line(v[: 4 * _MAX_LABEL]) for v in values if isinstance(v, str))
+    return [(0, text[:_MAX_LABEL]) for text in dict.fromkeys(texts) if text]

@@ -1,0 +1,120 @@
+"""A scored run, saved in its store and reused where nothing changed that it was made from.
+
+What it was made from: the store's rows, the settings of the scoring, the prices, and the code. Only
+scores by names alone are saved: what models judged is kept reply by reply (`eval.judging`), and
+what a plug-in measures may depend on anything.
+"""
+
+import functools
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from branchwise.eval.analysis import Analysis, TracedRun
+from branchwise.eval.ceilings.ceilings import CeilingScores
+from branchwise.eval.ceilings.curves import EFFORTS, Curve, Effort
+from branchwise.eval.ceilings.epochs import EpochSpread
+from branchwise.eval.costs.usage import Costs
+from branchwise.eval.errors.module_work import ModuleWork
+from branchwise.eval.errors.totals import ErrorTotals
+from branchwise.eval.left_out import OmittedField
+from branchwise.eval.scores import Scores
+from branchwise.eval.tasks import get_task
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from branchwise.eval.scoring import ScoredRun
+
+_SCORED_BY = ("corpora", "tools", "agents", "trace", "graphs", "eval")
+"""Folders whose code the scores of a run depend on."""
+_LIBRARIES = ("numpy", "scipy", "sacrebleu", "pydantic")
+
+
+@dataclass(frozen=True)
+class SavedScores:
+    """What a `ScoredRun` holds, without its items: those are read again where they are asked for.
+
+    `of`: a digest of the store that it was made from and of the code that made it.
+    """
+
+    of: str
+    scores: Scores
+    costs: Costs
+    modules: ModuleWork
+    left_out: tuple[OmittedField, ...]
+    errors: ErrorTotals | None = None
+    ceilings: CeilingScores | None = None
+    epochs: EpochSpread | None = None
+    curves: Mapping[Effort, Curve] = field(default_factory=dict)
+
+    @classmethod
+    def of_run(cls, of: str, run: "ScoredRun") -> "SavedScores":
+        """What is saved of a run that was scored."""
+        analysis = run.analysis
+        saved = cls(of, run.scores, run.costs, run.modules, run.left_out)
+        if analysis is None:
+            return saved
+        return replace(
+            saved,
+            errors=analysis.errors,
+            ceilings=analysis.ceilings,
+            epochs=analysis.epochs,
+            curves={by: analysis.curve(by) for by in EFFORTS},
+        )
+
+    @classmethod
+    def read(cls, body: bytes) -> "SavedScores":
+        """What `to_bytes` wrote. Raises ValueError for anything else."""
+        return _adapter().validate_json(body)
+
+    def to_bytes(self) -> bytes:
+        """JSON, every digit of every number kept."""
+        return _adapter().dump_json(self)
+
+    def analysis(self, read: Callable[[], TracedRun]) -> Analysis | None:
+        """The run's analysis; `read` reads its items, should they be asked for."""
+        if self.errors is None or self.ceilings is None:
+            return None
+        task = get_task(self.scores.scorer.task)
+        found = Analysis(read, task)
+        # As computed before: these are what an analysis makes of its items when it is asked.
+        vars(found).update(errors=self.errors, ceilings=self.ceilings, epochs=self.epochs)
+        vars(found).update(_curves=dict(self.curves))
+        return found
+
+
+@functools.cache
+def _adapter() -> "TypeAdapter[SavedScores]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(SavedScores)
+
+
+def settings_digest(*parts: Any) -> str:
+    """What scores are saved under: a digest of JSON-serialisable settings."""
+    return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+
+def made_of(store: str | None) -> str | None:
+    """A digest of what scores are made of: the state of a store, and the code."""
+    if store is None:
+        return None
+    return hashlib.sha256(f"{store} {_code_digest()}".encode()).hexdigest()
+
+
+@functools.cache
+def _code_digest() -> str:
+    """Of the source of all that scoring runs, and of the libraries that compute for it."""
+    found = hashlib.sha256(repr([(name, version(name)) for name in _LIBRARIES]).encode())
+    for folder in _SCORED_BY:
+        root = Path(str(files(f"branchwise.{folder}")))
+        for file in sorted(root.rglob("*.py")):
+            found.update(str(file.relative_to(root)).encode() + file.read_bytes())
+    return found.hexdigest()

@@ -1,0 +1,1 @@
+"""Small question sets in the forms of benchmarks."""

@@ -1,0 +1,158 @@
+"""httpx's client over aiohttp: errors, cancelling, connections, event loops, proxies, names."""
+
+import asyncio
+import gc
+import logging
+import threading
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+from aiohttp import web
+from langchain_core.messages import HumanMessage
+
+from branchwise.agents.aiohttp_transport import AiohttpTransport
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.chat_completions import make_client
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.spec import ModelSpec
+from support.chat_server import Answer, Body, ChatServer, cut, hang, say
+from support.loopback import LoopbackServer
+
+REQUEST = {"messages": [{"role": "user", "content": "?"}], "model": "m"}
+
+
+class Mirror(LoopbackServer):
+    """Says what came, by which connection, and sets a cookie. A proxy, too, for what names one."""
+
+    def app(self) -> web.Application:
+        self.connections: set[object] = set()
+        app = web.Application()
+        app.router.add_route("*", "/{rest:.*}", self._mirror)
+        return app
+
+    async def _mirror(self, request: web.Request) -> web.Response:
+        self.connections.add(request.transport)
+        said = {
+            "path": request.raw_path,
+            "headers": [list(pair) for pair in request.headers.items()],
+        }
+        response = web.json_response(said)
+        response.set_cookie("seat", "7")
+        return response
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx2.AsyncClient]:
+    transport = AiohttpTransport(httpx2.create_ssl_context())
+    async with httpx2.AsyncClient(transport=transport, timeout=5) as made:
+        yield made
+
+
+async def test_failures_are_told_apart(client: httpx2.AsyncClient, chat_server: ChatServer) -> None:
+    url = f"{chat_server.url}/chat/completions"
+    chat_server.play([cut("before"), cut("middle"), hang()])
+    with pytest.raises(httpx2.RemoteProtocolError, match="disconnected without sending"):
+        await client.post(url, json=REQUEST)
+    with pytest.raises(httpx2.RemoteProtocolError, match="complete message body"):
+        await client.post(url, json=REQUEST)
+    with pytest.raises(httpx2.ReadTimeout):
+        await client.post(url, json=REQUEST, timeout=0.05)
+    with pytest.raises(httpx2.ConnectError):
+        await client.post("http://127.0.0.1:9/v1", json=REQUEST)
+    with pytest.raises(httpx2.ConnectError):
+        await client.post("http://name.invalid/v1", json=REQUEST)
+
+
+async def test_a_cancelled_request_ends_its_connection_alone(
+    client: httpx2.AsyncClient, chat_server: ChatServer
+) -> None:
+    arrived, loop = asyncio.Event(), asyncio.get_running_loop()
+    answers = iter([hang(), say("next")])
+
+    def script(_: Body) -> Answer:
+        loop.call_soon_threadsafe(arrived.set)
+        return next(answers)
+
+    chat_server.play(script)
+    url = f"{chat_server.url}/chat/completions"
+    waiting = asyncio.ensure_future(client.post(url, json=REQUEST))
+    await arrived.wait()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    answered = await client.post(url, json=REQUEST)
+    assert answered.json()["choices"][0]["message"]["content"] == "next"
+
+
+async def test_connections_are_used_again_and_as_many_as_are_needed(
+    client: httpx2.AsyncClient,
+) -> None:
+    with Mirror() as server:
+        url = f"http://{server.host}/"
+        for _ in range(3):
+            await client.get(url)
+        assert len(server.connections) == 1
+        answers = await asyncio.gather(*(client.get(url) for _ in range(200)))
+    assert {answer.status_code for answer in answers} == {200}
+
+
+async def test_what_is_sent_is_what_httpx_was_given(client: httpx2.AsyncClient) -> None:
+    with Mirror() as server:
+        url = f"http://me:secret@{server.host}/a%2Fb/c%20d?x=%7B1%7D"
+        first = (await client.get(url, headers={"X-Title": "Films"})).json()
+        second = (await client.get(url)).json()
+    assert first["path"] == "/a%2Fb/c%20d?x=%7B1%7D"
+    names = [name for name, _ in first["headers"]]
+    assert "X-Title" in names
+    assert len(names) == len({name.lower() for name in names})
+    assert dict(first["headers"])["Authorization"].startswith("Basic ")
+    # Cookies are httpx's: kept once, sent once.
+    assert [value for name, value in second["headers"] if name.lower() == "cookie"] == ["seat=7"]
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_callers_of_many_threads_and_loops_leave_nothing(
+    chat_server: ChatServer, closed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    chat_server.play(lambda _: say("here"))
+    spec = ModelSpec.parse(f"openai:m@{chat_server.url}")
+    texts: list[str] = []
+
+    async def ask() -> None:
+        caller = ModelCaller(spec, Decoding(), Prompts.load())
+        replies = [caller.ask([HumanMessage(f"{n}")], journal=MemoryJournal()) for n in range(5)]
+        texts.extend([reply.text for reply in await asyncio.gather(*replies)])
+        if closed:
+            await caller.aclose()
+
+    with caplog.at_level(logging.WARNING):
+        threads = [threading.Thread(target=asyncio.run, args=(ask(),)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        gc.collect()
+    assert texts == ["here"] * 20
+    assert caplog.records == []
+
+
+async def test_a_proxy_of_the_environment_is_asked_and_its_exceptions_are_not(
+    monkeypatch: pytest.MonkeyPatch, chat_server: ChatServer
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Mirror() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://{proxy.host}")
+        for host, is_direct in (("127.0.0.1:1", True), ("model.invalid", False)):
+            made = make_client(ModelSpec.parse(f"openai:m@http://{host}/v1"), Decoding())
+            http = made.http_async_client
+            failed = http.get(f"http://{host}/v1/models")
+            if is_direct:
+                with pytest.raises(httpx2.ConnectError):
+                    await failed
+            else:
+                assert (await failed).json()["path"] == "http://model.invalid/v1/models"
+            await http.aclose()
+            assert isinstance(http._transport, AiohttpTransport)
