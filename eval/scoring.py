@@ -19,6 +19,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.progress import Progress as PassageProgress
 from branchwise.corpora.progress import silent
+from branchwise.corpora.questions import Question
 from branchwise.eval.analysis import Analysis, TracedRun, analyse
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, grouping_of, groupings_of
@@ -27,7 +28,7 @@ from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.spending import Spending, check_bounded_scoring
-from branchwise.eval.costs.usage import Costs, run_costs
+from branchwise.eval.costs.usage import SPENT, Costs, run_costs
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
 from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
@@ -270,9 +271,13 @@ class _Asking(NamedTuple):
 def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _LookedUp | None]:
     keys = with_kept_keys(settings.keys, reader.system, str(reader.path))
     task = get_task(reader.task)
-    rows = [row for row in reader.items() if row.outcome is not None]
     system = System.recorded(reader.system)
-    items = [replace(item, protocol=system.protocol) for item in reader.answered_items()]
+    questions = list(reader.questions())
+    items: list[AnsweredItem] = []
+    outcomes: list[Mapping[str, Any]] = []
+    for item, outcome in reader.ended_items(questions):
+        items.append(replace(item, protocol=system.protocol))
+        outcomes.append({name: outcome[name] for name in SPENT if name in outcome})
     choice = _choice(reader, settings)
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
     with reading(reader.path):
@@ -296,13 +301,12 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     if settled.lexical is not None:
         lexical = scores_of(settled.lexical, replace(choice, matcher="lexical"))
     prices = settings.prices or prices_of(reader.path)
-    outcomes = [row.outcome for row in rows if row.outcome is not None]
     with reading(reader.path):
         costs = run_costs(outcomes, reader.system, prices, spent_by(choice, settled))
         left_out = run_left_out(outcomes, settled)
     analysis = looked_up = None
     if task.is_attributable:
-        looked_up = _reach(reader, settings)
+        looked_up = _reach(reader, questions, settings)
         analysis = analyse(reader.path, settled.items, scores, looked_up.reach)
     modules = _modules(reader, analysis)
     run = ScoredRun(
@@ -400,9 +404,11 @@ def _settled(
         return run_blocking(settling.settle(items))
 
 
-def _reach(reader: RunReader, settings: ScoringSettings) -> _LookedUp:
+def _reach(
+    reader: RunReader, questions: Sequence[Question], settings: ScoringSettings
+) -> _LookedUp:
     """What the run's tools could have given: kept from before, or looked up now."""
-    questions, sources = list(reader.questions()), run_sources(reader.meta)
+    sources = run_sources(reader.meta)
     key = reach_key(questions, sources, read_passages=settings.read_passages)
     if kept := reader.kept_reach(key):
         return _LookedUp(Reach.from_json(kept), None)

@@ -132,9 +132,16 @@ def reach_key(
     import orjson
 
     looked_for = {"id", "branches", "alternatives"}
-    gold = [question.model_dump(include=looked_for) for question in questions]
-    body = [_VERSION, sources.identity(), read_passages, gold]
-    return hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+    begun = orjson.dumps([_VERSION, sources.identity(), read_passages, []])
+    found = hashlib.sha256(begun.removesuffix(b"]]"))
+    # As JSON of all of it would be, which would take more memory than the run.
+    comma = b""
+    for question in questions:
+        gold = question.model_dump(include=looked_for)
+        found.update(comma + orjson.dumps(gold, option=orjson.OPT_SORT_KEYS))
+        comma = b","
+    found.update(b"]]")
+    return found.hexdigest()[:16]
 
 
 def _within(holdings: Sequence[Holding], entity: WantedEntity) -> bool | None:

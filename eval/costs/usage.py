@@ -11,6 +11,8 @@ from branchwise.graphs.ledger import AGENT, RoleUsage
 
 COUNTS = ("calls", "input", "cached", "output", "reasoning", "seconds")
 """The fields of `RoleUsage`, as reports order them."""
+SPENT = ("error", "usage", "tokens")
+"""What of an item's outcome says what it cost."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from sys import intern
 from typing import Any, NamedTuple
 
 import orjson
@@ -127,12 +128,13 @@ class RunReader:
 
     def questions(self) -> Iterator[Question]:
         """All questions in order."""
-        rows = self._file.rows("questions", "ORDER BY n")
-        self._check_count("questions", len(rows), self._file.question_count)
-        for _, _, body in rows:
+        count = 0
+        for _, _, body in self._file.each("questions", "ORDER BY n"):
             with reading(self.path):
                 question = unfold_question(body, self._passages.of)
+            count += 1
             yield question
+        self._check_count("questions", count, self._file.question_count)
 
     def items_with_status(self, statuses: Sequence[str]) -> list[tuple[int, int, int, str]]:
         """(item, question number, epoch, status) of the items in these states, in order."""
@@ -140,9 +142,9 @@ class RunReader:
         sql = f"SELECT item, question, epoch, status FROM items WHERE status IN ({marks})"  # noqa: S608 - only question marks are inserted
         return [(*row,) for row in self._file.query(f"{sql} ORDER BY item", statuses)]
 
-    def items(self) -> Iterator[ItemRow]:
-        """All items in order, ended or not."""
-        questions = dict(enumerate(self.questions()))
+    def items(self, questions: Sequence[Question] | None = None) -> Iterator[ItemRow]:
+        """All items in order, ended or not. `questions`: all of them, where they are at hand."""
+        questions = list(self.questions()) if questions is None else questions
         count = 0
         for item, n, epoch, status, _, _, outcome in self._file.each("items", "ORDER BY item"):
             with reading(self.path):
@@ -155,7 +157,14 @@ class RunReader:
 
     def answered_items(self) -> Iterator[AnsweredItem]:
         """The ended items, as scorers read them."""
-        for row in self.items():
+        for answered, _ in self.ended_items():
+            yield answered
+
+    def ended_items(
+        self, questions: Sequence[Question] | None = None
+    ) -> Iterator[tuple[AnsweredItem, Mapping[str, Any]]]:
+        """The same, each with its outcome."""
+        for row in self.items(questions):
             if row.outcome is not None:
                 with reading(self.path):
                     answered = AnsweredItem(
@@ -163,11 +172,12 @@ class RunReader:
                         question=row.question,
                         prediction=Prediction.model_validate(row.outcome["prediction"]),
                         epoch=row.epoch,
-                        evidence=Evidence(tuple(row.outcome["evidence"])),
+                        # Ids that come in many items are held once.
+                        evidence=Evidence(tuple(map(intern, row.outcome["evidence"]))),
                         how=row.outcome["how"],
                         error=row.outcome.get("error"),
                     )
-                yield answered
+                yield answered, row.outcome
 
     def events(self, item: int, *, contents: bool = True) -> Iterator[Event]:
         """The trace of an item, in order, passages filled in.

@@ -174,6 +174,7 @@ def _draft(file: Path) -> Iterator[sqlite3.Connection]:
         connection.executescript(f"BEGIN; {schema()}")
         yield connection
         connection.execute("COMMIT")
+        connection.executescript("PRAGMA incremental_vacuum")
     except BaseException:
         file.unlink(missing_ok=True)
         raise
