@@ -1,6 +1,6 @@
 """Which runs `branchwise report` shows, what it calls them, and which one is the base."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -74,7 +74,18 @@ def named_runs(
         base = former.get(base, base)
         _check_known(base, known, "--base")
         found = found.against(base)
-    return found.named(names)
+    renamed = found.named(names)
+    _check_distinct([name for name, _ in renamed.runs], names.values())
+    return renamed
+
+
+def _check_distinct(names: Sequence[str], given: Iterable[str]) -> None:
+    from branchwise.corpora.errors import InputError
+
+    twice = next((name for name in given if names.count(name) > 1), None)
+    if twice is not None:
+        what = f"two systems would be called {twice[:80]!r}"
+        raise InputError(what, where="--systems", remedy="choose another name")
 
 
 def _found(paths: Sequence[Path]) -> NamedRuns:

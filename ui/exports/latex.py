@@ -10,7 +10,7 @@ from branchwise.eval.bounds import Intervals
 from branchwise.eval.reporting.tables import Table
 from branchwise.ui.exports.latex_fit import SMALL, Fit, FitColumn, fitted
 from branchwise.ui.exports.latex_grid import GridCell, caption_of, grid_of, notes_of
-from branchwise.ui.exports.latex_text import breakable, escape, numeric
+from branchwise.ui.exports.latex_text import LONG, breakable, escape, numeric
 from branchwise.ui.exports.latex_widths import text_width
 
 COLUMN, PAGE = 219.0, 345.0
@@ -90,7 +90,7 @@ def _floats(table: Table, look: LatexLook) -> Iterator[str]:
         yield f"\\fontsize{{{fit.size:g}}}{{{fit.size + 1.5:g}}}\\selectfont\n"
         yield f"\\setlength{{\\tabcolsep}}{{{fit.space:g}pt}}"
         yield "\\setlength{\\belowcaptionskip}{4pt}\n"
-        yield f"\\caption{{{breakable(caption_of(table.as_printed()) + more)}}}\n{label}"
+        yield f"\\caption{{{breakable(caption_of(table.as_printed()) + more, LONG)}}}\n{label}"
         yield "\\par\\medskip\n".join("".join(_tabular(part, fit, page)) for part in fit.parts)
         if number == len(pages) - 1:
             yield from _notes(notes, look)
@@ -207,7 +207,9 @@ def _line(cells: Sequence[str]) -> str:
 
 def _notes(notes: Sequence[str], look: LatexLook) -> Iterator[str]:
     if notes:
-        words = " ".join(breakable(note if note.endswith(".") else f"{note}.") for note in notes)
+        words = " ".join(
+            breakable(note if note.endswith(".") else f"{note}.", LONG) for note in notes
+        )
         yield "\\par\\smallskip\n"
         yield f"\\begin{{minipage}}{{{look.note_width:.0f}pt}}\\raggedright"
         yield f"\\fontsize{{7}}{{8.5}}\\selectfont {words}\\end{{minipage}}\n"

@@ -37,7 +37,8 @@ _SPECIAL = {
 _IN_NUMBERS = {"-": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", UNKNOWN: "--"}
 _BREAK = r"\allowbreak{}"
 _BREAKS_AFTER = "/:.@_-+="
-_MOST_UNBROKEN = 8  # letters
+_NARROW, LONG = 8, 16
+"""Letters of a word that stay on one line, in a narrow column and in sentences."""
 
 
 def escape(text: str) -> str:
@@ -45,19 +46,19 @@ def escape(text: str) -> str:
     return "".join(_SPECIAL.get(character, character) for character in one_line(text))
 
 
-def breakable(text: str) -> str:
-    """The same, with places in long words at which a line may end."""
-    return " ".join(map(_breakable_word, one_line(text).split()))
+def breakable(text: str, most: int = _NARROW) -> str:
+    """The same, with places in words of more than so many letters at which a line may end."""
+    return " ".join(_breakable_word(word, most) for word in one_line(text).split())
 
 
-def _breakable_word(word: str) -> str:
-    if len(word) <= _MOST_UNBROKEN:
+def _breakable_word(word: str, most: int) -> str:
+    if len(word) <= most:
         return escape(word)
     parts, since = [], 0
     for letter in word:
         parts.append(_SPECIAL.get(letter, letter))
         since += 1
-        if letter in _BREAKS_AFTER or since >= _MOST_UNBROKEN:
+        if letter in _BREAKS_AFTER or since >= most:
             parts.append(_BREAK)
             since = 0
     return "".join(parts)

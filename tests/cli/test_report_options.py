@@ -1,0 +1,130 @@
+"""What `branchwise report` calls systems, compares them with, breaks them down by and writes."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TypeIn = Callable[..., tuple[int, str, str]]
+KINDS = ("film", "person", "film")
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("q") / "q.jsonl"
+    rows = (
+        {
+            "id": f"q{n}",
+            "question": f"Who directed film {n}?",
+            "answers": {"default": [f"Person {n}"]},
+            "meta": {"kind": kind, "year": 1990 + n},
+        }
+        for n, kind in enumerate(KINDS * 2)
+    )
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def runs(questions: Path, tmp_path: Path, type_in: TypeIn) -> list[Path]:
+    made = [tmp_path / "one", tmp_path / "two"]
+    for path, turns in zip(made, (3, 4), strict=True):
+        options = ("--questions", questions, "--model", "offline", "--max-turns", turns)
+        code, _, error = type_in("run", *options, "--out", path)
+        assert code == 0, error
+    return made
+
+
+def rows_of(folder: Path, name: str) -> list[dict[str, str]]:
+    with (folder / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_another_run_is_the_base(runs: list[Path], tmp_path: Path, type_in: TypeIn) -> None:
+    for base in ("two", str(runs[1]), "Two"):
+        options = ("--base", base, "--systems", "one=One,two=Two", "--csv", tmp_path / "C")
+        code, _, error = type_in("report", *runs, *options)
+        assert code == 0, error
+        assert [row["system"] for row in rows_of(tmp_path / "C", "systems")] == ["Two", "One"]
+        assert {row["system"] for row in rows_of(tmp_path / "C", "changes")} == {"One"}
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--base", "tow"), "--base: there is no system 'tow'; did you mean two?"),
+        (("--systems", "ones=A"), "--systems: there is no system 'ones'; did you mean one?"),
+        (("--systems", "one"), "--systems: 'one' names no system; write base=Baseline"),
+        (("--systems", "one=two"), "--systems: two systems would be called 'two'"),
+        (("--by", "meta.kinds"), "--by: no question has 'meta.kinds'; did you mean meta.kind?"),
+        (("--by", "kind"), "there is no breakdown by 'kind'"),
+        (("--tables", "results"), "--tables chooses among the tables of files"),
+        (("--tables", "result", "--csv", "C"), "there is no table 'result'; did you mean results?"),
+        (("--latex", "t.tex", "--width", "8"), "--width: '8' is not a width of a table"),
+    ],
+)
+def test_what_there_is_not_is_refused_in_one_line(
+    runs: list[Path],
+    type_in: TypeIn,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    options: tuple[str, ...],
+    why: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, error = type_in("report", *runs, *options)
+    assert (code, out) == (2, "")
+    assert why in error
+    assert not (tmp_path / "C").exists()
+
+
+def test_scores_are_broken_down_by_any_key_with_tests(
+    runs: list[Path], tmp_path: Path, type_in: TypeIn
+) -> None:
+    code, out, error = type_in("report", *runs, "--by", "meta.kind,meta.year", "--csv", tmp_path)
+    assert (code, out) == (0, ""), error
+    by_kind = rows_of(tmp_path, "by-meta-kind")
+    sizes = [("film", "4"), ("person", "2")]
+    shown = [(row["system"], row["meta.kind"], row["questions"]) for row in by_kind]
+    assert shown == [(system, *size) for system in ("one", "two") for size in sizes]
+    changes = rows_of(tmp_path, "by-meta-kind-changes")
+    assert [(row["system"], row["meta.kind"], row["n"]) for row in changes] == [
+        ("two", "film", "4"),
+        ("two", "person", "2"),
+    ]
+    assert all(row["strict_recall"] == "0.0" for row in changes)
+    years = [row["meta.year"] for row in rows_of(tmp_path, "by-meta-year")]
+    assert years[:6] == [str(1990 + n) for n in range(6)]
+    code, out, _ = type_in("report", *runs, "--by", "meta.kind")
+    assert code == 0
+    assert "by kind" in out.lower()
+    assert "changes against one, by kind" in out.lower()
+
+
+def test_only_the_tables_that_are_named_are_written(
+    runs: list[Path], tmp_path: Path, type_in: TypeIn
+) -> None:
+    latex = tmp_path / "latex"
+    code, _, error = type_in("report", *runs, "--latex", latex, "--tables", "changes,results")
+    assert code == 0
+    assert {path.name for path in latex.iterdir()} == {"changes.tex", "results.tex"}
+    assert "changes.tex" in error
+
+
+def test_runs_of_a_study_have_its_systems_names(
+    questions: Path, tmp_path: Path, type_in: TypeIn
+) -> None:
+    study = tmp_path / "s.yaml"
+    study.write_text(
+        f"name: s\nquestions: {questions}\nbase: {{model: offline}}\n"
+        "factors: {max_turns: [3, 4]}\n"
+    )
+    code, _, error = type_in("ablate", study, "--out", tmp_path / "S")
+    assert code == 0, error
+    made = sorted((tmp_path / "S" / "runs").iterdir())
+    code, out, _ = type_in("report", *made, "--json")
+    known = {one["name"] for one in json.loads((tmp_path / "S/study.json").read_text())["systems"]}
+    assert {one["name"] for one in json.loads(out)} == known
+    assert known != {path.name for path in made}
