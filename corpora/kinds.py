@@ -48,7 +48,11 @@ class IndexModule(Protocol):
 @dataclass(frozen=True)
 class IndexKind:
     """A kind of index. `about`: for help; `building`: what is done while it is built; `metric`: of
-    its scores; `encodes`: whether it is made with an encoder, which it takes settings of."""
+    its scores; `encodes`: whether it is made with an encoder, which it takes settings of.
+
+    `fast_to`: passages up to which it answers in some hundredths of a second; None: any number.
+    `recorded`: what it is called where a system's digest is made, if not by its name: runs go on
+    that began when it was called so."""
 
     name: str
     about: str
@@ -57,6 +61,7 @@ class IndexKind:
     module: str
     encodes: bool = False
     fast_to: int | None = None
+    recorded: str | None = None
 
     def load(self) -> IndexModule:
         """Its module, with the libraries that it needs."""
@@ -69,7 +74,15 @@ _KINDS = (
     ),
     IndexKind("ivf", "dense vectors, of millions", "encoding", "inner_product", "ivf", True),
     IndexKind("bm25", "words", "indexing words", "bm25", "lexical"),
-    IndexKind("bm25s", "words, by bm25s", "counting words", "bm25", "bm25s_index", False, 200_000),
+    IndexKind(
+        "bm25s",
+        "words, by bm25s",
+        "counting words",
+        "bm25",
+        "bm25s_index",
+        fast_to=200_000,
+        recorded="bm25",
+    ),
 )
 INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}
 DEFAULT = "flat"
