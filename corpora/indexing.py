@@ -38,7 +38,7 @@ def build_index(
     elsewhere (`open_vectors`); a few passages are encoded to check it. Raises InputError for a bad
     corpus, kind, name, encoder or file of vectors.
     """
-    module = index_kind(kind).load()
+    module = index_kind(kind).ready()
     corpus = Corpus.open(Path(corpus_dir))
     target = corpus.path / INDEX_FOLDER / checked_name(name or kind)
     given = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.options import Full
 from branchwise.commands.report_files import (
     FILES,
     PRINTED,
@@ -83,6 +84,7 @@ def report(
     tables: TableNames = None,
     width: TableWidth = "page",
     intervals: IntervalPlace = "below",
+    full: Full = False,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print the aggregates as JSON, one entry per run.")
     ] = False,
@@ -93,7 +95,7 @@ def report(
 
     Example: branchwise report runs/base runs/expanded --html report.html
     """
-    from branchwise.commands.score import print_runs, say
+    from branchwise.commands.score import print_runs, say, say_next
     from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.metric_failures import failure_lines
@@ -127,11 +129,15 @@ def report(
         if html is not None:
             _write_html(reports, html)
     if json_output:
-        _print_json(chosen_runs.runs, _systems(runs, chosen_runs))
+        print_json(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
         shown = _systems(runs, chosen_runs)
-        print_runs(shown, groupings, published=printed_published(published, beside, runs))
+        print_runs(
+            shown, groupings, full=full, published=printed_published(published, beside, runs)
+        )
         _print_changes(shown)
+        if not full and len(paths) == 1:
+            say_next(chosen_runs.runs[0][1], paths[0])
 
 
 def _reports(
@@ -209,7 +215,8 @@ def _systems(runs: "Sequence[tuple[str, ScoredRun]]", named: NamedRuns) -> "list
     return systems_of_runs([*zip(names, scored, strict=True)], named.records)
 
 
-def _print_json(runs: list[tuple[str, Path]], systems: "Sequence[SystemReport]") -> None:
+def print_json(runs: list[tuple[str, Path]], systems: "Sequence[SystemReport]") -> None:
+    """Print the aggregates of scored runs and their changes, one entry per run."""
     from branchwise.ui.console import printable_json
 
     compared = _comparisons(systems)
