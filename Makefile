@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal --ignore tests/peers
 
-.PHONY: demo check test test-hard peers test-peers extras fuzz install lint format bench clean
+.PHONY: demo check test test-hard peers test-peers extras fuzz install lint format bench dist clean
 
 demo: install
 	@$(BIN)/branchwise demo
@@ -56,7 +56,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 		|| { echo "branchwise needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[bertscore,bundled,fast,serve,mcp,parquet,datasets,dev]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[bertscore,fast,serve,mcp,parquet,datasets,notebook,dev]"
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps optimum-intel
 	@touch $@
 
@@ -98,6 +98,10 @@ bench: install
 	$(BIN)/python benchmarks/conditions.py
 	$(BIN)/python benchmarks/store_damage.py --copies 200
 	$(BIN)/python benchmarks/kills.py --kills 100
+
+# Source archive and wheel, and the quick tests of the archive with the wheel, outside the checkout.
+dist: install
+	@HF_HUB_OFFLINE=1 $(BIN)/python tests/support/distribution.py dist -- -q --quick
 
 # Mutated inputs for SECONDS, the same ones for the same SEED; what is found is kept.
 fuzz: install

@@ -8,7 +8,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from branchwise.api import ask, resume, run, score
+    from branchwise.api import ask, compare, resume, run, score
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.graph.answers import Graph
     from branchwise.corpora.loaders import load_questions
@@ -39,6 +39,7 @@ __all__ = [
     "ToolResult",
     "__version__",
     "ask",
+    "compare",
     "load_questions",
     "metric",
     "node",
@@ -61,6 +62,7 @@ _HOMES = {
     "ToolError": "branchwise.tools.errors",
     "ToolResult": "branchwise.tools.plugins.results",
     "ask": "branchwise.api",
+    "compare": "branchwise.api",
     "load_questions": "branchwise.corpora.loaders",
     "metric": "branchwise.eval.plugins.metric",
     "node": "branchwise.graphs.plugins.declared",

@@ -1,4 +1,4 @@
-"""`branchwise.run`, `resume`, `ask` and `score`: the commands of these names, from Python.
+"""`branchwise.run`, `resume`, `ask` and `score`, the commands of these names, and `compare`.
 
 A parameter is called as its option is: `--max-cost` is `max_cost`, and one that may be repeated
 has a plural (`--metric`: `metrics`). What is a setting of a system stands in `System`.
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from branchwise.eval.experiment import Run
     from branchwise.eval.plugins.loading import Named
     from branchwise.eval.runner import Observer
-    from branchwise.eval.scores import Scores
     from branchwise.eval.scoring_choice import ScoringChoice
     from branchwise.graphs.agent import Outcome
     from branchwise.graphs.role_decoding import RoleDecoding
     from branchwise.graphs.system import System
+    from branchwise.results import ComparedRuns, RunResult, ScoreResult
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -84,7 +84,7 @@ def run(
     prices: Path | str | None = None,
     progress: bool = False,
     observer: "Observer | None" = None,
-) -> "Run":
+) -> "RunResult":
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
     `questions`: a question set as `--questions` names one, with its `fields` and `separator`
@@ -99,6 +99,7 @@ def run(
     from branchwise.corpora.loaders.source import QuestionSource
     from branchwise.eval import experiment
     from branchwise.eval.tasks import gold_of
+    from branchwise.results import RunResult
 
     if isinstance(questions, str):
         source = QuestionSource.parse(questions, fields, separator)
@@ -113,7 +114,7 @@ def run(
         check_affordable(system, scoring, priced)
     total = min(pilot, len(chosen)) if pilot else len(chosen) * epochs
     with ExitStack() as shown:
-        return experiment.run(
+        made = experiment.run(
             chosen,
             system,
             out=out,
@@ -126,6 +127,7 @@ def run(
             prices=Path(prices) if prices else None,
             pilot=pilot,
         )
+    return RunResult.of(made)
 
 
 @_named
@@ -149,7 +151,7 @@ def resume(
     prices: Path | str | None = None,
     progress: bool = False,
     observer: "Observer | None" = None,
-) -> "Run":
+) -> "RunResult":
     """Continue a run that was killed, interrupted or stopped; nothing recorded is asked for again.
 
     `run.state` counts the items of the whole run. `corpus`, `kg`, `reranker`: where they are now;
@@ -160,6 +162,7 @@ def resume(
     from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.costs.spending import check_begun
     from branchwise.eval.store import open_run
+    from branchwise.results import RunResult
 
     reader = open_run(Path(path))
     counts, begun = reader.progress(), reader.meta
@@ -170,7 +173,7 @@ def resume(
     restraints = _restraints(patience, max_cost, priced)
     ended = counts["done"] + (0 if retry_failed else counts["failed"])
     with ExitStack() as shown:
-        return experiment.resume(
+        made = experiment.resume(
             path,
             corpus=Path(corpus) if corpus else None,
             retriever=retriever,
@@ -189,6 +192,7 @@ def resume(
             keys=Keys(keys or {}),
             headers=[f"{name}={value}" for name, value in headers.items()],
         )
+    return RunResult.of(made)
 
 
 @_named
@@ -242,7 +246,7 @@ def score(
     timeout: float = 120.0,
     attempts: int = 6,
     keys: Mapping[str, str] | None = None,
-) -> "Scores":
+) -> "ScoreResult":
     """Score every item of a run that has ended, and save the scores in the run folder; or score
     `predictions` (a file of any agent's) against `questions`.
 
@@ -259,6 +263,7 @@ def score(
     from branchwise.eval.scoring import ScoringSettings, score_run
     from branchwise.eval.scoring_predictions import score_predictions
     from branchwise.graphs.role_decoding import checked_roles
+    from branchwise.results import ScoreResult
 
     path = run.path if isinstance(run, Run) else Path(run) if run is not None else None
     priced = _prices(prices) if prices or path is None else prices_of(path)
@@ -279,15 +284,27 @@ def score(
     )
     if path is not None and questions is None and predictions is None and task is None:
         keep_prices(path, Path(prices) if prices else None)
-        return score_run(path, settings).scores
+        return ScoreResult.of(score_run(path, settings).scores)
     if path is None and questions is not None and predictions is not None:
         source = QuestionSource.parse(questions, fields, separator)
-        return score_predictions(source, Path(predictions), task, settings).scores
+        scored = score_predictions(source, Path(predictions), task, settings)
+        return ScoreResult.of(scored.scores)
     raise InputError(
         "it is not clear what to score",
         where="score",
         remedy="give either a run, or questions and predictions (and a task)",
     )
+
+
+def compare(base: "Run | Path | str", *others: "Run | Path | str") -> "ComparedRuns":
+    """Runs beside a base, question by question: differences with intervals and corrected tests.
+
+    Scores that were not saved are made of names alone; nothing is asked, and nothing is written.
+    Raises InputError where the runs cannot be compared.
+    """
+    from branchwise.results import compare_runs
+
+    return compare_runs([base, *others])
 
 
 def _observer(

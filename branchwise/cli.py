@@ -15,6 +15,7 @@ from branchwise.commands.fork import fork
 from branchwise.commands.kg import kg_app
 from branchwise.commands.mdcr import mdcr_app
 from branchwise.commands.questions import questions_app
+from branchwise.commands.quiet import add_quiet
 from branchwise.commands.recover import recover
 from branchwise.commands.report import report
 from branchwise.commands.run import resume, run
@@ -29,7 +30,6 @@ from branchwise.commands.world import world_app
 app = typer.Typer(
     name="branchwise",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -59,11 +59,23 @@ for command in (demo, ask, run, resume, ablate, score, report, errors, trace, fo
     app.command(cls=SystemCommand if command in (ask, run) else None)(command)
 for command in (verify, recover):
     app.command()(command)
-app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")
-app.add_typer(kg_app, name="kg", help="Build, query and search knowledge graphs.")
-app.add_typer(world_app, name="world", help="Make worlds that no model has seen.")
-app.add_typer(questions_app, name="questions", help="Generate, check and convert question sets.")
-app.add_typer(benchmarks_app, name="benchmarks", help="List what can be run.")
-app.add_typer(mdcr_app, name="mdcr", help="Solve and generate questions about conditions.")
-app.add_typer(tools_app, name="tools", help="List, show, try and create tools.")
-app.add_typer(serve_app, name="serve", help="Serve the corpus and the tools to other programs.")
+_GROUPS = (
+    (corpus_app, "corpus", "Build, index and search passage collections.", "index C --kind bm25"),
+    (kg_app, "kg", "Build, query and search knowledge graphs.", "build W"),
+    (world_app, "world", "Make worlds that no model has seen.", "make --entities 600 --out W"),
+    (questions_app, "questions", "Generate, check and convert question sets.", "check q.jsonl"),
+    (benchmarks_app, "benchmarks", "List what can be run.", "list"),
+    (mdcr_app, "mdcr", "Solve and generate questions about conditions.", "--help"),
+    (tools_app, "tools", "List, show, try and create tools.", "new film_year"),
+    (
+        serve_app,
+        "serve",
+        "Serve the corpus and the tools to other programs.",
+        "retrieve --corpus C",
+    ),
+)
+for group, name, about, example in _GROUPS:
+    app.add_typer(
+        group, name=name, help=f"{about}\n\nExample: branchwise {name} {example}", short_help=about
+    )
+add_quiet(app)

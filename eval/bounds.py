@@ -9,6 +9,8 @@ CONCURRENCY, MAX_CONCURRENCY = 8, 1024
 
 JudgePairs = Literal["all", "aligned"]
 """Which pairs of a question's properties are graded: all, or those that token F1 aligns."""
+Intervals = Literal["below", "beside", "columns", "none"]
+"""Where tables for LaTeX have the interval of a mean."""
 ScoreVariant = Literal[
     "one-to-one", "published-code", "substring", "subsequence", "summed", "group-f1"
 ]

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from branchwise.corpora.text import one_line
@@ -32,6 +33,8 @@ class Bins:
         return f"{first:,}" if first == last else f"{first:,}-{last:,}"
 
 
+META = "meta."
+"""What names of groupings by a key of questions' `meta` begin with."""
 UNKNOWN, OTHERS = "unknown", "others"
 MAX_LABELS = 30
 """Bins of a property that is a word; rarer ones are in `OTHERS`. Words come from question files."""
@@ -61,12 +64,13 @@ class Grouping:
     """A property to break down by: its name, what it says in words, and its bins for an item.
 
     `bins` gives None for an item without the property, and several bins where it has several
-    values: the item counts in each.
+    values: the item counts in each. `is_spent`: it is of what a system did and not of the question.
     """
 
     name: str
     words: str
     bins: Callable[[ScoredItem], Sequence[BinPlace] | None]
+    is_spent: bool = False
 
 
 def binned(
@@ -88,3 +92,23 @@ def labels(values: Iterable[Any]) -> Sequence[BinPlace]:
     """Bins of words; other types give no value."""
     texts = (one_line(v[: 4 * _MAX_LABEL]) for v in values if isinstance(v, str))
     return [(0, text[:_MAX_LABEL]) for text in dict.fromkeys(texts) if text]
+
+
+def by_meta(name: str) -> Grouping:
+    """By the values of a key of questions' `meta`: `meta.KEY`."""
+    key = name.removeprefix(META)
+    return Grouping(name, one_line(key)[:_MAX_LABEL], partial(_meta, key))
+
+
+def _meta(key: str, item: ScoredItem) -> Sequence[BinPlace]:
+    """The values of a key: words, numbers, or a list of them."""
+    value = item.item.question.meta.get(key)
+    listed = value if isinstance(value, list | tuple) else [value]
+    known = dict.fromkeys(one for one in listed if isinstance(one, str | int | float))
+    return [(_rank(one), label) for one in known for _, label in labels([str(one)])]
+
+
+def _rank(value: str | float) -> int:
+    """Whole numbers are in their order, before others by their words."""
+    is_small = isinstance(value, int) and 0 <= value < OTHERS_PLACE[0]
+    return int(value) if is_small else OTHERS_PLACE[0] - 1

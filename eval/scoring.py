@@ -22,7 +22,7 @@ from branchwise.corpora.progress import silent
 from branchwise.corpora.questions import Question
 from branchwise.eval.analysis import Analysis, TracedRun, analyse
 from branchwise.eval.blocking import run_blocking
-from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, groupings_of
+from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, grouping_of, groupings_of
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.costs.kept_prices import prices_of
@@ -33,7 +33,7 @@ from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
 from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
 from branchwise.eval.gold_sets import each_gold_set
-from branchwise.eval.grouping import ScoredItem
+from branchwise.eval.grouping import META, ScoredItem
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.grading import Announce
 from branchwise.eval.judging.judge_check import CheckChoice
@@ -155,11 +155,12 @@ class ScoredRun:
 
     def breakdown(self, by: str) -> Breakdown | None:
         """Scores by a property of the question; None where its task is not broken down by it."""
-        if self.analysis:
-            return self.analysis.breakdown(by) if by in groupings_of(self.analysis.task) else None
         task = self.scores.scorer.scored_task
-        grouping = groupings_of(task).get(by)
-        return breakdown(grouping, self.items, task.headline) if grouping else None
+        if by not in groupings_of(task) and not by.startswith(META):
+            return None
+        if self.analysis:
+            return self.analysis.breakdown(by)
+        return breakdown(grouping_of(task, by), self.items, task.headline)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,

@@ -14,10 +14,10 @@ from branchwise.corpora.errors import InputError
 from branchwise.graphs.system import SETTINGS
 
 ONLY_TYPED = {
-    "run": {"dry_run", "estimate_from"},
-    "resume": set(),
+    "run": {"dry_run", "estimate_from", "json"},
+    "resume": {"json"},
     "ask": {"json", "clarify", "choose"},
-    "score": {"json"},
+    "score": {"json", "full"},
 }
 """Options that print something, or ask the user: Python asks back through a graph's interrupts."""
 ONLY_PYTHON = {

@@ -1,6 +1,9 @@
 """The consoles that commands print to."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +30,26 @@ def error_console() -> "Console":
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, emoji=False)
+
+
+_progress_is_shown = ContextVar("_progress_is_shown", default=True)
+
+
+@contextmanager
+def without_progress() -> Iterator[None]:
+    """In this context nothing says how far a command is."""
+    before = _progress_is_shown.set(False)
+    try:
+        yield
+    finally:
+        _progress_is_shown.reset(before)
+
+
+def progress_console() -> "Console":
+    """Standard error, or nothing (`without_progress`)."""
+    from rich.console import Console
+
+    return error_console() if _progress_is_shown.get() else Console(stderr=True, quiet=True)
 
 
 def printable_json(value: Any) -> str:

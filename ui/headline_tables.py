@@ -1,12 +1,19 @@
-"""Systems on a third of a screen: the main metrics over all questions, and what each changes."""
+"""The main metrics and what limits them, on a third of a screen."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.numbers import usd
+from branchwise.eval.reporting.figures.losses import losses
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.changes import changes_table
 from branchwise.eval.reporting.tables.results import results_tables
-from branchwise.ui.report_table import drawn
+from branchwise.eval.reporting.tables.table import CellValue, Table
+from branchwise.ui.cells import indented, plain, run_name
+from branchwise.ui.html.text import shares
+from branchwise.ui.report_table import body, counts_lines, drawn, score_notes
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -14,7 +21,51 @@ if TYPE_CHECKING:
 
 def headline_tables(report: StudyReport) -> "Iterator[RenderableType]":
     """The report's main results, then its changes against the base if there is more than one."""
-    keys = ["system", "n", *(metric.key for metric in report.compared)]
-    yield from drawn(results_tables(report)[0].over("all").with_columns(keys), "main results")
+    yield from drawn(_main(report).over("all"), "main results")
     if report.comparisons:
         yield from drawn(changes_table(report).over("all"))
+
+
+def headline(report: StudyReport) -> "Iterator[RenderableType]":
+    """Systems of one task in short: the main metrics, how items ended, where answers were lost."""
+    report = report.by_matcher()
+    table = _main(report)
+    yield plain("")
+    whole = report.called(report.subsets[-1])
+    yield body(_without_points(table if len(report.systems) == 1 else table.over(whole)))
+    shown = {metric.key for metric in report.compared}
+    yield score_notes(report, [one.note for one in report.columns if one.note and one.key in shown])
+    yield counts_lines(report.systems)
+    if lines := [*_lost(report), *_paid(report)]:
+        yield indented(plain("\n".join(lines)))
+
+
+def _main(report: StudyReport) -> Table:
+    keys = ["system", "subset", "n", *(metric.key for metric in report.compared)]
+    return results_tables(report)[0].with_columns(keys)
+
+
+def _without_points(table: Table) -> Table:
+    """Without intervals that are a point: every question has the same value."""
+
+    def cell(value: CellValue) -> CellValue:
+        is_point = isinstance(value, Aggregate) and value.low == value.high
+        return replace(value, low=None, high=None) if is_point else value  # type: ignore[type-var]
+
+    return replace(table, rows=tuple(tuple(map(cell, row)) for row in table.rows))
+
+
+def _lost(report: StudyReport) -> Iterator[str]:
+    """Of each system, how many gold answers are missing, and where they were lost."""
+    found = losses(report, "all")
+    for bar in found.bars if found else ():
+        lost = bar.gold - bar.counts[0]
+        where = f": {shares(bar.lost, lost)}" if lost else ""
+        yield f"{run_name(bar.name)}: {lost:,} of {bar.gold:,} gold answers missing{where}"
+
+
+def _paid(report: StudyReport) -> Iterator[str]:
+    """What each system cost, where that is known and not nothing."""
+    for one in report.systems:
+        if one.run.costs.cost:
+            yield f"{run_name(one.name)}: {usd(one.run.costs.cost)} USD"

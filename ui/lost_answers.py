@@ -54,10 +54,11 @@ def _lines(errors: ItemErrors) -> Iterator[str]:
         yield from _branch(branch, [a for a in errors.missing if a.branch == branch.name])
     for wrong in errors.wrong:
         yield f"wrong: {short(wrong.branch, 60)}: {short(wrong.text, 60)} · {why_wrong(wrong)}"
+    failed = Label.WRONG_TOOL_CALL.words
     for call in errors.failed_calls:
-        yield f"wrong tool call: step {call.step}, {short(call.tool, 60)}: {short(call.error)}"
-    yield from _ending("format error", errors.format_error)
-    yield from _ending("budget spent", errors.budget_spent)
+        yield f"{failed}: step {call.step}, {short(call.tool, 60)}: {short(call.error)}"
+    yield from _ending(Label.FORMAT_ERROR.words, errors.format_error)
+    yield from _ending(Label.BUDGET_SPENT.words, errors.budget_spent)
 
 
 def _branch(branch: BranchErrors, missing: Sequence[MissingAnswer]) -> Iterator[str]:
@@ -81,7 +82,7 @@ def why_missing(answer: MissingAnswer) -> str:
         return f"{_LOST_AT[answer.lost_at]}{at}{_places(answer.places, answer.retrieved)}"
     if answer.label is Label.INCOMPLETE_EXTRACTION:
         said = "mentioned elsewhere: "
-        return f"never retrieved{_places(answer.elsewhere, answer.mentioned, said)}"
+        return f"{answer.label.words}{_places(answer.elsewhere, answer.mentioned, said)}"
     return "missing"
 
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from branchwise.corpora.text import printable
-from branchwise.ui.console import error_console
+from branchwise.ui.console import progress_console
 from branchwise.ui.outage_lines import OutagePrinter, outage_lines
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class RunProgress:
     def __init__(self, total: int, ended: int = 0, outages: "Outages | None" = None) -> None:
         self._total, self._ended, self._failed = total, ended, 0
         self._before, self._outages = ended, outages
-        self._console = error_console()
+        self._console = progress_console()
         self._bar: Progress | None = None
         self._shown = ExitStack()
         self._began = self._printed = time.monotonic()

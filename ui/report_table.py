@@ -107,8 +107,8 @@ def score_tables(
         shown = [one.key for one in table.columns if one.key != "scored_by"]
         yield from drawn(table.with_columns(shown), _group(table))
     kept = {column.key for table in tables for column in table.columns}
-    yield _notes(report, [one.note for one in report.columns if one.note and one.key in kept])
-    yield _counts(report.systems)
+    yield score_notes(report, [one.note for one in report.columns if one.note and one.key in kept])
+    yield counts_lines(report.systems)
 
 
 def _group(results: Table) -> str:
@@ -116,7 +116,8 @@ def _group(results: Table) -> str:
     return results.title.removeprefix("Results: ")
 
 
-def _notes(report: StudyReport, lines: list[str]) -> "Padding":
+def score_notes(report: StudyReport, lines: list[str]) -> "Padding":
+    """`lines`, what n and intervals are, and what aligned branches."""
     lines.append("n: questions; below a mean its 95% bootstrap interval")
     lines += [printable(line) for line in (*alternatives_notes(report), *evidence_notes(report))]
     matchers = {one.name: printable(scored_by(one.scores.scorer)) for one in report.systems}
@@ -127,7 +128,8 @@ def _notes(report: StudyReport, lines: list[str]) -> "Padding":
     return notes(lines)
 
 
-def _counts(systems: Sequence[SystemReport]) -> "Padding":
+def counts_lines(systems: Sequence[SystemReport]) -> "Padding":
+    """How the items of each system ended."""
     text = plain("")
     for system in systems:
         counts = system.scores.counts

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from branchwise.corpora.text import printable
 from branchwise.eval.ceilings.breakdowns import groupings_of
 from branchwise.eval.costs.usage import NO_COSTS
+from branchwise.eval.grouping import META
 from branchwise.eval.left_out import run_left_out
 from branchwise.eval.reporting.published import Published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables import terminal_tables
-from branchwise.eval.reporting.tables.properties import breakdown_table
+from branchwise.eval.reporting.tables.properties import breakdown_change_tables, breakdown_table
 from branchwise.eval.reporting.tables.protocols import (
     BY_CONDITIONS,
     by_conditions_table,
@@ -25,6 +26,7 @@ from branchwise.ui.ceiling_table import ceiling_tables
 from branchwise.ui.cells import indented, plain, run_name
 from branchwise.ui.cost_table import cost_tables
 from branchwise.ui.error_table import error_tables
+from branchwise.ui.headline_tables import headline
 from branchwise.ui.matcher_notes import matcher_lines
 from branchwise.ui.module_lines import module_notes
 from branchwise.ui.report_table import drawn, score_tables, with_notes
@@ -38,17 +40,18 @@ def run_report(
     systems: Sequence[SystemReport],
     by: Sequence[str] = (),
     *,
-    brief: bool = False,
+    full: bool = True,
     published: Published | None = None,
 ) -> "Iterator[RenderableType]":
     """The tables of one run, or of several beside each other; `by` names breakdowns to add.
 
-    Runs of different tasks stand apart. `brief` leaves out the ceilings, and costs where nothing
-    was paid or counted. `published` stands beside the scores.
+    Runs of different tasks stand apart. If not `full`, the headline metrics, how items ended, what
+    limits the numbers, and where answers were lost, in a line each. `published` stands beside the
+    scores.
     """
     reports = [replace(one, published=published) for one in StudyReport.by_task(systems)]
     for report in reports:
-        yield from score_tables(report)
+        yield from score_tables(report) if full else headline(report)
         for table in published_tables(report):
             yield from with_notes(table.as_printed())
     for one in systems:
@@ -57,55 +60,56 @@ def run_report(
             title = [f"\n{run_name(one.name)}"] if len(systems) > 1 else [""]
             yield indented(plain("\n".join([*title, *lines])))
     for report in reports:
-        yield from _analysed(report.by_matcher(), by, brief=brief)
-    if any(_has_costs(one.run) for one in systems) or not brief:
+        yield from _analysed(report.by_matcher(), by, full=full)
+    if full:
         yield from cost_tables(StudyReport.beside(systems))
     # Last, where they are seen: a module that never worked leaves no other mark.
     epochs = any(row.epoch for one in systems for row in one.run.scores.items)
     yield from module_notes([(one.name, one.run.modules) for one in systems], epochs=epochs)
 
 
-def _analysed(report: StudyReport, by: Sequence[str], *, brief: bool) -> "Iterator[RenderableType]":
-    yield from error_tables([(name, one.errors) for _, name, one in report.analysed])
-    yield from told_error_tables(report)
-    if not brief:
+def _analysed(report: StudyReport, by: Sequence[str], *, full: bool) -> "Iterator[RenderableType]":
+    if full:
+        yield from error_tables([(name, one.errors) for _, name, one in report.analysed])
+        yield from told_error_tables(report)
         yield from ceiling_tables(report)
     for table in terminal_tables(report):
         yield from with_notes(table)
-    for table in comparison_tables(report) if not brief else ():
+    for table in comparison_tables(report) if full else ():
         yield from with_notes(table)
     if BY_CONDITIONS in by and report.task.is_graded:
         yield from drawn(by_conditions_table(report))
     for grouping in by:
-        if grouping not in groupings_of(report.task):
+        if not (grouping in groupings_of(report.task) or grouping.startswith(META)):
             continue
         table = breakdown_table(report, grouping)
         if table.rows:
             yield from drawn(table)
+            for changes in breakdown_change_tables(report, grouping):
+                if changes.rows:
+                    yield from with_notes(changes)
         else:
             yield plain(f"\n{table.title}: no question of these runs has it")
-
-
-def _has_costs(run: ScoredRun) -> bool:
-    """Whether there is more to say than that a model without tokens was called."""
-    costs = run.costs
-    return bool(costs.usage.input or costs.unsplit.tokens or costs.cost != 0)
 
 
 _SHOWN = 5
 _MAX_ID = 80
 
 
-def predictions_report(name: str, found: ScoredFile) -> "Iterator[RenderableType]":
-    """The tables, with what a file without traces cannot say left out."""
+def predictions_report(
+    name: str, found: ScoredFile, *, full: bool = True
+) -> "Iterator[RenderableType]":
+    """The tables, with what a file without traces cannot say left out; `full` as of a run."""
     costs = found.costs or NO_COSTS
     run = ScoredRun(Path(name), found.scores, costs, found.settled, found.lexical)
     report = StudyReport.beside([SystemReport(name, run)])
-    yield from score_tables(report)
+    yield from score_tables(report) if full else headline(report)
     refused = [printable(one.words) for one in run_left_out((), found.settled)]
     lines = [*_without(found.missing), *refused, *matcher_lines(found.settled)]
     if lines:
         yield indented(plain("\n".join(["", *lines])))
+    if not full:
+        return
     if found.errors is not None:
         yield from error_tables([(report.by_matcher().systems[-1].name, found.errors)])
     yield from told_error_tables(report)

@@ -14,7 +14,7 @@ from branchwise.eval.store import RunReader
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.studies.tally import Tally
 from branchwise.ui.cells import plain
-from branchwise.ui.console import error_console
+from branchwise.ui.console import progress_console
 from branchwise.ui.outage_lines import OutagePrinter, outage_lines
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class StudyLive:
         self._prices, self._limits, self._outages = prices, limits, outages
         self._max_cost, self._retry_failed = max_cost, retry_failed
         self._tallies: list[Tally] = []
-        self._console = error_console()
+        self._console = progress_console()
         self._live: Live | None = None
         self._shown = ExitStack()
         self._began = self._printed = time.monotonic()

@@ -1,4 +1,4 @@
-"""The offline reader: a floor that needs no key and no network. Imported only where it is used."""
+"""The offline reader: a rule-based baseline without key or network, imported where it is used."""
 
 from branchwise.agents.offline.model import OfflineChatModel
 

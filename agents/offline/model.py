@@ -1,4 +1,4 @@
-"""A chat model that needs neither key nor network: a floor, not a language model.
+"""A chat model that needs neither key nor network: a baseline to beat, not a language model.
 
 It sees what any model sees, the messages and the tools' schemas, and calls the same tools. Names
 in titles, word overlap and the form of the question word are all that it goes by; see the other

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import Key, read_keys
+from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.commands.pace_options import (
     DryRun,
     EstimateFrom,
@@ -59,6 +59,7 @@ def ablate(
     ] = False,
     prices: PriceFile = None,
     key: Key = None,
+    json_output: AsJson = False,
 ) -> None:
     """Run the systems of a study over the same questions and compare each with its model's base.
 
@@ -106,7 +107,7 @@ def ablate(
         sys.exit(1)
     if pilot is not None and not made.state.stopped:
         _tell_pilot(loaded, design, pace, made, again)
-    finish(made, design, again, max_cost, keys)
+    finish(made, design, again, max_cost, keys, as_json=json_output)
 
 
 def _forecast(
@@ -209,6 +210,8 @@ def finish(
     again: str,
     max_cost: float | None = None,
     keys: "Keys | None" = None,
+    *,
+    as_json: bool = False,
 ) -> None:
     """Say how the study ended: with its tables if it is complete, otherwise with how to continue.
 
@@ -225,7 +228,7 @@ def finish(
     if made.state.stopped:
         _say_stopped(made.state.stopped, again, f"  branchwise report {folder}")
         sys.exit(1)
-    scores = show_study(made, design, keys)
+    scores = show_study(made, design, keys, as_json=as_json)
     failed = say_failures([path for _, path in made.folder.runs()], again)
     if say(failure_lines(scores)) or failed:
         sys.exit(1)
@@ -243,9 +246,15 @@ def _say_stopped(why: str, again: str, look: str | None = None) -> None:
 
 
 def show_study(
-    made: "StudyRun", design: "StudyDesign", keys: "Keys | None" = None
+    made: "StudyRun",
+    design: "StudyDesign",
+    keys: "Keys | None" = None,
+    *,
+    as_json: bool = False,
 ) -> list["Scores"]:
-    """Score every run of the study; print the tables, the changes and what to type next."""
+    """Score every run of the study; print the headline metrics, the changes and what to type next,
+    or what `report --json` prints."""
+    from branchwise.commands.report import print_json
     from branchwise.commands.score import print_runs, score_and_save
     from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.reporting.run_folders import systems_of_runs
@@ -257,18 +266,23 @@ def show_study(
     settings = ScoringSettings(choice, keys=keys or NO_KEYS, restraints=made.restraints)
     runs = [(name, score_and_save(path, settings)) for name, path in made.folder.runs()]
     systems = systems_of_runs(runs, made.folder.record.systems)
-    print_runs(systems, brief=True)
+    scored = [run.scores for _, run in runs]
+    if as_json:
+        print_json(made.folder.runs(), systems)
+        return scored
+    print_runs(systems)
     for part in study_summary(systems):
         console().print(part)
     folder = shlex.quote(str(made.folder.path))
     console().print(
         f"\nStudy: {made.folder.path}\nNext:\n"
+        f"  branchwise report {folder} --full\n"
         f"  branchwise report {folder} --html {folder}/report.html\n"
         f"  branchwise errors {folder}/runs/{design.systems[0].slug}",
         markup=False,
         soft_wrap=True,
     )
-    return [run.scores for _, run in runs]
+    return scored
 
 
 def _again(study: Path, out: Path | None, given: Mapping[str, object]) -> str:

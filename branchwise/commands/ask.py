@@ -60,7 +60,7 @@ def ask(
     from branchwise.corpora.text import printable
     from branchwise.eval.asking import agent_to_ask, check_question
     from branchwise.eval.costs.spending import check_bounded
-    from branchwise.ui.console import error_console
+    from branchwise.ui.console import error_console, progress_console
     from branchwise.ui.outage_lines import OutagePrinter
 
     check_question(question)
@@ -76,7 +76,7 @@ def ask(
         error_console().print(printable(line), markup=False, soft_wrap=True)
 
     try:
-        show = None if json_output else error_console()
+        show = None if json_output else progress_console()
         with OutagePrinter(restraints.outages, say):
             if clarify:
                 outcome = ask_back(agent, question, show, choose)

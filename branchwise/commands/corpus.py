@@ -11,7 +11,7 @@ import typer
 from branchwise.commands.corpus_eval import evaluate
 from branchwise.commands.options import AsJson, Field, FieldCommand, Header, Key, read_keys
 from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
-from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES, RECALL
+from branchwise.corpora.kinds import DEFAULT, FLASHRAG, INDEX_KINDS, NAMES, RECALL
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.corpora.text import counted, one_line
 
@@ -135,15 +135,20 @@ def index(
         DtypeOption,
         typer.Option(
             help="flat, ivf: number format of the vectors. auto: float16; float32 with "
-            "--from-flashrag."
+            "--from-vectors."
         ),
     ] = "auto",
-    from_flashrag: Annotated[
+    from_vectors: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="flat: take the vectors from a Flat .index that FlashRAG built from this corpus.",
+            help="flat, ivf: take the vectors that --encoder made of this corpus elsewhere: .npy, "
+            ".parquet, or a Flat .index of FlashRAG's or Search-R1's.",
         ),
+    ] = None,
+    from_flashrag: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="--from-vectors FILE, and --name flashrag."),
     ] = None,
     query_prefix: Annotated[
         str | None, typer.Option(help="flat, ivf: text before each query. Default: the model's.")
@@ -178,20 +183,17 @@ def index(
     from branchwise.commands.passage_progress import showing
     from branchwise.corpora.encoder_models import DEFAULT_ENCODER, EncoderSettings
     from branchwise.corpora.errors import InputError
-    from branchwise.corpora.flashrag.index_file import import_index
     from branchwise.corpora.indexing import build_index
 
     settings = EncoderSettings(query_prefix, passage_prefix, pooling, max_tokens)
     built = INDEX_KINDS[kind]
-    if not built.encodes and (encoder or from_flashrag or settings.given):
+    if from_flashrag:
+        from_vectors, name = from_vectors or from_flashrag, name or FLASHRAG.rstrip(":")
+    if not built.encodes and (encoder or from_vectors or settings.given):
         raise InputError(
             f"{kind} has no encoder",
-            remedy="leave out --encoder, --from-flashrag and their settings, or use --kind "
+            remedy="leave out --encoder, --from-vectors and their settings, or use --kind "
             f"{DEFAULT}",
-        )
-    if from_flashrag and kind != DEFAULT:
-        raise InputError(
-            f"--from-flashrag makes an index of kind {DEFAULT}", remedy=f"leave out --kind {kind}"
         )
     chosen: _Chosen = {
         "name": name,
@@ -200,11 +202,10 @@ def index(
         "dtype": dtype,
         "settings": settings,
     }
-    with showing(built.building) as progress:
-        if from_flashrag:
-            made = import_index(path, from_flashrag, **chosen, progress=progress)
-        else:
-            made = build_index(path, kind, **chosen, recall=recall, progress=progress)
+    with showing("taking over" if from_vectors else built.building) as progress:
+        made = build_index(
+            path, kind, **chosen, recall=recall, vectors=from_vectors, progress=progress
+        )
     _say_ready(made)
     typer.echo(f'next: branchwise corpus search {path} "..." --retriever {made.name}')
 

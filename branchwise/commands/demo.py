@@ -24,17 +24,19 @@ def demo(
 ) -> None:
     """See what a language model did with questions of several readings, and where it lost answers.
 
-    First `offline`, a reader without a language model, answers questions about films that share
-    their names: a floor. Then a small world that no model has seen is made, and a study is run on
-    questions about it. Last comes a language model on such questions, from recorded runs. No key
-    and no network are needed.
+    First `offline`, a rule-based reader with no language model, answers questions about films that
+    share their names: a baseline. Then a small world that no model has seen is made, and a study is
+    run on questions about it. Last comes a language model on such questions, from recorded runs. No
+    key and no network are needed.
 
     Example: branchwise demo --out /tmp/demo
     """
     from branchwise.commands.demo_questions import run_demo_study
     from branchwise.commands.demo_recorded import show_recorded
     from branchwise.commands.demo_world import show_world
+    from branchwise.corpora.extras import require
 
+    require("local", "the demo")
     run = _show_floor(out, questions)
     asked = show_world(out / "world")
     study = run_demo_study(out / "world", _fresh)
@@ -53,8 +55,8 @@ def _show_floor(out: Path, questions: int | None) -> Path:
 
     _refuse_a_corpus(out)
     console().print(
-        "1. A floor: questions about films that share names, answered by offline,\n"
-        "a reader without a language model.",
+        "1. A baseline: questions about films that share names, answered by offline,\n"
+        "a rule-based reader with no language model.",
         style="bold",
     )
     corpus, source = _prepare(out)

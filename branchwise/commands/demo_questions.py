@@ -45,7 +45,9 @@ def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
     pace = StudyPace(prices=Prices.load())
     with StudyLive(Prices.load(), pace.limits) as live:
         made = run_study(design, fresh(world / "study"), pace, live)
-    console().print("\n  The floor hardly moves: offline makes little of what these parts bring.")
+    console().print(
+        "\n  The baseline hardly moves: offline makes little of what these parts bring."
+    )
     return _page(made.folder)
 
 

@@ -31,11 +31,16 @@ def errors(
         list[str] | None, typer.Option(help="Only the question with this id; repeatable.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="Only questions with this label, as in docs/errors.md.")
+        str | None,
+        typer.Option(
+            help="Only questions with this label: `never retrieved`, ... (docs/glossary.md)."
+        ),
     ] = None,
     lost_at: Annotated[
         str | None,
-        typer.Option(help="Only questions with an answer lost at agent, extraction or repair."),
+        typer.Option(
+            help="Only questions with an answer lost at agent, extraction, node or repair."
+        ),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="At most this many.", min=1)] = None,
     matcher: Matcher = None,
@@ -48,7 +53,7 @@ def errors(
     """Say where every missing or wrong answer was lost, with step and passage; of conditional
     answers what is wrong with them.
 
-    Example: branchwise errors runs/base --label missing_branch --limit 5
+    Example: branchwise errors runs/base --label "never retrieved" --limit 5
     """
     from branchwise.commands.report import warn_if_pending
     from branchwise.eval.scoring import ScoringSettings, score_run
@@ -111,7 +116,8 @@ def _check_label(name: str | None, scored: "ScoredRun | None" = None) -> None:
 def _label(name: str) -> "Label":
     from branchwise.eval.errors.labels import Label
 
-    return _known(name, {label.value: label for label in Label}, "label")
+    known = {name: label for label in Label for name in (label.value, label.words)}
+    return _known(name, known, "label")
 
 
 def _known(name: str, known: Mapping[str, T], what: str) -> T:

@@ -51,6 +51,9 @@ TaskOption = Annotated[
         "--task", click_type=_TaskName(), help="Task, if it is not the question set's own."
     ),
 ]
+Full = Annotated[
+    bool, typer.Option("--full", help="Print every table, not only the headline metrics.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Header = Annotated[
     list[str] | None,

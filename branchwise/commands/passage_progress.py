@@ -14,9 +14,9 @@ SECONDS_BETWEEN_LINES = 10.0
 @contextmanager
 def showing(what: str, unit: str = "passages") -> "Iterator[Progress]":
     """A progress callback that shows count, rate and time left on standard error."""
-    from branchwise.ui.console import error_console
+    from branchwise.ui.console import progress_console
 
-    screen = error_console()
+    screen = progress_console()
     if screen.is_terminal:
         with _bar(screen, unit) as bar:
             task = bar.add_task(f"{what} (loading)", total=None)

@@ -3,18 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.options import Full
 from branchwise.commands.report_files import (
     FILES,
     PRINTED,
     CsvFolder,
     Exports,
     FigureFolder,
+    IntervalPlace,
     LatexFile,
     MarkdownFile,
+    TableNames,
+    TableWidth,
 )
 from branchwise.commands.report_published import (
     PublishedOption,
@@ -22,6 +26,7 @@ from branchwise.commands.report_published import (
     chosen_published,
     printed_published,
 )
+from branchwise.commands.report_runs import BaseOption, NamedRuns, SystemNames, named_runs
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -39,19 +44,20 @@ if TYPE_CHECKING:
     from branchwise.eval.reporting.study_report import StudyReport, SystemReport
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import ScoredRun, ScoringSettings
-    from branchwise.eval.studies.folder import SystemRecord
 
 
 def report(
     paths: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="Run folders, or a study's folder.")
     ],
+    base: BaseOption = None,
+    systems: SystemNames = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
             help="Break down by branches, steps, operations, domain, answers, calls, "
             "tokens or conditions; conditional answers by type, documents, domain or relations; "
-            "comma-separated."
+            "all by meta.KEY; comma-separated. With tests between systems."
         ),
     ] = None,
     matcher: Matcher = None,
@@ -75,6 +81,10 @@ def report(
     latex: LatexFile = None,
     csv: CsvFolder = None,
     figures: FigureFolder = None,
+    tables: TableNames = None,
+    width: TableWidth = "page",
+    intervals: IntervalPlace = "below",
+    full: Full = False,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print the aggregates as JSON, one entry per run.")
     ] = False,
@@ -85,15 +95,19 @@ def report(
 
     Example: branchwise report runs/base runs/expanded --html report.html
     """
-    from branchwise.commands.score import print_runs, say
+    from branchwise.commands.score import print_runs, say, say_next
+    from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.metric_failures import failure_lines
 
     check_published(published)
+    wanted = tuple(name for names in tables or () for name in names.split(",") if name)
+    exports = Exports(markdown, latex, csv, figures, wanted, width, intervals)
+    exports.check()
     groupings = tuple(one for name in by or () for one in name.split(","))
     _check_names(groupings)
     choice = chosen(matcher, judge_entities, judge, judge_pairs, variant)
-    chosen_runs = _named(paths)
+    chosen_runs = named_runs(paths, base, systems or ())
     priced = load_prices(prices) if prices else None
     settings = ScoringSettings(
         choice,
@@ -107,31 +121,28 @@ def report(
     say(failure_lines([run.scores for _, run in runs]))
     _check_breakdowns(groupings, runs)
     beside = chosen_published(published, runs)
-    exports = Exports(markdown, latex, csv, figures)
     if html is not None or exports.wanted:
-        reports = _reports(runs, chosen_runs, published, beside)
+        named = tuple(name for name in groupings if name != BY_CONDITIONS)
+        made = _reports(runs, chosen_runs, published, beside)
+        reports = [replace(one, by=named) for one in made]
         exports.write(reports)
         if html is not None:
             _write_html(reports, html)
     if json_output:
-        _print_json(chosen_runs.runs, _systems(runs, chosen_runs))
+        print_json(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
-        systems = _systems(runs, chosen_runs)
-        print_runs(systems, groupings, published=printed_published(published, beside, runs))
-        _print_changes(systems)
-
-
-class _Runs(NamedTuple):
-    """Runs by their names in tables; of a study, also its `title` and `records` of its systems."""
-
-    runs: list[tuple[str, Path]]
-    title: str | None = None
-    records: "tuple[SystemRecord, ...]" = ()
+        shown = _systems(runs, chosen_runs)
+        print_runs(
+            shown, groupings, full=full, published=printed_published(published, beside, runs)
+        )
+        _print_changes(shown)
+        if not full and len(paths) == 1:
+            say_next(chosen_runs.runs[0][1], paths[0])
 
 
 def _reports(
     runs: "Sequence[tuple[str, ScoredRun]]",
-    named: _Runs,
+    named: NamedRuns,
     published: str | None,
     beside: "Published | None",
 ) -> "list[StudyReport]":
@@ -158,6 +169,7 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
     """Raise InputError if no run can be broken down so, or at all as its answers are sentences."""
     from branchwise.corpora.errors import InputError
     from branchwise.eval.ceilings.breakdowns import groupings_of
+    from branchwise.eval.grouping import META
     from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
 
     if BY_CONDITIONS in groupings:
@@ -170,6 +182,9 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
     tasks = {run.scores.scorer.task: run.scores.scorer.scored_task for _, run in runs}
     known = [name for task in tasks.values() for name in groupings_of(task)]
     for name in groupings:
+        if name.startswith(META):
+            _check_meta(name, runs)
+            continue
         if not known:
             what = f"the task {', '.join(tasks)} has no breakdowns"
             raise InputError(what, remedy="leave out --by")
@@ -178,17 +193,19 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
             raise InputError(what, remedy=f"it is by {', '.join(dict.fromkeys(known))}")
 
 
-def _named(paths: list[Path]) -> _Runs:
-    """The runs of a study, in its order, if its folder is the only one given."""
-    from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
+def _check_meta(name: str, runs: "Sequence[tuple[str, ScoredRun]]") -> None:
+    """Raise InputError where no question has the key."""
+    from branchwise.corpora.errors import InputError, did_you_mean
+    from branchwise.eval.grouping import META
 
-    if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
-        study = StudyFolder.open(paths[0])
-        return _Runs(study.runs(), study.record.name, study.record.systems)
-    return _Runs(list(zip(_labels(paths), paths, strict=True)))
+    items = (one for _, run in runs for one in run.items)
+    known = dict.fromkeys(f"{META}{key}" for one in items for key in one.item.question.meta)
+    if name not in known:
+        remedy = did_you_mean(name, known) if known else "the questions have no meta"
+        raise InputError(f"no question has {name[:80]!r}", where="--by", remedy=remedy)
 
 
-def _systems(runs: "Sequence[tuple[str, ScoredRun]]", named: _Runs) -> "list[SystemReport]":
+def _systems(runs: "Sequence[tuple[str, ScoredRun]]", named: NamedRuns) -> "list[SystemReport]":
     """What is printed; a run that is given twice is numbered."""
     from branchwise.eval.reporting.run_folders import systems_of_runs
     from branchwise.eval.studies.names import distinct_names
@@ -198,7 +215,8 @@ def _systems(runs: "Sequence[tuple[str, ScoredRun]]", named: _Runs) -> "list[Sys
     return systems_of_runs([*zip(names, scored, strict=True)], named.records)
 
 
-def _print_json(runs: list[tuple[str, Path]], systems: "Sequence[SystemReport]") -> None:
+def print_json(runs: list[tuple[str, Path]], systems: "Sequence[SystemReport]") -> None:
+    """Print the aggregates of scored runs and their changes, one entry per run."""
     from branchwise.ui.console import printable_json
 
     compared = _comparisons(systems)
@@ -318,9 +336,3 @@ def _comparisons(systems: "Sequence[SystemReport]") -> dict[str, dict[str, objec
         return {}
     compared = compare_each(pairs_with_bases(systems))
     return {name: found.to_json() for name, found in compared.items()}
-
-
-def _labels(paths: list[Path]) -> list[str]:
-    """Folder names, or whole paths if two folders have the same name."""
-    names = [path.resolve().name for path in paths]
-    return names if len(set(names)) == len(names) else [str(path) for path in paths]

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.eval.bounds import Intervals
+
 if TYPE_CHECKING:
     from branchwise.eval.reporting.study_report import StudyReport
     from branchwise.eval.reporting.tables import Table
+    from branchwise.ui.exports.latex import LatexLook
 
     _Made = tuple[StudyReport, Sequence[Table]]
 
@@ -29,8 +32,34 @@ LatexFile = Annotated[
     Path | None,
     typer.Option(
         "--latex",
-        metavar="FILE",
-        help="Write the tables for LaTeX with booktabs; - prints them.",
+        metavar="DIR|FILE.tex",
+        help="Write the tables for LaTeX with booktabs, a file each; into one FILE.tex; - prints.",
+        rich_help_panel=FILES,
+    ),
+]
+TableNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tables",
+        metavar="NAME,...",
+        help="Write only these tables, by the names of their CSV files: results,changes.",
+        rich_help_panel=FILES,
+    ),
+]
+TableWidth = Annotated[
+    str,
+    typer.Option(
+        "--width",
+        metavar="column|page|LENGTH",
+        help="What LaTeX tables fit into: a column of a two-column paper, a page, or 8.5cm.",
+        rich_help_panel=FILES,
+    ),
+]
+IntervalPlace = Annotated[
+    Intervals,
+    typer.Option(
+        "--intervals",
+        help="Where LaTeX tables have the intervals of means.",
         rich_help_panel=FILES,
     ),
 ]
@@ -48,7 +77,7 @@ FigureFolder = Annotated[
     typer.Option(
         "--figures",
         metavar="DIR",
-        help="Draw the figures as SVG files for papers.",
+        help="Draw the figures for papers: SVG, PDF and PNG files.",
         rich_help_panel=FILES,
     ),
 ]
@@ -56,17 +85,36 @@ FigureFolder = Annotated[
 
 @dataclass(frozen=True)
 class Exports:
-    """Which files to write, and where."""
+    """Which files to write, and where.
+
+    `latex`: a file where it ends in .tex or is -, else a folder. `tables`: by name, in this order;
+    all where it is empty. `width`, `intervals`: of LaTeX tables.
+    """
 
     markdown: Path | None = None
     latex: Path | None = None
     csv: Path | None = None
     figures: Path | None = None
+    tables: tuple[str, ...] = ()
+    width: str = "page"
+    intervals: Intervals = "below"
 
     @property
     def wanted(self) -> bool:
         """Whether any file is requested."""
-        return any(vars(self).values())
+        return any((self.markdown, self.latex, self.csv, self.figures))
+
+    def check(self) -> None:
+        """Raise InputError for what can be refused before anything is read."""
+        from branchwise.corpora.errors import InputError
+        from branchwise.ui.exports.latex import read_width
+
+        read_width(self.width)
+        if self.tables and not (self.markdown or self.latex or self.csv):
+            raise InputError(
+                "--tables chooses among the tables of files, and none is asked for",
+                remedy="add --latex, --csv or --markdown",
+            )
 
     def write(self, reports: "Sequence[StudyReport]") -> None:
         """Write the files, and list them on standard error.
@@ -78,7 +126,8 @@ class Exports:
         from branchwise.ui.console import error_console
 
         needed = self.markdown or self.latex or self.csv
-        made = [(one, report_tables(one) if needed else ()) for one in reports]
+        made: list[_Made] = [(one, report_tables(one) if needed else ()) for one in reports]
+        made = _chosen(made, self.tables)
         texts, folders = list(self._texts(made)), list(self._folders(made))
         for path, text in texts:
             _write_text(path, text)
@@ -94,13 +143,18 @@ class Exports:
             from branchwise.ui.exports.markdown import markdown
 
             yield self.markdown, "\n".join(markdown(*one) for one in made)
-        if self.latex:
+        if self.latex and self._is_one_file:
             from branchwise.ui.exports.latex import latex
 
-            yield self.latex, latex(_told_apart(made))
+            yield self.latex, latex(_told_apart(made), self._look)
 
     def _folders(self, made: "Sequence[_Made]") -> Iterator[tuple[Path, Mapping[str, bytes]]]:
         from branchwise.eval.studies.names import slugs
+
+        if self.latex and not self._is_one_file:
+            from branchwise.ui.exports.latex import latex_files
+
+            yield self.latex, latex_files(_told_apart(made), self._look)
 
         names = slugs([one.title for one, _ in made]) if len(made) > 1 else [""]
         for (report, tables), own in zip(made, names, strict=True):
@@ -112,6 +166,17 @@ class Exports:
                 from branchwise.ui.figures.files import figure_files
 
                 yield self.figures / own, figure_files(report)
+
+    @property
+    def _is_one_file(self) -> bool:
+        assert self.latex is not None
+        return self.latex == PRINTED or self.latex.suffix == ".tex"
+
+    @property
+    def _look(self) -> "LatexLook":
+        from branchwise.ui.exports.latex import LatexLook, read_width
+
+        return LatexLook(read_width(self.width), self.intervals)
 
 
 def _told_apart(made: "Sequence[_Made]") -> "list[Table]":
@@ -126,6 +191,25 @@ def _told_apart(made: "Sequence[_Made]") -> "list[Table]":
         for (one, tables), name in zip(made, names, strict=True)
         for table in tables
     ]
+
+
+def _chosen(made: "list[_Made]", names: Sequence[str]) -> "list[_Made]":
+    """The tables of these names, in this order; a chosen one is printed everywhere."""
+    from branchwise.corpora.errors import InputError, did_you_mean
+
+    if not names:
+        return made
+    known = dict.fromkeys(table.name for _, tables in made for table in tables)
+    for name in names:
+        if name not in known:
+            remedy = did_you_mean(name, known)
+            raise InputError(f"there is no table {name[:60]!r}", where="--tables", remedy=remedy)
+    chosen: list[_Made] = []
+    for report, tables in made:
+        by_name = {table.name: replace(table, printed=True) for table in tables}
+        found = [by_name[name] for name in dict.fromkeys(names) if name in by_name]
+        chosen.append((report, found))
+    return chosen
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from branchwise.commands.options import (
     QUESTIONS,
+    AsJson,
     Field,
     Header,
     Key,
@@ -85,6 +86,7 @@ def run(
     dry_run: DryRun = False,
     pilot: Pilot = None,
     estimate_from: EstimateFrom = None,
+    json_output: AsJson = False,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
@@ -135,7 +137,7 @@ def run(
     )
     if pilot is not None and not made.state.stopped:
         wanted.tell_pilot(made)
-    finish(made, Keys(system.keys))
+    finish(made, Keys(system.keys), as_json=json_output)
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,7 @@ def resume(
     patience: Patience = None,
     max_cost: MaxCost = None,
     prices: PriceFile = None,
+    json_output: AsJson = False,
 ) -> None:
     """Continue a run that was killed or interrupted; nothing recorded is asked for again.
 
@@ -284,7 +287,7 @@ def resume(
         prices=prices,
         progress=True,
     )
-    finish(continued, keys)
+    finish(continued, keys, as_json=json_output)
 
 
 def asks_several(task: str) -> bool:
@@ -311,7 +314,7 @@ def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) 
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
 
 
-def finish(made: "Run", keys: "Keys | None" = None, restraints: "Restraints | None" = None) -> None:
+def finish(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) -> None:
     """Say how the run ended: its scores where it is whole, how to go on where it is not.
 
     Exits with 1 where it stopped or items failed.
@@ -326,7 +329,7 @@ def finish(made: "Run", keys: "Keys | None" = None, restraints: "Restraints | No
             soft_wrap=True,
         )
         sys.exit(1)
-    show_scores(made, keys)
+    show_scores(made, keys, as_json=as_json)
     if say_failures([made.path], f"branchwise resume {_quoted(made.path)}"):
         sys.exit(1)
 
@@ -361,18 +364,23 @@ def say_failures(runs: Sequence[Path], again: str) -> bool:
     return True
 
 
-def show_scores(made: "Run", keys: "Keys | None" = None) -> "Scores":
-    """Score the run, print its tables, and return the scores."""
-    from branchwise.commands.score import exit_if_in_vain, print_runs, score_and_save
+def show_scores(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) -> "Scores":
+    """Score the run, print the headline metrics and what to type next, or all as JSON."""
+    from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, score_and_save
     from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.reporting.study_report import SystemReport
     from branchwise.eval.scoring import ScoringSettings
-    from branchwise.ui.console import console
+    from branchwise.ui.console import console, printable_json
 
     settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
     scored = score_and_save(made.path, settings)
-    print_runs([SystemReport(made.path.name, scored)], brief=True)
-    console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
+    if as_json:
+        document = {"name": made.path.name, "path": str(made.path), **scored.to_json()}
+        typer.echo(printable_json(document))
+    else:
+        print_runs([SystemReport(made.path.name, scored)])
+        console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
+        say_next(made.path)
     exit_if_in_vain(scored.settled, scored.scores)
     return scored.scores
 

@@ -12,6 +12,7 @@ import typer
 
 from branchwise.commands.options import (
     Field,
+    Full,
     Key,
     Separator,
     TaskOption,
@@ -80,6 +81,7 @@ def score(
     timeout: Timeout = 120.0,
     attempts: Attempts = 6,
     key: Key = None,
+    full: Full = False,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print everything as JSON, each item included.")
     ] = False,
@@ -108,11 +110,11 @@ def score(
         restraints=restraints_of(patience, max_cost, priced),
     )
     if path is not None and questions is None and predictions is None and task is None:
-        _score_run(path, settings, prices, as_json=json_output)
+        _score_run(path, settings, prices, full=full, as_json=json_output)
     elif path is None and questions is not None and predictions is not None:
         _refuse_for_files(settings, prices)
         named = read_questions(questions, field, separator)
-        _score_file(named, predictions, task, settings, as_json=json_output)
+        _score_file(named, predictions, task, settings, full=full, as_json=json_output)
     else:
         from branchwise.corpora.errors import InputError
 
@@ -123,7 +125,7 @@ def score(
 
 
 def _score_run(
-    path: Path, settings: "ScoringSettings", prices: Path | None, *, as_json: bool
+    path: Path, settings: "ScoringSettings", prices: Path | None, *, full: bool, as_json: bool
 ) -> None:
     from branchwise.commands.report import warn_if_pending
     from branchwise.eval.costs.kept_prices import keep_prices
@@ -138,7 +140,9 @@ def _score_run(
 
         typer.echo(printable_json({"name": name, **scored.to_json()}))
     else:
-        print_runs([SystemReport(name, scored)])
+        print_runs([SystemReport(name, scored)], full=full)
+        if not full:
+            say_next(path)
     exit_if_in_vain(scored.settled, scored.scores)
 
 
@@ -234,15 +238,30 @@ def print_runs(
     systems: "Sequence[SystemReport]",
     by: tuple[str, ...] = (),
     *,
-    brief: bool = False,
+    full: bool = False,
     published: "Published | None" = None,
 ) -> None:
     """Print the report of scored runs, and what is `published` beside their scores."""
     from branchwise.ui.console import console
     from branchwise.ui.run_report import run_report
 
-    for table in run_report(systems, by, brief=brief, published=published):
+    for table in run_report(systems, by, full=full, published=published):
         console().print(table)
+
+
+def say_next(path: Path, reported: Path | None = None) -> None:
+    """Print the commands that show more of a run; `reported`: the study that it is of."""
+    from branchwise.ui.console import console
+
+    run, whole = shlex.quote(str(path)), shlex.quote(str(reported or path))
+    about = {
+        f"report {whole} --full": "every table",
+        f"errors {run}": "each lost answer",
+        f"trace {run}": "every step",
+    }
+    width = max(map(len, about))
+    lines = [f"  branchwise {command:<{width}}  # {says}" for command, says in about.items()]
+    console().print("\n".join(["", "Next:", *lines]), markup=False, soft_wrap=True)
 
 
 def _refuse_for_files(settings: "ScoringSettings", prices: Path | None) -> None:
@@ -262,6 +281,7 @@ def _score_file(
     task: str | None,
     settings: "ScoringSettings",
     *,
+    full: bool,
     as_json: bool,
 ) -> None:
     from branchwise.eval.scoring_predictions import score_predictions
@@ -278,6 +298,6 @@ def _score_file(
         from branchwise.ui.console import console
         from branchwise.ui.run_report import predictions_report
 
-        for table in predictions_report(predictions.name, found):
+        for table in predictions_report(predictions.name, found, full=full):
             console().print(table)
     exit_if_in_vain(found.settled, found.scores)

@@ -72,9 +72,9 @@ def scoring_progress(outages: "Outages | None" = None) -> Iterator[ScoringProgre
 @contextmanager
 def _requests(what: str) -> "Iterator[Progress]":
     """Shows count and seconds, from the first request on: a bar on a terminal, lines elsewhere."""
-    from branchwise.ui.console import error_console
+    from branchwise.ui.console import progress_console
 
-    screen = error_console()
+    screen = progress_console()
     if not screen.is_terminal:
         yield _Lines(what, screen)
         return

@@ -53,9 +53,9 @@ def retrieve(
 
     Example: branchwise serve retrieve --corpus C --port 8000
     """
-    from branchwise.tools.serving.extras import require_extra
+    from branchwise.corpora.extras import require
 
-    require_extra("serve")
+    require("serve", "serving")
     from branchwise.corpora.open import open_retriever
     from branchwise.tools.batcher import Batcher
     from branchwise.tools.serving.listening import listen
@@ -102,9 +102,9 @@ def mcp(
 
     Example: branchwise serve mcp --corpus C --kg W
     """
-    from branchwise.tools.serving.extras import require_extra
+    from branchwise.corpora.extras import require
 
-    require_extra("mcp")
+    require("mcp", "serving")
     # The client is told of its errors; without a handler Python prints the SDK's pages on them.
     logging.getLogger().addHandler(logging.NullHandler())
     sources = _Sources(corpus, retriever, k, kg, tool, read_keys(key))

@@ -1,12 +1,12 @@
 """`flashrag:CONFIG.yaml`: FlashRAG's own retrievers and rerankers, on its corpora and indexes."""
 
 import hashlib
-import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.extras import require
 from branchwise.corpora.flashrag.config import SearchSettings, read_config
 from branchwise.corpora.flashrag.process import FlashRagProcess, WorkerError
 from branchwise.corpora.retrieval import Hit, RetrieverError
@@ -53,12 +53,7 @@ def open_flashrag(file: Path) -> FlashRag:
     Raises InputError: FlashRAG is not installed, the file is not what it should be, or FlashRAG
     cannot open what it names.
     """
-    if importlib.util.find_spec("flashrag") is None:
-        raise InputError(
-            "FlashRAG is not installed",
-            where=f"flashrag:{file}",
-            remedy="pip install 'branchwise[flashrag]' (docs/retrievers.md says what it brings)",
-        )
+    require("flashrag", "a retriever of FlashRAG", f"flashrag:{file}")
     settings, whole = read_config(file)
     try:
         worker = FlashRagProcess(whole, _LOADING_SECONDS)

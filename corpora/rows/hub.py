@@ -4,11 +4,11 @@ import logging
 import os
 import sys
 from collections.abc import Collection, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.extras import require
 from branchwise.corpora.rows import DataRow
 from branchwise.corpora.rows.parquet_rows import AT_ONCE, plain_rows
 
@@ -53,9 +53,7 @@ def hub_rows(text: str, wanted: Collection[str] | None = None) -> Iterator[DataR
 
 
 def _loaded(wanted: HubName, where: str) -> "Dataset":
-    if find_spec("datasets") is None:
-        what, remedy = "reading it needs datasets", 'pip install "branchwise[datasets]"'
-        raise InputError(what, where=where, remedy=remedy)
+    require("datasets", "reading it", where)
     if not Path(wanted.name).exists():
         _go_offline_if_unreachable()
     import datasets

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.extras import require
 from branchwise.corpora.rows import DataRow
 
 if TYPE_CHECKING:
@@ -21,12 +22,10 @@ def parquet_rows(path: Path, wanted: Collection[str] | None = None) -> Iterator[
 
     Raises InputError for what is none, and without pyarrow.
     """
-    try:
-        import pyarrow as arrow
-        from pyarrow import parquet
-    except ImportError:
-        what, remedy = "reading Parquet needs pyarrow", 'pip install "branchwise[parquet]"'
-        raise InputError(what, where=str(path), remedy=remedy) from None
+    require("parquet", "reading Parquet", str(path))
+    import pyarrow as arrow
+    from pyarrow import parquet
+
     number = 0
     try:
         with parquet.ParquetFile(path, memory_map=True) as file:

@@ -11,6 +11,7 @@ from branchwise.eval.ceilings.ceilings import CeilingScores, ceiling_metrics
 from branchwise.eval.ceilings.traced import TracedItem, in_order
 from branchwise.eval.grouping import (
     MAX_LABELS,
+    META,
     OTHERS_PLACE,
     UNKNOWN_PLACE,
     BinPlace,
@@ -18,6 +19,7 @@ from branchwise.eval.grouping import (
     Grouping,
     ScoredItem,
     binned,
+    by_meta,
     labels,
 )
 from branchwise.eval.question_scores import ItemScore, aggregates_of
@@ -96,17 +98,34 @@ def breakdown(
     return Breakdown(grouping.name, grouping.words, bins)
 
 
+def bins_of(grouping: Grouping, items: Iterable[ScoredItem]) -> dict[str, set[str]]:
+    """The ids of the questions in each bin, by its label, in order; without the property, none."""
+    found: dict[BinPlace, set[str]] = defaultdict(set)
+    placed = {item.key: grouping.bins(item) or () for item in items}
+    kept = _most_common(placed.values())
+    for (id, _), places in placed.items():
+        for place in places:
+            found[place if place in kept else OTHERS_PLACE].add(id)
+    return {place[1]: found[place] for place in sorted(found)}
+
+
 def groupings_of(task: Task) -> Mapping[str, Grouping]:
-    """What a task's items can be broken down by, by name."""
+    """What a task's items can be broken down by, by name; and by `meta.KEY` (`grouping_of`)."""
     own = {grouping.name: grouping for grouping in task.groupings}
     return {**GROUPINGS, **own} if task.is_attributable else own
+
+
+def grouping_of(task: Task, name: str) -> Grouping:
+    """One of these, or by the values of a key of questions' `meta`. KeyError for another name."""
+    return by_meta(name) if name.startswith(META) else groupings_of(task)[name]
 
 
 def check_grouping(name: str, tasks: Iterable[Task] = tuple(TASKS.values())) -> None:
     """Raise InputError, which says what there is, for a name by which no task is broken down."""
     known = {name: None for task in tasks for name in groupings_of(task)}
-    if name not in known:
-        remedy = did_you_mean(name, known, cutoff=0.5)
+    if name not in known and not (name.startswith(META) and name != META):
+        near = did_you_mean(name, known, cutoff=0.5)
+        remedy = f"{near}; or meta.KEY, a key of questions' meta"
         raise InputError(f"there is no breakdown by {name[:80]!r}", remedy=remedy)
 
 
@@ -161,11 +180,12 @@ GROUPINGS: Mapping[str, Grouping] = {
         Grouping("operations", "operations in the plan (each of them)", _operations),
         Grouping("domain", "domain", _domain),
         Grouping("answers", "gold answers, all branches together", binned(_SIZES, _answers)),
-        Grouping("calls", "tool calls made", binned(Bins((0, 1, 2, 3, 5, 9, 17)), _calls)),
+        Grouping("calls", "tool calls made", binned(Bins((0, 1, 2, 3, 5, 9, 17)), _calls), True),
         Grouping(
             "tokens",
             "tokens spent, input and output",
             binned(Bins((0, *(1000 * k for k in _THOUSANDS))), _tokens),
+            True,
         ),
     )
 }

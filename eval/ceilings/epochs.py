@@ -1,8 +1,9 @@
 """Spread over epochs: how much the same system differs from itself, and what asking again finds."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 from statistics import fmean, stdev
 from typing import Any, TypeVar
 
@@ -26,6 +27,9 @@ class MetricSpread:
     standard deviation of the epochs' means. Both divide by the number of epochs less one.
     `best` and `worst`: the highest and the lowest epoch mean. All None where n is 0. Of a score
     that is not a mean, `between`, `best` and `worst` are of the epochs' scores, `within` is None.
+    `trials`: the epochs' means, in order. `best_of`: for k = 1, 2, ..., what the best of k epochs
+    has (`best_of_k`); of an exact match this is pass@k. `agreement`: share of pairs of epochs of a
+    question that have the same value.
     """
 
     n: int
@@ -33,6 +37,9 @@ class MetricSpread:
     between: float | None = None
     best: float | None = None
     worst: float | None = None
+    trials: tuple[float, ...] = ()
+    best_of: tuple[float, ...] = ()
+    agreement: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable."""
@@ -99,8 +106,36 @@ def _spread(rows: Iterable[ItemScore], column: Column, epochs: Sequence[int]) ->
     table = _in_every_epoch({(r.id, r.epoch): r.metrics.get(column.key) for r in rows}, epochs)
     if not table:
         return MetricSpread(0)
-    means = [fmean(values) for values in zip(*table, strict=True)]
-    return MetricSpread(len(table), fmean(map(stdev, table)), stdev(means), max(means), min(means))
+    means = tuple(fmean(values) for values in zip(*table, strict=True))
+    return MetricSpread(
+        len(table),
+        fmean(map(stdev, table)),
+        stdev(means),
+        max(means),
+        min(means),
+        means,
+        tuple(fmean(best_of_k(row, k) for row in table) for k in range(1, len(epochs) + 1)),
+        fmean(map(_agreement, table)),
+    )
+
+
+def best_of_k(values: Sequence[float], k: int) -> float:
+    """The mean of the highest of k values, over all ways to choose them: what asking k times and
+    keeping the best answer has.
+
+    Of values that are 0 or 1 it is pass@k without bias (Chen et al. 2021, arXiv:2107.03374, section
+    2.1): 1 - C(n - c, k) / C(n, k), c being those that are 1.
+    """
+    ordered = sorted(values)
+    # The value at this place is the highest of its choices with k - 1 values below it.
+    highest = (value * comb(place, k - 1) for place, value in enumerate(ordered))
+    return sum(highest) / comb(len(ordered), k)
+
+
+def _agreement(values: Sequence[float]) -> float:
+    """Share of the pairs that are equal; means of epochs are rounded as differences are."""
+    counts = Counter(round(value, 12) for value in values).values()
+    return sum(comb(count, 2) for count in counts) / comb(len(values), 2)
 
 
 def _spread_of_total(
@@ -112,7 +147,8 @@ def _spread_of_total(
     scores = [score for score in found if score is not None]
     if len(scores) < len(epochs):
         return MetricSpread(len(table))
-    return MetricSpread(len(table), None, stdev(scores), max(scores), min(scores))
+    ends = stdev(scores), max(scores), min(scores)
+    return MetricSpread(len(table), None, *ends, tuple(scores))
 
 
 def _in_every_epoch(

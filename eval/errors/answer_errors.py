@@ -32,13 +32,13 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
             (
                 ErrorType(
                     "not_retrieved",
-                    "not retrieved",
+                    Label.INCOMPLETE_EXTRACTION.words,
                     "an answer was never retrieved",
                     _labelled(Label.INCOMPLETE_EXTRACTION),
                 ),
                 ErrorType(
                     "branch_not_retrieved",
-                    "branch not retrieved",
+                    Label.MISSING_BRANCH.words,
                     "nothing of a branch was retrieved",
                     _labelled(Label.MISSING_BRANCH),
                 ),
@@ -62,7 +62,7 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
                 ),
                 ErrorType(
                     "wrong_branch",
-                    "wrong branch",
+                    Label.WRONG_BRANCH.words,
                     "a right answer under the wrong branch",
                     _labelled(Label.WRONG_BRANCH),
                 ),
@@ -82,7 +82,7 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
         ),
         ErrorClass(
             "tool_call",
-            "wrong tool call",
+            Label.WRONG_TOOL_CALL.words,
             (
                 ErrorType(
                     "wrong_tool_call",
@@ -110,13 +110,13 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
                 ),
                 ErrorType(
                     "format_error",
-                    "format error",
+                    Label.FORMAT_ERROR.words,
                     "the answer could not be read",
                     _labelled(Label.FORMAT_ERROR),
                 ),
                 ErrorType(
                     "budget_spent",
-                    "budget spent",
+                    Label.BUDGET_SPENT.words,
                     "the budget was spent",
                     _labelled(Label.BUDGET_SPENT),
                 ),

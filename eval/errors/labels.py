@@ -21,30 +21,37 @@ CallFailure = Literal["arguments", "unknown_tool", "failed", "not_run"]
 
 
 class Label(StrEnum):
-    """A kind of error; `definition` is also the member's docstring."""
+    """A kind of error: its value for programs, its `words` wherever people read it.
 
+    `definition` is also the member's docstring.
+    """
+
+    words: str
     definition: str
 
-    def __new__(cls, value: str, definition: str = "") -> "Label":
+    def __new__(cls, value: str, words: str = "", definition: str = "") -> "Label":
         member = str.__new__(cls, value)
-        member._value_ = value
+        member._value_, member.words = value, words
         member.definition = member.__doc__ = one_line(definition)
         return member
 
     INCOMPLETE_EXTRACTION = (
         "incomplete_extraction",
+        "never retrieved",
         """A gold answer is in no retrieved passage and in no tool row, so the agent could not
         read it. Where gold says which passages support it, only these count: it may be mentioned
         elsewhere. DeepAmbigQA (arXiv:2511.01323), error analysis.""",
     )
     MISSING_BRANCH = (
         "missing_branch",
+        "branch never retrieved",
         """Incomplete extraction of a whole branch: none of its gold answers was retrieved or
         predicted. Its answers keep incomplete_extraction. A part of incomplete extraction in
         DeepAmbigQA (arXiv:2511.01323), error analysis; told apart here.""",
     )
     INCORRECT_REASONING = (
         "incorrect_reasoning",
+        "retrieved but lost",
         """A gold answer was retrieved (or the agent wrote it in a text that could not be read)
         but is not in the answer; `lost_at` says who lost it: the agent, the evidence
         extraction, a plug-in's node or the repair. DeepAmbigQA (arXiv:2511.01323), error
@@ -52,27 +59,37 @@ class Label(StrEnum):
     )
     WRONG_TOOL_CALL = (
         "wrong_tool_call",
+        "wrong tool call",
         """A tool call brought nothing: its arguments did not fit, there is no such tool, it
         failed, or it was not run because the budget was spent. DeepAmbigQA (arXiv:2511.01323),
         error analysis.""",
     )
     WRONG_BRANCH = (
         "wrong_branch",
+        "wrong branch",
         """A gold answer is predicted under a key that does not stand for its branch: the right
         entity, the wrong reading. Beyond DeepAmbigQA's error analysis.""",
     )
     UNSUPPORTED_ANSWER = (
         "unsupported_answer",
+        "unsupported answer",
         """A predicted answer is wrong and is mentioned nowhere in the evidence. Beyond
         DeepAmbigQA's error analysis.""",
     )
     FORMAT_ERROR = (
         "format_error",
+        "format error",
         """The agent answered, but no answer could be read from its text, also after the repair.
         Beyond DeepAmbigQA's error analysis.""",
     )
     BUDGET_SPENT = (
         "budget_spent",
+        "budget spent",
         """The agent was told to answer because its turns, calls, tokens or seconds were spent.
         Beyond DeepAmbigQA's error analysis.""",
     )
+
+
+def label_words(value: str) -> str:
+    """The words of a label; its value where this version does not know it."""
+    return Label(value).words if value in {label.value for label in Label} else value

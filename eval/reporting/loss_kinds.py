@@ -55,7 +55,11 @@ _LOST_ON_THE_WAY = (
         "retrieved, lost in extraction",
     ),
     LossKind("node", "taken out by a node", lambda found: found.lost_at["node"]),
-    LossKind("never_retrieved", "never retrieved", missing_with(Label.INCOMPLETE_EXTRACTION)),
+    LossKind(
+        "never_retrieved",
+        Label.INCOMPLETE_EXTRACTION.words,
+        missing_with(Label.INCOMPLETE_EXTRACTION),
+    ),
 )
 
 MISSING_KINDS = (
@@ -96,9 +100,17 @@ ITEM_KINDS = (
         items_with(Label.WRONG_TOOL_CALL),
         "with wrong tool calls",
     ),
-    LossKind("format_error", "format error", items_with(Label.FORMAT_ERROR), "with a format error"),
     LossKind(
-        "budget_spent", "budget spent", items_with(Label.BUDGET_SPENT), "with the budget spent"
+        "format_error",
+        Label.FORMAT_ERROR.words,
+        items_with(Label.FORMAT_ERROR),
+        "with a format error",
+    ),
+    LossKind(
+        "budget_spent",
+        Label.BUDGET_SPENT.words,
+        items_with(Label.BUDGET_SPENT),
+        "with the budget spent",
     ),
     LossKind("failed", "failed", lambda found: found.failed),
 )

@@ -73,7 +73,8 @@ class StudyReport:
     comparisons.
 
     `comparisons`: system to its comparison with its base. `benchmark`: what the questions say that
-    they are of. `published`: what stands beside their scores, by default of that benchmark.
+    they are of. `published`: what stands beside their scores, by default of that benchmark. `by`:
+    what the scores are broken down by, with tests between systems.
     """
 
     title: str
@@ -85,6 +86,7 @@ class StudyReport:
     version: str
     benchmark: str | None = None
     published: Published | None = None
+    by: tuple[str, ...] = ()
 
     @classmethod
     def beside(cls, systems: Sequence[SystemReport]) -> "StudyReport":

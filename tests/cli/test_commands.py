@@ -206,7 +206,7 @@ def test_the_demo_runs_on_the_bundled_encoder(type_in, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     code, out, err = type_in("demo", "--out", tmp_path / "demo", "--questions", "3")
     assert code == 0, err
-    assert out.startswith("1. A floor")
+    assert out.startswith("1. A baseline")
     assert "answer sets · run" in out
     assert "changes against base" in out
     assert "One answer that base lost" in out

@@ -104,7 +104,7 @@ def test_a_report_never_asks_a_model(answered: Path, type_in, chat_server: ChatS
 
 
 def test_both_matchers_stand_beside_each_other_with_their_agreement(answered: Path, type_in):
-    shown = type_in("score", answered, "--matcher", "both")[1]
+    shown = type_in("score", answered, "--matcher", "both", "--full")[1]
     assert "R · lexical" in shown
     assert "where answers were lost · R · llm\n" in shown
     errors = type_in("errors", answered, "--matcher", "both")[2]
@@ -146,7 +146,7 @@ def test_what_only_names_left_to_the_judge_is_paid_for_too(
     questions, run = tmp_path / "q.jsonl", tmp_path / "R"
     questions.write_text(json.dumps(QUESTION))
     type_in("run", "--questions", questions, "--model", model, "--out", run)
-    command = ("score", run, "--matcher", "both", "--judge-entities")
+    command = ("score", run, "--matcher", "both", "--judge-entities", "--full")
     for fresh in (2, 0):
         document = json.loads(type_in(*command, "--json")[1])
         roles = {role["role"]: role["usage"]["calls"] for role in document["costs"]["roles"]}
@@ -326,7 +326,7 @@ def file(tmp_path: Path, model):
 
 
 def test_a_predictions_file_says_what_can_be_known_of_its_errors(type_in, file, model):
-    shown = type_in("score", *file)[1]
+    shown = type_in("score", *file, "--full")[1]
     flat = " ".join(shown.split())
     # Six gold answers are missing; one of them, Burt Reynolds, stands under no branch of its own.
     assert "gold answers missing 6 under the wrong branch 1 answers wrong 2" in flat
@@ -347,7 +347,7 @@ def test_a_predictions_file_says_what_can_be_known_of_its_errors(type_in, file, 
 
 def test_a_format_error_of_a_predictions_file_is_known(tmp_path: Path, type_in, file):
     (tmp_path / "mine.jsonl").write_text('{"id": "q1", "answers": {}, "how": "failed"}')
-    assert "with a format error 1" in " ".join(type_in("score", *file)[1].split())
+    assert "with a format error 1" in " ".join(type_in("score", *file, "--full")[1].split())
 
 
 def test_what_matcher_and_judge_cost_on_a_predictions_file(tmp_path: Path, type_in, file, model):
@@ -361,7 +361,7 @@ def test_what_matcher_and_judge_cost_on_a_predictions_file(tmp_path: Path, type_
         assert {role: used["calls"] for role, used in spent.items()} == {"matcher": 1, "judge": 1}
         # One dollar a token of output.
         assert costs["cost"] == sum(used["output"] for used in spent.values())
-    shown = type_in("score", *file, *asking, "--prices", prices)[1]
+    shown = type_in("score", *file, *asking, "--prices", prices, "--full")[1]
     assert "costs · mine.jsonl" in shown
     assert "USD by --prices" in shown
     code, _, error = type_in("score", *file, "--prices", prices)

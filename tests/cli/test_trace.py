@@ -120,7 +120,7 @@ def test_without_a_question_the_runs_questions_are_listed(type_in, run: Path):
     assert code == 0
     heads = "status P R EM labels tokens seconds id question"
     assert head.split() == heads.split()
-    first = "done .00 .00 .00 incorrect_reasoning – – heat-cast/0 Who is in Heat?"
+    first = "done .00 .00 .00 retrieved but lost – – heat-cast/0 Who is in Heat?"
     assert [line.split() for line in lines] == [
         first.split(),
         first.replace("/0", "/1").split(),

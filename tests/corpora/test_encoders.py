@@ -158,7 +158,7 @@ def test_bundled_weights_that_are_not_the_originals_are_refused(tmp_path, monkey
 
 def test_a_missing_bundle_says_what_to_install(monkeypatch):
     monkeypatch.setattr(encoder_models, "_BUNDLED_PACKAGE", "no_such_package")
-    with pytest.raises(InputError, match=r"branchwise\[bundled\]"):
+    with pytest.raises(InputError, match=r"branchwise\[local\]"):
         find_model(DEFAULT_ENCODER)
 
 

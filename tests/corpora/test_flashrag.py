@@ -12,9 +12,9 @@ import pytest
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.flashrag import process as process_module
 from branchwise.corpora.flashrag.config import read_config
-from branchwise.corpora.flashrag.index_file import import_index
 from branchwise.corpora.flashrag.process import FlashRagProcess, WorkerError
 from branchwise.corpora.flashrag.retriever import FlashRag, fingerprint
+from branchwise.corpora.indexing import build_index
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.retrieval import RetrieverError
 from support import TESTS
@@ -325,7 +325,7 @@ def ranking(hits):
 
 @needs_flashrag
 def test_an_index_that_flashrag_built_ranks_the_same_in_both_retrievers(built, flashrag):
-    import_index(built, built / "minilm_Flat.index")
+    build_index(built, "flat", name="flashrag", vectors=built / "minilm_Flat.index")
     ours = open_retriever(built, "flashrag").search(QUERIES, 12)
     theirs = flashrag("dense").search(QUERIES, 12)
     assert [ranking(hits) for hits in ours] == [ranking(hits) for hits in theirs]

@@ -11,8 +11,8 @@ from branchwise.corpora import encoders
 from branchwise.corpora.encoder_models import DEFAULT_ENCODER, EncoderSettings, find_model
 from branchwise.corpora.encoders import load_encoder, reopen_encoder
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.flashrag.index_file import import_index
 from branchwise.corpora.folder import Corpus
+from branchwise.corpora.indexing import build_index
 from branchwise.corpora.open import open_retriever
 
 QUERIES = ["volcano in Sicily", "board games of strategy", "which planet is red?", "x", "music"]
@@ -55,6 +55,11 @@ def corpus(tmp_path, indexed_dir):
     folder.mkdir()
     shutil.copy(indexed_dir / "corpus.jsonl", folder)
     return folder
+
+
+def import_index(corpus, file, **more):
+    """As `corpus index --from-flashrag`."""
+    return build_index(corpus, "flat", vectors=file, **{"name": "flashrag"} | more)
 
 
 def write_index(folder, vectors, kind="Flat", metric=None):

@@ -1,12 +1,15 @@
 import json
 import random
-from statistics import stdev
+from itertools import combinations
+from math import comb
+from statistics import fmean, stdev
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.epochs import MetricSpread, epoch_spread
+from branchwise.eval.ceilings.epochs import MetricSpread, best_of_k, epoch_spread
 from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.tasks import Column
 from support.eval.traced_cases import traced, traced_items
@@ -29,7 +32,17 @@ def test_spread_of_a_metric_by_hand() -> None:
     assert spread is not None
     found = spread.metrics["all"]["em"]
     # a: sqrt((1/4 + 1/4 + 0) / 2) = 1/2; b: 0. Epochs: 1, 1/2, 3/4.
-    assert found == MetricSpread(n=2, within=0.25, between=0.25, best=1.0, worst=0.5)
+    # Of a's pairs of epochs the best are 1, 1 and 1/2; none of them agree.
+    assert found == MetricSpread(
+        n=2,
+        within=0.25,
+        between=0.25,
+        best=1.0,
+        worst=0.5,
+        trials=(1.0, 0.5, 0.75),
+        best_of=(0.75, pytest.approx((2.5 / 3 + 1) / 2), 1.0),  # type: ignore[arg-type]
+        agreement=0.5,
+    )
     assert spread.epochs == 3
 
 
@@ -37,7 +50,9 @@ def test_spread_is_apart_for_ambiguous_questions() -> None:
     items = asked("a", 1.0, 0.0, ambiguous=True) + asked("b", 0.5, 0.5)
     spread = epoch_spread(items, [EM])
     assert spread is not None
-    assert spread.metrics["unambiguous"]["em"] == MetricSpread(1, 0.0, 0.0, 0.5, 0.5)
+    assert spread.metrics["unambiguous"]["em"] == MetricSpread(
+        1, 0.0, 0.0, 0.5, 0.5, (0.5, 0.5), (0.5, 0.5), 1.0
+    )
     assert spread.metrics["ambiguous"]["em"].within == pytest.approx(2**-0.5)
     assert spread.metrics["all"]["em"].best == 0.75
 
@@ -47,7 +62,9 @@ def test_only_questions_with_every_epoch_are_compared() -> None:
     items = asked("a", 0.0, 1.0) + asked("b", 1.0) + asked("c", 1.0, None)
     spread = epoch_spread(items, [EM])
     assert spread is not None
-    assert spread.metrics["all"]["em"] == MetricSpread(1, stdev([0, 1]), stdev([0, 1]), 1.0, 0.0)
+    assert spread.metrics["all"]["em"] == MetricSpread(
+        1, stdev([0, 1]), stdev([0, 1]), 1.0, 0.0, (0.0, 1.0), (0.5, 1.0), 0.0
+    )
     assert spread.metrics["ambiguous"]["em"] == MetricSpread(0)
     assert spread.union["all"]["mean_recall"].n == 2
 
@@ -107,3 +124,19 @@ def test_the_union_has_at_least_the_best_and_at_most_the_sum(items: list[TracedI
 def test_the_order_of_items_changes_no_spread(items: list[TracedItem]) -> None:
     shuffled = random.Random(1).sample(items, len(items))
     assert epoch_spread(shuffled, []) == epoch_spread(items, [])
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=6), st.data())
+def test_the_best_of_k_is_the_mean_over_all_choices(
+    values: list[float], data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(1, len(values)))
+    choices = [max(chosen) for chosen in combinations(values, k)]
+    assert best_of_k(values, k) == pytest.approx(fmean(choices))
+
+
+@given(st.integers(1, 12), st.data())
+def test_of_exact_matches_the_best_of_k_is_pass_at_k(n: int, data: st.DataObject) -> None:
+    right, k = data.draw(st.integers(0, n)), data.draw(st.integers(1, n))
+    values = [1.0] * right + [0.0] * (n - right)
+    assert best_of_k(values, k) == pytest.approx(1 - comb(n - right, k) / comb(n, k))

@@ -441,7 +441,8 @@ def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(
     )
     monkeypatch.setitem(sys.modules, "datasets", None)
     assert problem("hf:someone/something") == (
-        f'{study}2: questions: reading it needs datasets; pip install "branchwise[datasets]"'
+        f"{study}2: questions: reading it needs datasets, which is not installed; "
+        "pip install 'branchwise[datasets]'"
     )
     (parts / "sheet.csv").write_text("Q,Gold\nWho?,Mann\n")
     sheet = {"source": "csv:sheet.csv", "fields": {"question": "Q", "answers": "Gold"}}

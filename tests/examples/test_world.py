@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("process")
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "examples" / "world" / "README.md", ROOT / "README.md")
+PAGES = (ROOT / "examples" / "world" / "README.md", ROOT / "docs" / "worlds.md")
 
 
 def run(*arguments):

@@ -14,7 +14,7 @@ WIDTH = "120"
 TypeIn = Callable[..., tuple[int, str, str]]
 OF_A_RUN = {
     "scores": ("score", "{}", "--json"),
-    "table": ("score", "{}"),
+    "table": ("score", "{}", "--full"),
     "verify": ("verify", "{}", "--json"),
     "errors": ("errors", "{}", "--json"),
     "export": ("export", "{}", "--events"),

@@ -9,32 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from support.distribution import ROOT, copy_of_the_tree
+
 pytestmark = pytest.mark.usefixtures("process")
 
-ROOT = Path(__file__).parents[2]
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-def _copy_of_the_tree(into: Path) -> Path:
-    """What git knows, so that building leaves nothing in the checkout."""
-    command = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    try:
-        listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("the tree is no git checkout")
-    for name in filter(None, listed.stdout.split("\0")):
-        if not name.startswith(("tests/", "benchmarks/")) and (ROOT / name).is_file():
-            (into / name).parent.mkdir(parents=True, exist_ok=True)
-            (into / name).write_bytes((ROOT / name).read_bytes())
-    return into
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     """A folder with the wheels of Branchwise and of the example package installed in it."""
     folder = tmp_path_factory.mktemp("wheels")
-    tree = _copy_of_the_tree(folder / "tree")
+    try:
+        tree = copy_of_the_tree(folder / "tree")
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("the tree is no git checkout")
     build = (*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w")
     for source in (tree, tree / "examples" / "plugins" / "package"):
         subprocess.run((*build, folder / "wheels", source), check=True, capture_output=True)

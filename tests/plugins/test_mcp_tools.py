@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import importlib.util
 import json
 import os
 import shlex
@@ -608,8 +609,6 @@ def test_a_spec_is_read_and_made_absolute(tmp_path):
 
 
 def test_without_the_extra_the_remedy_is_the_command(monkeypatch):
-    from branchwise.tools.mcp import opening
-
-    monkeypatch.setattr(opening.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'branchwise\[mcp\]'"):
         open_mcp_tools([STDIO])

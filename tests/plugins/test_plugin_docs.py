@@ -1,4 +1,4 @@
-"""What README and docs/plugins.md show can be followed by somebody who has only them."""
+"""What docs/start.md and docs/plugins.md show can be followed by somebody who has only them."""
 
 import re
 import shlex
@@ -15,7 +15,7 @@ from branchwise.tools.plugins.declared import ToolPlugin
 
 ROOT = Path(__file__).parents[2]
 FILE = re.compile(r"```python\n# (\w+)\.py\n(.*?)```", re.DOTALL)
-SECTION = re.compile(r"^## Your own tools and steps$(.*?)^## ", re.DOTALL | re.MULTILINE)
+SECTION = re.compile(r"^## Your own tools and steps$(.*)", re.DOTALL | re.MULTILINE)
 
 
 def files_of(text: str, folder: Path) -> dict[str, Path]:
@@ -27,11 +27,11 @@ def files_of(text: str, folder: Path) -> dict[str, Path]:
     return written
 
 
-def test_the_readme_can_be_followed_from_an_empty_folder(
+def test_the_section_on_tools_can_be_followed_from_an_empty_folder(
     tmp_path: Path, type_in: Any, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    section = SECTION.search((ROOT / "README.md").read_text())
+    section = SECTION.search((ROOT / "docs" / "start.md").read_text())
     assert section
     [code] = [code for _, code in FILE.findall(section[1])]
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
@@ -40,7 +40,8 @@ def test_the_readme_can_be_followed_from_an_empty_folder(
     outputs = []
     for command in commands:
         ended, out, said = type_in(*shlex.split(command, comments=True))
-        assert ended == 0, said
+        # The page's tool names pages; without a language model they are no answer.
+        assert ended == (1 if command.startswith("ask ") else 0), said
         outputs.append(out + said)
     tried, asked, begun = outputs
     assert "King Kong may refer to:\n  King Kong (1933 film)\n" in tried

@@ -167,7 +167,7 @@ def test_figures_come_with_their_data(info, generated, tmp_path):
     folder = tmp_path / "figures"
     info(generated, "--figures", folder)
     names = ("steps", "answers", "branches", "operations", "predicates")
-    kinds = ("svg", "pdf", "csv")
+    kinds = ("svg", "pdf", "png", "csv")
     assert {path.name for path in folder.iterdir()} == {
         *(f"{name}.{kind}" for name in names for kind in kinds), "captions.txt", "columns.csv",
     }  # fmt: skip

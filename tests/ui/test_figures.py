@@ -1,5 +1,6 @@
 """A report's figures: SVG that is parsed, the same each time, with every name as text."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,6 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.reporting.figures.lines import Lines, Series
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.drawing import (
     add_legend,
@@ -17,24 +20,32 @@ from branchwise.ui.figures.drawing import (
     paper_style,
 )
 from branchwise.ui.figures.files import figure_files
+from branchwise.ui.figures.recall import draw_lines
+from branchwise.ui.html.charts import draw_lines as draw_page_lines
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 pytestmark = pytest.mark.slow
 
 SVG = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
-ALL = {
-    "changes.svg",
-    "errors.svg",
-    "error-classes.svg",
-    "recall-by-calls.svg",
-    "retrieved-by-calls.svg",
-    "recall-by-branches.svg",
-    "recall-by-steps.svg",
-    "cost.svg",
-    "ceilings.svg",
-    "captions.txt",
-}
+NAMES = (
+    "changes",
+    "errors",
+    "error-classes",
+    "recall-by-calls",
+    "retrieved-by-calls",
+    "recall-by-branches",
+    "recall-by-steps",
+    "cost",
+    "ceilings",
+)
+
+
+def files_of(*names: str) -> set[str]:
+    return {f"{name}.{kind}" for name in names for kind in ("svg", "pdf", "png")}
+
+
+ALL = files_of(*NAMES) | {"captions.txt"}
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +99,35 @@ def test_bars_are_labelled_with_their_shares(files: dict[str, bytes]) -> None:
     assert "67" in shown
     assert {"ambiguous questions", "unambiguous questions", "lost in extraction"} <= set(shown)
     assert "in an unreadable answer" not in shown
+
+
+def test_figures_are_pdf_and_png_too(files: dict[str, bytes]) -> None:
+    for name in NAMES:
+        assert files[f"{name}.pdf"].startswith(b"%PDF")
+        assert b"/Type3" not in files[f"{name}.pdf"]
+        width = int.from_bytes(files[f"{name}.png"][16:20], "big")
+        assert files[f"{name}.png"].startswith(b"\x89PNG")
+        assert width == 1005  # 3.35 inches of 300 dots
+
+
+def test_points_of_few_questions_are_hollow_and_joined_by_no_line() -> None:
+    means = [(Aggregate(0.1 * n, n, None, None), n) for n in (9, 5, 4, 7)]
+    lines = Lines("x", "X", "x", "y", ("1", "2", "3", "4"), (Series(0, "s", tuple(means)),), "")
+    assert [lines.joins(mean) for mean in means] == [True, True, False, True]
+    page = draw_page_lines(lines)
+    assert len(re.findall("hollow", page)) == 1
+    (line,) = re.findall('points="([^"]*)" class="line', page)
+    assert len(line.split()) == 3
+    with paper_style():
+        shown = draw_lines(lines).files["svg"].decode()
+        curve = draw_lines(replace(lines, is_curve=True)).files["svg"].decode()
+    assert "opacity: 0.6" in shown
+    assert "opacity: 0.6" not in curve
+
+
+def test_captions_say_what_hollow_points_are(files: dict[str, bytes]) -> None:
+    of_steps = files["captions.txt"].decode().split("\nrecall-by-steps\n")[1].split("\n")[0]
+    assert of_steps.endswith("Hollow points that no line joins are of fewer than 5 questions.")
 
 
 def test_bins_stand_with_their_questions(files: dict[str, bytes]) -> None:
@@ -147,15 +187,15 @@ def test_control_characters_and_long_names_are_bounded() -> None:
 
 def test_a_figure_without_anything_to_show_is_left_out(report: StudyReport) -> None:
     alone = set(figure_files(make_report([BASE])))
-    assert alone == ALL - {"changes.svg"}
+    assert alone == ALL - files_of("changes")
     systems = tuple(replace(s, run=replace(s.run, analysis=None)) for s in report.systems)
     sentences = set(figure_files(replace(report, systems=systems)))
-    assert sentences == {"changes.svg", "cost.svg", "captions.txt"}
+    assert sentences == files_of("changes", "cost") | {"captions.txt"}
 
 
 def test_captions_name_every_figure(files: dict[str, bytes]) -> None:
     captions = files["captions.txt"].decode()
-    for name in ALL - {"captions.txt"}:
+    for name in NAMES:
         assert f"{name}\n" in captions
 
 

@@ -40,7 +40,8 @@ def test_a_dash_prints_and_nothing_else_goes_to_standard_output(
     ("exports", "why"),
     [
         (Exports(markdown=Path("none/t.md")), "none/t.md: cannot be written"),
-        (Exports(latex=Path("folder")), "folder: is a folder; name a file"),
+        (Exports(latex=Path("folder.tex")), "folder.tex: is a folder; name a file"),
+        (Exports(latex=Path("file")), "file: is a file; name a folder"),
         (Exports(csv=Path("file")), "file: is a file; name a folder"),
         (Exports(csv=Path("file/csv")), "file/csv: cannot be made"),
     ],
@@ -53,7 +54,7 @@ def test_a_place_that_cannot_be_written_is_named(
     why: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("folder").mkdir()
+    Path("folder.tex").mkdir()
     Path("file").touch()
     with pytest.raises(InputError) as raised:
         exports.write([report])

@@ -1,17 +1,14 @@
 """From specs to tools: each server is opened once, and closed with the agent that has its tools."""
 
-import importlib.util
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.extras import require
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.mcp_specs import McpSpec, Server, parse_mcp
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
-
-_NEEDED = ("langchain_mcp_adapters", "mcp")
 
 
 def open_mcp_tools(specs: Sequence[str], keys: Keys = NO_KEYS) -> "dict[str, Sequence[BaseTool]]":
@@ -26,7 +23,7 @@ def open_mcp_tools(specs: Sequence[str], keys: Keys = NO_KEYS) -> "dict[str, Seq
         by_server.setdefault(spec.server, {})[text] = spec
     if not by_server:
         return {}
-    _require_extra()
+    require("mcp", "a tool of an MCP server", "--tool mcp:")
     from branchwise.tools.mcp.server import McpServer
     from branchwise.tools.mcp.tools import mcp_tools
 
@@ -51,13 +48,3 @@ def close_now(tools: "Iterable[BaseTool]") -> None:
     """The same, for callers without a loop."""
     for server in {id(s): s for tool in tools if (s := getattr(tool, "server", None))}.values():
         server.close()
-
-
-def _require_extra() -> None:
-    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InputError(
-            f"tools of MCP servers need {' and '.join(missing)}",
-            where="--tool mcp:",
-            remedy="pip install 'branchwise[mcp]'",
-        )

@@ -1,1 +1,1 @@
-"""The figures of a report as SVG files for papers, drawn with matplotlib."""
+"""The figures of a report as files for papers, drawn with matplotlib."""

@@ -5,7 +5,7 @@ the paper's own font), told apart by shape, dash and hatch as well as by colours
 readers can tell (Okabe and Ito 2008).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -32,6 +32,10 @@ _COLOURS = (BLACK, BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _DASHES = ("-", "--", "-.", ":")
 
+FORMATS = ("svg", "pdf", "png")
+PNG_DPI = 300
+_MAKER = {"svg": "Creator", "pdf": "Creator", "png": "Software"}
+_DATE = {"svg": "Date", "pdf": "CreationDate"}
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,  # publishers refuse Type 3
@@ -61,11 +65,11 @@ _SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: its name (safe in a path), its caption, its SVG."""
+    """A figure: its name (safe in a path), its caption, and its file in each of `FORMATS`."""
 
     name: str
     caption: str
-    svg: bytes
+    files: Mapping[str, bytes]
 
 
 @contextmanager
@@ -96,10 +100,15 @@ def new_grid(height: float, rows: int, columns: int) -> "tuple[Figure, list[list
 
 def finish(figure: "Figure", name: str, caption: str) -> Drawing:
     """The drawing of a figure. The same report gives the same bytes."""
+    return Drawing(name, caption, {kind: _saved(figure, kind, name) for kind in FORMATS})
+
+
+def _saved(figure: "Figure", kind: str, title: str) -> bytes:
     stream = BytesIO()
-    metadata = {"Title": name, "Creator": "branchwise", "Date": None}
-    figure.savefig(stream, format="svg", metadata=metadata)
-    return Drawing(name, caption, stream.getvalue())
+    made = {"Title": title, _MAKER[kind]: "branchwise"}
+    undated = {_DATE[kind]: None} if kind in _DATE else {}
+    figure.savefig(stream, format=kind, dpi=PNG_DPI, metadata=made | undated)
+    return stream.getvalue()
 
 
 def system_name(name: str) -> str:

@@ -33,7 +33,7 @@ def draw_all(report: StudyReport) -> tuple[Drawing, ...]:
 
 
 def figure_files(report: StudyReport) -> dict[str, bytes]:
-    """File name to its content: an SVG a figure, and a text with their captions.
+    """File name to its content: SVG, PDF and PNG of each figure, and a text with their captions.
 
     The same report gives the same bytes with the same version of matplotlib.
     """
@@ -42,6 +42,8 @@ def figure_files(report: StudyReport) -> dict[str, bytes]:
 
 def captioned(drawn: Sequence[Drawing]) -> dict[str, bytes]:
     """The files of drawings, and their captions."""
-    captions = "\n\n".join(f"{drawing.name}.svg\n{drawing.caption}" for drawing in drawn)
-    files = {f"{drawing.name}.svg": drawing.svg for drawing in drawn}
+    captions = "\n\n".join(f"{drawing.name}\n{drawing.caption}" for drawing in drawn)
+    files = {
+        f"{drawing.name}.{kind}": data for drawing in drawn for kind, data in drawing.files.items()
+    }
     return {**files, CAPTIONS: f"{captions}\n".encode()}

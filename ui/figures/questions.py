@@ -1,7 +1,6 @@
 """What questions are like, as figures with their data: steps, answers, branches, operations,
 predicates."""
 
-from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from branchwise.corpora.synthesis.statistics import Histogram, Statistics, SubsetCount
@@ -52,20 +51,18 @@ _FIGURES = (
 
 
 def question_figures(found: Statistics) -> dict[str, bytes]:
-    """File name to its content: an SVG, a PDF and a CSV for each figure that there is anything for,
+    """File name to its content: SVG, PDF, PNG and CSV of each figure that there is anything for,
     and their captions. Loads matplotlib.
 
     The same statistics give the same bytes with the same version of matplotlib.
     """
     shown = [(one, counts) for one in _FIGURES if (counts := found.histograms[one.heading])]
     drawings: list[Drawing] = []
-    files: dict[str, bytes] = {}
     with paper_style():
         for one, counts in shown:
             figure = _draw(one, _bounded(counts))
-            files[f"{one.heading}.pdf"] = _pdf(figure, one.heading)
             drawings.append(finish(figure, one.heading, _caption(one, counts)))
-    return captioned(drawings) | files | csv_files([_table(one, counts) for one, counts in shown])
+    return captioned(drawings) | csv_files([_table(one, counts) for one, counts in shown])
 
 
 def _draw(one: _Figure, counts: Histogram) -> "Figure":
@@ -103,13 +100,6 @@ def _bounded(counts: Histogram) -> Histogram:
 def _wholes(counts: Histogram) -> list[int]:
     """How many there are of each subset."""
     return [sum(of) for of in zip(*counts.values(), strict=True)]
-
-
-def _pdf(figure: "Figure", name: str) -> bytes:
-    stream = BytesIO()
-    metadata = {"Title": name, "Creator": "branchwise", "CreationDate": None}
-    figure.savefig(stream, format="pdf", metadata=metadata)
-    return stream.getvalue()
 
 
 def _caption(one: _Figure, counts: Histogram) -> str:

@@ -48,9 +48,15 @@ def _draw_bins(axes: "Axes", found: Lines) -> None:
         apart = min(0.1, 0.6 / len(found.series))
         shift = (index - (len(found.series) - 1) / 2) * apart
         known = [(place + shift, value) for place, value in _known(one)]
-        means = [value.mean or 0.0 for _, value in known]
-        axes.plot([x for x, _ in known], means, clip_on=False, **line_look(one.index))
+        joined = [(place + shift, value) for place, value in _known(one, found)]
+        means = [value.mean or 0.0 for _, value in joined]
+        look = line_look(one.index)
+        if joined:  # an empty line has no place, and would leave the axes none
+            axes.plot([x for x, _ in joined], means, clip_on=False, **look)
         for x, value in known:
+            if (x, value) not in joined:
+                alone = {**look, "linestyle": "none", "markerfacecolor": "white", "alpha": 0.6}
+                axes.plot([x], [value.mean or 0.0], clip_on=False, **alone)
             if value.low is not None and value.high is not None:
                 ends = [value.low, value.high]
                 axes.plot([x, x], ends, color=colour(one.index), linewidth=0.6)
@@ -76,9 +82,13 @@ def _draw_curves(axes: "Axes", found: Lines) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
 
 
-def _known(one: Series) -> list[tuple[int, Aggregate]]:
-    """The columns, by their place, that the system has a mean for."""
-    return [(n, of[0]) for n, of in enumerate(one.means) if of and of[0].mean is not None]
+def _known(one: Series, joined_in: Lines | None = None) -> list[tuple[int, Aggregate]]:
+    """The columns, by their place, that the system has a mean for; those that its line joins."""
+    return [
+        (n, of[0])
+        for n, of in enumerate(one.means)
+        if of and of[0].mean is not None and (joined_in is None or joined_in.joins(of))
+    ]
 
 
 def _with_n(found: Lines) -> list[str]:

@@ -1,1 +1,1 @@
-"""The HTML report: a study report as one file that needs nothing else."""
+"""The HTML report: a study report as one self-contained file."""

@@ -162,19 +162,20 @@ def _series(
     one: Series, chart: Lines, y: Scale, xs: Sequence[float], *, with_intervals: bool
 ) -> Iterator[Markup]:
     known = [
-        (x, column, found)
-        for x, column, found in zip(xs, chart.columns, _means(one), strict=True)
-        if found and found.mean is not None
+        (x, column, found[0], chart.joins(found))
+        for x, column, found in zip(xs, chart.columns, one.means, strict=True)
+        if found and found[0].mean is not None
     ]
     kind = colour(one.index)
     if with_intervals:
-        for x, _, found in known:
+        for x, _, found, _ in known:
             if found.low is not None and found.high is not None:
                 yield line(x, y.place(found.low), x, y.place(found.high), f"whisker {kind}")
-    yield path([(x, y.place(found.mean or 0)) for x, _, found in known], f"line {kind}")
-    for x, column, found in known:
+    line_points = [(x, y.place(found.mean or 0)) for x, _, found, joins in known if joins]
+    yield path(line_points, f"line {kind}")
+    for x, column, found, joins in known:
         said = f"{one.name}, {column}: {number(found.mean)} {interval(found.low, found.high)}"
-        yield mark(one.index, x, y.place(found.mean or 0), said.strip())
+        yield mark(one.index, x, y.place(found.mean or 0), said.strip(), hollow=not joins)
 
 
 def _y_axis(y: Scale, right: float) -> Iterator[Markup]:

@@ -73,7 +73,7 @@ def render_reports(reports: Sequence[StudyReport], title: str) -> str:
 
 def _article(report: StudyReport, id: str) -> dict[str, Any]:
     own = sections(report)
-    body = _environment().get_template("sections.html.j2").render(prefix=f"{id}-", **own)
+    body = environment().get_template("sections.html.j2").render(prefix=f"{id}-", **own)
     return {
         "id": id,
         "name": short(report.title, 200),
@@ -86,7 +86,7 @@ def _article(report: StudyReport, id: str) -> dict[str, Any]:
 def _rendered(template: str, scripts: tuple[str, ...], **values: Any) -> str:
     style, script = _joined("styles", _STYLES, "css"), _joined("scripts", scripts, "js")
     return (
-        _environment()
+        environment()
         .get_template(template)
         .render(
             style=Markup(style),  # noqa: S704 (a file of this package)
@@ -124,7 +124,8 @@ def _joined(folder: str, names: tuple[str, ...], ending: str) -> str:
 
 
 @cache
-def _environment() -> "Environment":
+def environment() -> "Environment":
+    """Of all templates: everything is escaped, and what is undefined is an error."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     folder = importlib.resources.files("branchwise.ui.html.templates")

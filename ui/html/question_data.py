@@ -6,6 +6,7 @@ from typing import Any
 
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
+from branchwise.eval.errors.labels import Label
 from branchwise.eval.reporting.question_reports import Branches, QuestionReport, SystemAnswer
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.tasks import Column
@@ -158,7 +159,10 @@ def _notes(answer: SystemAnswer) -> list[str]:
     if isinstance(answer.errors, ItemErrors):
         calls = answer.errors.failed_calls
         notes += [f"tool call {one.call}, {one.tool}: {one.error}" for one in calls[:_MAX_NOTES]]
-        endings = {"format error": answer.errors.format_error, "budget": answer.errors.budget_spent}
+        endings = {
+            Label.FORMAT_ERROR.words: answer.errors.format_error,
+            Label.BUDGET_SPENT.words: answer.errors.budget_spent,
+        }
         notes += [f"{what}: {ending.reason}" for what, ending in endings.items() if ending]
     return [short(note, _MAX_WHY) for note in notes]
 

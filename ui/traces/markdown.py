@@ -7,6 +7,7 @@ image, HTML or a heading.
 import re
 from collections.abc import Iterator, Sequence
 
+from branchwise.eval.errors.labels import Label, label_words
 from branchwise.eval.numbers import number
 from branchwise.ui.exports.markdown import escape
 from branchwise.ui.steps.blocks import Block
@@ -21,7 +22,7 @@ _VERDICTS = {
     "right": "right",
     "missing": "missing",
     "wrong": "wrong",
-    "wrong_branch": "wrong branch",
+    "wrong_branch": Label.WRONG_BRANCH.words,
 }
 
 
@@ -63,7 +64,7 @@ def _facts(line: ItemLine, run_name: str, heads: Sequence[str]) -> Iterator[str]
     scores = named(heads, line.scores)
     yield from (f"{escape(h)} {number(v)}" for h, v in scores if v is not None)
     if line.labels:
-        yield escape(", ".join(line.labels))
+        yield escape(", ".join(map(label_words, line.labels)))
     if line.tokens is not None:
         yield f"{line.tokens:,} tokens"
     if line.seconds is not None:

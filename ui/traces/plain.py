@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Branch
 from branchwise.corpora.text import one_line, printable
+from branchwise.eval.errors.labels import label_words
 from branchwise.eval.numbers import UNKNOWN, number
 from branchwise.trace.events import Event
 from branchwise.ui.steps.blocks import Block, harmless
@@ -117,7 +118,13 @@ def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:
 
 
 def _cells(line: ItemLine, heads: Sequence[str], *, with_epoch: bool) -> Sequence[str]:
-    labels = UNKNOWN if line.labels == () else "?" if line.labels is None else ",".join(line.labels)
+    labels = (
+        UNKNOWN
+        if line.labels == ()
+        else "?"
+        if line.labels is None
+        else ", ".join(map(label_words, line.labels))
+    )
     id = printable(line.id)[:_MAX_ID]
     return (
         line.status,

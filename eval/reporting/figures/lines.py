@@ -26,6 +26,10 @@ _CALLS = (
     "a falling line does not say that calls do harm."
 )
 
+FEW = 5
+"""A mean of fewer questions says little: it is drawn hollow, and no line joins it."""
+_HOLLOW = f" Hollow points that no line joins are of fewer than {FEW} questions."
+
 _Found = Mapping[str, tuple[Aggregate, int]]
 """Column to a mean and the number of questions in it."""
 
@@ -44,7 +48,8 @@ class Series:
 class Lines:
     """A line a system over columns. `name`: safe in a path; `x`, `y`: what the axes are.
 
-    Columns of a curve are numbers; others are bins or places.
+    Columns of a curve are numbers; others are bins or places. A curve's means are of the same
+    questions throughout.
     """
 
     name: str
@@ -55,6 +60,10 @@ class Lines:
     series: tuple[Series, ...]
     caption: str
     is_curve: bool = False
+
+    def joins(self, found: tuple[Aggregate, int]) -> bool:
+        """Whether a mean is of enough questions for the line to pass through it."""
+        return self.is_curve or found[1] >= FEW
 
 
 def line_figures(report: StudyReport) -> list[Lines]:
@@ -98,8 +107,7 @@ def retrieved(report: StudyReport) -> Lines | None:
     )
     title, x = "Retrieved after each tool call", "tool calls made so far"
     y = "recall of what was retrieved"
-    found = _lines(report, read, "retrieved-by-calls", title, x, y, caption)
-    return replace(found, is_curve=True) if found else None
+    return _lines(report, read, "retrieved-by-calls", title, x, y, caption, is_curve=True)
 
 
 def ceilings(report: StudyReport, subset: str) -> Lines | None:
@@ -146,6 +154,8 @@ def _lines(
     x: str,
     y: str,
     caption: str,
+    *,
+    is_curve: bool = False,
 ) -> Lines | None:
     found = [(index, system, read(analysis)) for index, system, analysis in report.analysed]
     columns = sorted({label for _, _, one in found for label in one}, key=_first_number)
@@ -154,7 +164,11 @@ def _lines(
         for index, system, one in found
         if one
     )
-    return Lines(name, title, x, y, tuple(columns), series, caption) if columns else None
+    if not columns:
+        return None
+    lines = Lines(name, title, x, y, tuple(columns), series, caption, is_curve=is_curve)
+    known = (mean for one in series for mean in one.means if mean and mean[0].mean is not None)
+    return lines if all(map(lines.joins, known)) else replace(lines, caption=caption + _HOLLOW)
 
 
 def _first_number(label: str) -> tuple[int, str]:

@@ -15,7 +15,7 @@ from branchwise.eval.reporting.tables.table import (
 )
 from branchwise.eval.statistics import ScoreDifference
 
-_NOTES = (
+DIFFERENCE_NOTES = (
     "A difference is the system's mean less the base's, over the questions that both have.",
     "In brackets: Student's paired 95% interval.",
     "p: exact McNemar test for EM, else a permutation test of the mean difference.",
@@ -42,7 +42,7 @@ def changes_table(report: StudyReport) -> Table:
     for subset in report.subsets:
         for name, comparison in report.comparisons.items():
             found = [comparison.find(metric.key, subset) for metric in metrics]
-            cells = [cell for one in found for cell in (_change(one), one.corrected_p)]
+            cells = [cell for one in found for cell in (difference_cell(one), one.corrected_p)]
             rows.append((name, report.called(subset), max(one.n for one in found), *cells))
     title = f"Changes against {report.base_words}"
     table = Table("changes", title, tuple(columns), tuple(rows), _notes(report), section="changes")
@@ -87,7 +87,8 @@ def _with_bases(report: StudyReport, table: Table) -> Table:
     return replace(table, columns=(*table.columns, column), rows=rows)
 
 
-def _change(found: ScoreDifference) -> Aggregate:
+def difference_cell(found: ScoreDifference) -> Aggregate:
+    """A difference with its interval."""
     return Aggregate(found.difference, found.n, found.low, found.high)
 
 
@@ -98,7 +99,7 @@ def _difference_row(name: str, subset: str, found: ScoreDifference) -> tuple[Cel
         found.metric,
         found.base,
         found.other,
-        _change(found),
+        difference_cell(found),
         found.p,
         found.p_holm,
         found.family,
@@ -118,4 +119,4 @@ def _notes(report: StudyReport) -> tuple[str, ...]:
     )
     over = _HOLM if len(report.bases) == 1 else _HOLM_OF_ALL
     holm = (over,) if len(report.comparisons) > 1 else ()
-    return (*_NOTES, *total_notes(report), *holm, *cautions)
+    return (*DIFFERENCE_NOTES, *total_notes(report), *holm, *cautions)

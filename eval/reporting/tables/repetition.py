@@ -6,6 +6,8 @@ from branchwise.eval.ceilings.epochs import MEAN_RECALL, UNION_RECALL, EpochSpre
 from branchwise.eval.numbers import number
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.table import (
+    SUBSET,
+    SYSTEM,
     CellValue,
     Table,
     TableColumn,
@@ -69,12 +71,26 @@ def _unions(found: Sequence[tuple[str, EpochSpread]]) -> Iterator[str]:
         )
 
 
+_AGREEMENT = (
+    "Agreement: share of pairs of epochs in which a question has the same value, mean over "
+    "questions."
+)
+_BEST_OF = (
+    "Best of k: mean over questions of the highest of k epochs, over all choices of k; of exact "
+    "match this is pass@k. Epoch k: its mean."
+)
+_MOST_TRIALS = 5
+_TOLD_K = (2, 3, 5, 10, 20, 50, 100)
+
+
 def epoch_tables(report: StudyReport) -> Iterator[Table]:
-    """Of systems that were run for several epochs."""
+    """Of systems that were run for several epochs: their spread, then each epoch's means and the
+    best of several. The first table has all of it in files for programs."""
     known = [(name, analysis.epochs) for _, name, analysis in report.analysed]
     found = [(name, spread) for name, spread in known if spread]
     if not found:
         return
+    most = max(spread.epochs for _, spread in found)
     columns = (
         system_column(),
         subset_column(),
@@ -85,6 +101,8 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
         TableColumn("between", "SD between", "value", 3),
         TableColumn("best", "best epoch"),
         TableColumn("worst", "worst epoch"),
+        TableColumn("agreement", "agreement"),
+        *_trial_columns(most, printed=False),
     )
     rows: tuple[tuple[CellValue, ...], ...] = tuple(
         (
@@ -97,10 +115,49 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
             one.between,
             one.best,
             one.worst,
+            one.agreement,
+            *_filled(one.trials, most),
+            *_filled(one.best_of[1:], most - 1),
         )
         for subset in report.subsets
         for name, spread in found
         for metric in report.task.headline
         for one in [spread.metrics[subset][metric.key]]
     )
-    yield Table("epochs", "Spread over epochs", columns, rows, (_SD, *_unions(found)))
+    notes = (_SD, _AGREEMENT, *_unions(found))
+    whole = Table("epochs", "Spread over epochs", columns, rows, notes)
+    yield whole
+    yield _trials_table(whole, most)
+
+
+def _trials_table(whole: Table, most: int) -> Table:
+    trials = _trial_columns(most, printed=True)
+    keys = {SYSTEM, SUBSET, "metric", *(column.key for column in trials)}
+    chosen = whole.with_columns(keys)
+    places = [place for place, column in enumerate(chosen.columns) if column.unit != "text"]
+    rows = tuple(row for row in chosen.rows if any(row[place] is not None for place in places))
+    columns = (*(one for one in chosen.columns if one.unit == "text"), *trials)
+    title = "Each epoch, and the best of several"
+    return Table("trials", title, columns, rows, (_BEST_OF,))
+
+
+def _trial_columns(most: int, *, printed: bool) -> tuple[TableColumn, ...]:
+    """A column an epoch, and one for each k; `printed`: as many of them as can be read."""
+    told = {most, *_TOLD_K} if most > _MOST_TRIALS else set(range(most + 1))
+    epochs = range(1, most + 1)
+    return (
+        *(
+            TableColumn(f"epoch_{n}", f"epoch {n}", printed=printed and most <= _MOST_TRIALS)
+            for n in epochs
+        ),
+        *(
+            TableColumn(f"best_of_{k}", f"best of {k}", printed=printed and k in told)
+            for k in epochs[1:]
+        ),
+    )
+
+
+def _filled(values: Sequence[float], most: int) -> Iterator[float | None]:
+    """With None for epochs that the system does not have."""
+    yield from values
+    yield from (None for _ in range(most - len(values)))

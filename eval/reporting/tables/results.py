@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from branchwise.eval.gold_sets import gold_set_note
-from branchwise.eval.question_scores import of_subset, question_deviation
+from branchwise.eval.question_scores import of_subset, question_deviation, told_subsets
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import (
     CellValue,
@@ -82,6 +82,22 @@ def results_tables(report: StudyReport) -> list[Table]:
             groups.setdefault(metric.table, []).append(metric)
     named = zip(("results", *map(_slug, [*groups][1:])), groups.items(), strict=False)
     return [_results(report, name, title, metrics) for name, (title, metrics) in named]
+
+
+def scores_table(scores: Scores) -> Table:
+    """The headline metrics of one system, a row for each subset of the questions."""
+    task = scores.scorer.scored_task
+    metrics = [one for one in scores.scorer.columns if one.role is not None]
+    columns = (
+        subset_column(),
+        TableColumn("n", "n", "count"),
+        *(column for one in metrics for column in _columns(one, task)),
+    )
+    subsets = told_subsets(lambda subset: scores.questions(subset) > 0)
+    rows = tuple(
+        (task.subset_words[subset], *_values(scores, subset, metrics)) for subset in subsets
+    )
+    return Table("scores", "Scores", columns, rows, (_INTERVAL,))
 
 
 def scored_by(scorer: Scorer) -> str:

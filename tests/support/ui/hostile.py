@@ -21,6 +21,21 @@ SHOWN = (
 )
 """The same as a page shows it: nothing is gone but white space."""
 
+HOSTILE_NAMES = (
+    "$x$ and \\frac{1}{2}",
+    "<script>alert(1)</script>",
+    "a | b || c",
+    "*bold* _it_ **b** ~~gone~~ `code`",
+    "[link](javascript:alert(1)) ![i](http://x/y.png)",
+    "www.example.org http://example.org :smile:",
+    "&amp; &#60; <!-- --> &lt;",
+    "\\input{/etc/passwd} \\\\ % & # ^^M ~ ^",
+    "[2em] * -- --- '' `` ,, << >> ?` \"q\"",
+    "# heading",
+    "日本語 مرحبا é",
+)
+"""Names with what Markdown, LaTeX and HTML take for commands."""
+
 
 def hostile_report() -> StudyReport:
     """Names, changes, models, questions, answers, errors: all attack."""

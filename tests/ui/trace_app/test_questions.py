@@ -148,10 +148,10 @@ async def test_words_filter_while_they_are_typed_and_escape_takes_them_back(base
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (80, "not found +2"),
-        (120, "not found, reasoning, branch"),
-        (166, "incomplete_extraction, missing_branch"),
-        (200, "incomplete_extraction, incorrect_reasoning, missing_branch"),
+        (80, "never retrieved +2"),
+        (120, "never retrieved, retrieved but lost +1"),
+        (166, "never retrieved, branch never retrieved"),
+        (200, "never retrieved, retrieved but lost, branch never retrieved"),
     ],
 )
 def test_labels_take_the_room_that_there_is(width: int, shown: str) -> None:
@@ -183,7 +183,7 @@ async def test_subset_label_and_status_filter(base: RunView) -> None:
         assert listed(app) == ["heat", "alien", "jaws", "brazil", "tron"]
         await pilot.press("b", "l", "down", "enter")
         assert listed(app) == ["heat"]
-        assert "with incorrect_reasoning" in bar(app)
+        assert "with retrieved but lost" in bar(app)
         await pilot.press("x", "t")
         await means_shown(pilot)
         check_snapshot(app, "picker")

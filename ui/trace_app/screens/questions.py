@@ -11,6 +11,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input
 
+from branchwise.eval.errors.labels import label_words
 from branchwise.ui.cells import run_name
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
 from branchwise.ui.trace_app.reading import safe_line
@@ -231,7 +232,8 @@ class QuestionsScreen(Screen[None]):
         return self.trace_app.read(self.run.lines) or ()
 
     def _pick(self, title: str, counts: Mapping[str, int], field: str, now: str | None) -> None:
-        choices = [PickerLine(f"{n:>7,}  {name}", name) for name, n in sorted(counts.items())]
+        found = sorted(counts.items())
+        choices = [PickerLine(f"{n:>7,}  {label_words(name)}", name) for name, n in found]
         choices.insert(0, PickerLine(f"{self.run.count:>7,}  any", _ANY))
 
         def chosen(value: str | None) -> None:

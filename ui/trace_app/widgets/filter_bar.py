@@ -4,6 +4,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from branchwise.corpora.text import counted
+from branchwise.eval.errors.labels import label_words
 from branchwise.eval.tasks import DEFAULT, TASKS
 from branchwise.ui.trace_app.cells import drawn, fitted
 from branchwise.ui.traces.order import Arrangement
@@ -53,7 +54,7 @@ def _filters(how: Arrangement, other: str | None, task: str) -> list[str]:
     words = TASKS.get(task, DEFAULT).subset_words
     said = [words[how.subset]] if how.subset != "all" else []
     said += [how.status] if how.status else []
-    said += [f"with {how.label}"] if how.label else []
+    said += [f"with {label_words(how.label)}"] if how.label else []
     said += [f"“{how.text}”"] if how.text else []
     said += [f"different in {other or 'another run'}"] if how.differs else []
     return said

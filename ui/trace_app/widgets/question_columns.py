@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from branchwise.eval.errors.labels import label_words
 from branchwise.eval.numbers import UNKNOWN, number, short_count
 from branchwise.ui.traces.lines import ItemLine
 
@@ -12,16 +13,6 @@ MARKS = {"done": " ", "failed": "✗", "running": "»", "pending": "·"}
 _WIDE = 120
 _ROOMY, _MAX_LABELS = 150, 72
 """Cells from which on labels take a third of what is left, and the most that they take."""
-_SHORT = {
-    "incomplete_extraction": "not found",
-    "missing_branch": "branch",
-    "incorrect_reasoning": "reasoning",
-    "wrong_tool_call": "tool call",
-    "wrong_branch": "wrong branch",
-    "unsupported_answer": "unsupported",
-    "format_error": "format",
-    "budget_spent": "budget",
-}
 
 
 @dataclass(frozen=True)
@@ -45,11 +36,11 @@ def columns_at(width: int, heads: Sequence[str]) -> tuple[ListColumn, ...]:
     `heads` name the metrics that rows show.
     """
     wide = width >= _WIDE
-    labels = min(_MAX_LABELS, 44 + max(0, width - _ROOMY) // 3) if wide else 15
+    labels = min(_MAX_LABELS, 44 + max(0, width - _ROOMY) // 3) if wide else 21
     first = [
         ListColumn("status", "", 1, lambda line: MARKS.get(line.status, "?"), kind="status"),
         *(_score_column(place, head) for place, head in enumerate(heads)),
-        ListColumn("labels", "labels", labels, labels_cell(labels, short=not wide), kind="labels"),
+        ListColumn("labels", "labels", labels, labels_cell(labels), kind="labels"),
         ListColumn("tokens", "tokens", 9 if wide else 6, tokens_cell(short=not wide), right=True),
         ListColumn("seconds", "s", 7 if wide else 5, seconds_cell, right=True),
         ListColumn("id", "id", 28 if wide else 10, _id_cell, kind="id"),
@@ -67,21 +58,17 @@ def _score_column(place: int, head: str) -> ListColumn:
     return ListColumn(head, head, 4, cell, right=True)
 
 
-def labels_cell(width: int, *, short: bool) -> Callable[[ItemLine], str]:
-    """Error labels, as many as fit and how many more there are: `not found +2`.
+def labels_cell(width: int) -> Callable[[ItemLine], str]:
+    """Error labels in words, as many as fit and how many more there are: `never retrieved +2`.
 
-    `short`: never by their whole names; else by these where all of them fit. A failed item says so
-    first, since not only its mark's colour must.
+    A failed item says so first, since not only its mark's colour must.
     """
 
     def cell(line: ItemLine) -> str:
         if line.labels is None and line.status == "done":
             return "…"
         failed = ["failed"] if line.status == "failed" else []
-        whole = ", ".join([*failed, *(line.labels or ())])
-        if not short and len(whole) <= width:
-            return whole
-        return _fitting([*failed, *(_SHORT.get(x, x) for x in line.labels or ())], width)
+        return _fitting([*failed, *map(label_words, line.labels or ())], width)
 
     return cell
 

@@ -1,0 +1,58 @@
+"""`--quiet`, of every command: only the exit code, errors, and JSON where it is asked for."""
+
+import os
+from contextlib import ExitStack, redirect_stdout
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+from typer import Typer
+from typer.core import TyperCommand, TyperOption
+
+from branchwise.ui.console import without_progress
+
+_NAME = "quiet"
+_PRINTED = Path("-")
+
+
+def add_quiet(app: Typer) -> None:
+    """Give every command of the app and its groups the option."""
+    for command in app.registered_commands:
+        command.cls = _quiet(command.cls or TyperCommand)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            add_quiet(group.typer_instance)
+
+
+def _quiet(kind: type[TyperCommand]) -> type[TyperCommand]:
+    class QuietCommand(kind):  # type: ignore[valid-type,misc]
+        def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+            *own, last = super().get_params(ctx)  # --help stays last
+            return [*own, _option(), last]
+
+        def invoke(self, ctx: click.Context) -> Any:
+            if not ctx.params.pop(_NAME, False):
+                return super().invoke(ctx)
+            with ExitStack() as stack:
+                stack.enter_context(without_progress())
+                if not _asks_for_data(ctx.params):
+                    sink = stack.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
+                    stack.enter_context(redirect_stdout(sink))
+                return super().invoke(ctx)
+
+    return QuietCommand
+
+
+def _asks_for_data(params: dict[str, Any]) -> bool:
+    """Whether JSON or a file goes to standard output."""
+    return bool(params.get("json_output") or params.get("events")) or _PRINTED in params.values()
+
+
+@cache
+def _option() -> TyperOption:
+    return TyperOption(
+        param_decls=["-q", "--quiet", _NAME],
+        is_flag=True,
+        help="Print errors alone, and JSON where it is asked for.",
+    )

@@ -1,0 +1,137 @@
+"""Which runs `branchwise report` shows, what it calls them, and which one is the base."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.eval.studies.folder import SystemRecord
+
+BaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--base",
+        metavar="NAME",
+        help="The system that the others are compared with. Default: the first, or the study's.",
+    ),
+]
+SystemNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--systems",
+        metavar="NAME=NEW,...",
+        help="What systems are called in tables and figures: base=Baseline,+expansion=Expanded.",
+    ),
+]
+
+
+class NamedRuns(NamedTuple):
+    """Runs by their names in tables; of a study, also its `title` and `records` of its systems."""
+
+    runs: list[tuple[str, Path]]
+    title: str | None = None
+    records: "tuple[SystemRecord, ...]" = ()
+
+    def named(self, names: Mapping[str, str]) -> "NamedRuns":
+        """With other names, of those that have one in `names`."""
+        runs = [(names.get(name, name), path) for name, path in self.runs]
+        records = [
+            one.model_copy(
+                update={
+                    "name": names.get(one.name, one.name),
+                    "base": names.get(one.base, one.base),
+                }
+            )
+            for one in self.records
+        ]
+        return NamedRuns(runs, self.title, tuple(records))
+
+    def against(self, base: str) -> "NamedRuns":
+        """With one base for all, which comes first."""
+        runs = sorted(self.runs, key=lambda run: run[0] != base)
+        records = tuple(one.model_copy(update={"base": base}) for one in self.records)
+        return NamedRuns(runs, self.title, records)
+
+
+def named_runs(
+    paths: Sequence[Path], base: str | None = None, systems: Sequence[str] = ()
+) -> NamedRuns:
+    """The runs of a study, in its order, if its folder is the only one given, else these runs.
+
+    `base` and `systems` as `--base` and `--systems` have them. Raises InputError for names that
+    there are not.
+    """
+    found, names = _found(paths), _read_names(systems)
+    known = [name for name, _ in found.runs]
+    for old in names:
+        _check_known(old, known, "--systems")
+    if base is not None:
+        given = {str(path): name for name, path in found.runs}
+        former = {new: old for old, new in names.items()} | given
+        base = former.get(base, base)
+        _check_known(base, known, "--base")
+        found = found.against(base)
+    return found.named(names)
+
+
+def _found(paths: Sequence[Path]) -> NamedRuns:
+    from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
+
+    if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
+        study = StudyFolder.open(paths[0])
+        return NamedRuns(study.runs(), study.record.name, study.record.systems)
+    return NamedRuns(list(zip(_labels(paths), paths, strict=True)))
+
+
+def _labels(paths: Sequence[Path]) -> list[str]:
+    """The systems' names of a study's runs, else folder names; whole paths where two are equal."""
+    for names in ([*map(_name, paths)], [path.resolve().name for path in paths]):
+        if len(set(names)) == len(names):
+            return names
+    return [str(path) for path in paths]
+
+
+def _name(path: Path) -> str:
+    from branchwise.corpora.errors import InputError
+    from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
+
+    folder = path.resolve()
+    if folder.parent != folder and (folder.parents[1] / STUDY_FILE).is_file():
+        with suppress(InputError):
+            for name, run in StudyFolder.open(folder.parents[1]).runs():
+                if run.resolve() == folder:
+                    return name
+    return folder.name
+
+
+def _read_names(systems: Sequence[str]) -> dict[str, str]:
+    """ "base=Baseline,+expansion=Expanded": new names by the old ones. A comma that no name with a
+    new one follows belongs to the name before it."""
+    from branchwise.corpora.errors import InputError
+
+    found: dict[str, str] = {}
+    for text in systems:
+        parts: list[str] = []
+        for part in text.split(","):
+            if "=" in part or not parts:
+                parts.append(part)
+            else:
+                parts[-1] += f",{part}"
+        for part in parts:
+            old, sign, new = part.rpartition("=")
+            if not sign or not old.strip() or not new.strip():
+                remedy = "write base=Baseline,+expansion=Expanded"
+                raise InputError(f"{part[:60]!r} names no system", where="--systems", remedy=remedy)
+            found[old.strip()] = new.strip()
+    return found
+
+
+def _check_known(name: str, known: Sequence[str], option: str) -> None:
+    from branchwise.corpora.errors import InputError, did_you_mean
+
+    if name not in known:
+        what = f"there is no system {name[:80]!r}"
+        raise InputError(what, where=option, remedy=did_you_mean(name, known))

@@ -1,0 +1,217 @@
+"""What `branchwise.run`, `score` and `compare` return: short in a shell, tables in a notebook."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.experiment import Run
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.tables.changes import changes_table
+from branchwise.eval.reporting.tables.results import results_tables, scores_table
+from branchwise.eval.reporting.tables.table import Table
+from branchwise.eval.scores import Scores
+from branchwise.eval.statistics import Comparison, ScoreDifference
+from branchwise.ui.traces.trace import Trace
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from rich.console import RenderableType
+
+WIDTH = 100
+"""Columns of a table in a shell."""
+
+
+class RunResult(Run):
+    """A run folder, how the pass over it ended, and a look at its questions."""
+
+    @classmethod
+    def of(cls, run: Run) -> Self:
+        return cls(run.path, run.state, run.restraints)
+
+    def trace(self, question: str, epoch: int = 0) -> "QuestionTrace":
+        """What was done for one question, step by step: a text in a shell, foldable in a notebook.
+
+        Raises InputError for an id that the run does not have.
+        """
+        from branchwise.ui.traces.runs import RunView
+
+        with closing(RunView.open(self.path)) as view:
+            row = view.find(question, epoch)
+            if row is None:
+                raise InputError(
+                    f"no item has the id {question[:60]!r}"
+                    + (f" in epoch {epoch}" if epoch else ""),
+                    where=str(self.path),
+                    remedy=f"ids are listed by: branchwise trace {self.path} --print",
+                )
+            return QuestionTrace(view.trace(row))
+
+    def __repr__(self) -> str:
+        state = self.state
+        said = [f"{state.done} done", f"{state.failed} failed"]
+        if state.pending:
+            said.append(f"{state.pending} to do (branchwise.resume)")
+        if state.stopped:
+            said.append(f"stopped: {state.stopped}")
+        return f"<Run {self.path}: {', '.join(said)}>"
+
+
+class QuestionTrace:
+    """The trace of one question; `trace` has its steps, events and answers."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def __repr__(self) -> str:
+        from branchwise.ui.traces.plain import gold_lines, trace_lines
+
+        found = self.trace
+        return "\n".join((*trace_lines(found.events), *gold_lines(found.gold, found.gold_set)))
+
+    def _repr_html_(self) -> str:
+        from branchwise.ui.html.fragments import trace_html
+
+        return trace_html(self.trace)
+
+
+class ScoreResult(Scores):
+    """Scores of a run or of a predictions file; printed, the headline metrics of each subset."""
+
+    @classmethod
+    def of(cls, scores: Scores) -> Self:
+        return cls(scores.scorer, scores.counts, scores.aggregates, scores.items)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A flat record for each item: its id, epoch, whether it is ambiguous, and every metric."""
+        return [
+            {"id": one.id, "epoch": one.epoch, "ambiguous": one.ambiguous, **one.metrics}
+            for one in self.items
+        ]
+
+    def to_pandas(self) -> "DataFrame":
+        """`rows` as a data frame. Raises InputError without pandas."""
+        return _frame(self.rows())
+
+    def __repr__(self) -> str:
+        counts = self.counts
+        said = f"{counts.items} items, {counts.answered} answered, {counts.failed} failed"
+        return f"{_as_text([scores_table(self)])}\n{said}"
+
+    def _repr_html_(self) -> str:
+        return _as_html([scores_table(self)])
+
+
+class ComparedRuns:
+    """Runs beside the first, which is the base: means, and differences with intervals and tests.
+
+    `report`: everything that `branchwise report` knows of them.
+    """
+
+    def __init__(self, report: StudyReport) -> None:
+        self.report = report
+
+    @property
+    def comparisons(self) -> Mapping[str, Comparison]:
+        """By name each run's differences to the base."""
+        return self.report.comparisons
+
+    def difference(
+        self, metric: str, subset: str = "all", run: str | None = None
+    ) -> ScoreDifference:
+        """One difference to the base; `run` may be left out where only one is compared.
+
+        Raises InputError for a run, metric or subset that was not compared.
+        """
+        names = list(self.comparisons)
+        if run is None and len(names) == 1:
+            [run] = names
+        if run is None or run not in self.comparisons:
+            raise InputError(f"run: {run!r} is not compared", remedy=f"one of {', '.join(names)}")
+        try:
+            return self.comparisons[run].find(metric, subset)
+        except KeyError:
+            found = {f"{one.metric} ({one.subset})" for one in self.comparisons[run].differences}
+            raise InputError(
+                f"{metric!r} ({subset}) is not compared",
+                remedy=f"one of {', '.join(sorted(found))}",
+            ) from None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A flat record for each run, metric and subset."""
+        return [
+            {"run": name, "against": self.report.systems[0].name, **one.to_json()}
+            for name, found in self.comparisons.items()
+            for one in found.differences
+        ]
+
+    def to_pandas(self) -> "DataFrame":
+        """`rows` as a data frame. Raises InputError without pandas."""
+        return _frame(self.rows())
+
+    @cached_property
+    def _tables(self) -> Sequence[Table]:
+        keys = ["system", "subset", "n", *(metric.key for metric in self.report.compared)]
+        return results_tables(self.report)[0].with_columns(keys), changes_table(self.report)
+
+    def __repr__(self) -> str:
+        return _as_text(self._tables)
+
+    def _repr_html_(self) -> str:
+        return _as_html(self._tables, [self.report.systems[0].name])
+
+
+def compare_runs(runs: Sequence[Run | Path | str]) -> ComparedRuns:
+    """Saved scores are read, others are made of names alone; nothing is asked, nothing written.
+
+    Raises InputError where fewer than two are given, or they cannot be compared.
+    """
+    from branchwise.eval.costs.kept_prices import prices_of
+    from branchwise.eval.reporting.run_folders import report_of_runs
+    from branchwise.eval.scoring import ScoringSettings, score_run
+    from branchwise.eval.studies.names import distinct_names
+
+    if len(runs) < 2:
+        raise InputError("compare needs two runs", remedy="branchwise.compare(base, other)")
+    paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
+    names = distinct_names(path.resolve().name for path in paths)
+    scored = [
+        score_run(path, ScoringSettings(None, prices_of(path), asks=False, saves=False))
+        for path in paths
+    ]
+    return ComparedRuns(report_of_runs([*zip(names, scored, strict=True)]))
+
+
+def _frame(rows: Sequence[Mapping[str, Any]]) -> "DataFrame":
+    from branchwise.corpora.extras import require
+
+    require("notebook", "a data frame")
+    from pandas import DataFrame
+
+    return DataFrame(list(rows))
+
+
+def _as_text(tables: Sequence[Table]) -> str:
+    from rich.console import Console
+
+    written = StringIO()
+    screen = Console(file=written, width=WIDTH, color_system=None, emoji=False, force_jupyter=False)
+    for part in _drawn(tables):
+        screen.print(part)
+    return "\n".join(line.rstrip() for line in written.getvalue().strip("\n").split("\n"))
+
+
+def _drawn(tables: Sequence[Table]) -> "Iterator[RenderableType]":
+    from branchwise.ui.report_table import drawn
+
+    for table in tables:
+        yield from drawn(table)
+
+
+def _as_html(tables: Sequence[Table], bases: Sequence[str] = ()) -> str:
+    from branchwise.ui.html.fragments import tables_html
+
+    return tables_html(tables, bases)

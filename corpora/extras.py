@@ -1,0 +1,35 @@
+"""What extras bring, beyond `pip install branchwise`: one line says what is missing."""
+
+import importlib.util
+from collections.abc import Mapping
+
+from branchwise.corpora.errors import InputError
+
+_MODULES: Mapping[str, tuple[str, ...]] = {
+    "local": ("sentence_transformers", "faiss", "bm25s", "tantivy"),
+    "flashrag": ("flashrag",),
+    "mcp": ("mcp", "langchain_mcp_adapters", "starlette", "uvicorn"),
+    "serve": ("starlette", "uvicorn"),
+    "parquet": ("pyarrow",),
+    "datasets": ("datasets",),
+    "notebook": ("pandas",),
+}
+
+
+def require(
+    extra: str, doing: str, where: str | None = None, modules: tuple[str, ...] = ()
+) -> None:
+    """Raise InputError with the command that installs `extra` where a module of it is missing.
+
+    `doing`: what needs them, to begin the line. `modules`: those that this needs, by default all
+    of the extra.
+    """
+    needed = modules or _MODULES[extra]
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    if missing:
+        names = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
+        raise InputError(
+            f"{doing} needs {names}, which {'is' if len(missing) == 1 else 'are'} not installed",
+            where=where,
+            remedy=f"pip install 'branchwise[{extra}]'",
+        )
