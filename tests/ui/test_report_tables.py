@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from branchwise.eval.analysis import TracedRun
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.reporting.study_report import StudyReport
@@ -234,7 +235,8 @@ def test_epochs_are_set_beside_each_other(report: StudyReport) -> None:
     analysis = base.run.analysis
     assert analysis is not None
     again = tuple(replace(one, item=replace(one.item, epoch=1)) for one in analysis.items)
-    twice = replace(analysis, items=(*analysis.items, *again), item_errors=())
+    traced = TracedRun((*analysis.items, *again), ())
+    twice = replace(analysis, read=lambda: traced)
     found = table(
         replace(report, systems=(replace(base, run=replace(base.run, analysis=twice)),)), "epochs"
     )
