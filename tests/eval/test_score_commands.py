@@ -129,7 +129,7 @@ def test_report_shows_runs_beside_each_other(run_folder: Path) -> None:
     assert [entry["path"] for entry in document] == [str(run_folder)] * 2
     assert "items" not in document[0]
     assert document[0]["aggregates"]["ambiguous"]["strict_recall"]["mean"] == 0.5
-    assert "answer sets" in run("report", run_folder)
+    assert "answer sets" in run("report", run_folder, "--full")
 
 
 def test_report_compares_runs_with_the_first_in_json(run_folder: Path) -> None:
