@@ -14,7 +14,7 @@ from branchwise.eval.reporting.tables.results import results_tables
 from branchwise.eval.reporting.tables.table import CellValue, Table
 from branchwise.ui.cells import indented, plain, run_name
 from branchwise.ui.html.text import shares
-from branchwise.ui.report_table import body, counts_lines, drawn, score_notes
+from branchwise.ui.report_table import body, counts_lines, drawn, group_of, score_notes
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,8 +34,8 @@ def headline(report: StudyReport) -> "Iterator[RenderableType]":
     yield plain("")
     yield body(_short(_main(report), report))
     for table in results_tables(report):
-        if table.title == FURTHER:
-            yield from drawn(_short(table, report))
+        if group_of(table) == FURTHER:
+            yield from drawn(_short(table, report), FURTHER)
     shown = {one.key for one in report.columns if one in report.compared or one.table == FURTHER}
     yield score_notes(report, [one.note for one in report.columns if one.note and one.key in shown])
     yield counts_lines(report.systems)
