@@ -222,6 +222,12 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
             run(command, tmp_path / "nothing")
 
 
+@pytest.mark.parametrize("folder", ["/", "/tmp"])
+def test_a_folder_without_parents_is_no_run_either(folder: str) -> None:
+    with pytest.raises(InputError, match="is not a run folder"):
+        run("report", Path(folder))
+
+
 def test_a_run_in_which_nothing_has_ended_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "new"
     spec = RunSpec("branches", "q", "", {}, {}, "", 1, "0")
