@@ -49,15 +49,19 @@ class IvfIndex:
         """For each query the best `k` of its candidates with their inner products."""
         if not queries:
             return []
-        count = next((count for most, count in _CANDIDATES if k <= most), 3 * k)
         found = (
-            nearest(self._lists, self._vectors, vector, count)
+            nearest(self._lists, self._vectors, vector, candidates(k))
             for vector in self._encoder.encode_queries(queries)
         )
         return [
             ranked([Scored(r, s) for r, s in zip(*one, strict=True)], k, self._corpus.id)
             for one in found
         ]
+
+
+def candidates(k: int) -> int:
+    """How many rows the best `k` are chosen from."""
+    return next((count for most, count in _CANDIDATES if k <= most), 3 * k)
 
 
 def nearest(
@@ -185,7 +189,7 @@ class Probes(NamedTuple):
 def choose_probes(folder: Path, vectors: "np.ndarray", target: float) -> Probes:
     """The fewest lists, doubling, with which held-out vectors find `target` of their ten nearest
     others; all lists where even those do not reach it."""
-    lists = _open_lists(folder)
+    lists = open_lists(folder)
     held = sorted(_shuffled(len(vectors))[: min(_SAMPLE, max(1, len(vectors) // 10))].tolist())
     queries = _floats(vectors[held])
     truth = _true_neighbours(vectors, queries, held)
@@ -228,7 +232,7 @@ def _recall(
 ) -> float:
     shares = []
     for query, row, expected in zip(queries, held, truth, strict=True):
-        rows, scores = nearest(lists, vectors, query, _CANDIDATES[0][1])
+        rows, scores = nearest(lists, vectors, query, candidates(_NEAREST))
         by_score = sorted(zip(scores, rows, strict=True), reverse=True)
         found = [other for _, other in by_score if other != row][:_NEAREST]
         shares.append(len(expected & set(found)) / max(1, len(expected)))
@@ -249,7 +253,7 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
     dimension = encoder.identity.dimension
     try:
         vectors = mapped(folder / KEPT_VECTORS, len(corpus), dimension, manifest.dtype)
-        lists = _open_lists(folder)
+        lists = open_lists(folder)
         fits = (lists.ntotal, lists.d) == vectors.shape and bool(manifest.probes)
         lists.nprobe = manifest.probes
     except (OSError, ValueError, RuntimeError, TypeError, AttributeError):
@@ -263,7 +267,7 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
     return IvfIndex(lists, vectors, encoder, corpus)
 
 
-def _open_lists(folder: Path) -> Any:
+def open_lists(folder: Path) -> Any:
     """The inverted lists, mapped. Raises ValueError where the file was cut: reading what is
     missing would end the process."""
     import faiss

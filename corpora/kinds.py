@@ -50,7 +50,11 @@ class IndexModule(Protocol):
 class IndexKind:
     """A kind of index. `about`: for help; `building`: what is done while it is built; `metric`: of
     its scores; `needs`: modules of the extra `local`; `encodes`: whether it is made with an
-    encoder, which it takes settings of."""
+    encoder, which it takes settings of.
+
+    `fast_to`: passages up to which it answers in some hundredths of a second; None: any number.
+    `recorded`: what it is called where a system's digest is made, if not by its name: runs go on
+    that began when it was called so."""
 
     name: str
     about: str
@@ -60,6 +64,7 @@ class IndexKind:
     needs: tuple[str, ...]
     encodes: bool = False
     fast_to: int | None = None
+    recorded: str | None = None
 
     def load(self) -> IndexModule:
         """Its module, which imports the libraries that it needs when they are used."""
@@ -108,6 +113,7 @@ _KINDS = (
         module="bm25s_index",
         needs=("bm25s",),
         fast_to=200_000,
+        recorded="bm25",
     ),
 )
 INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}

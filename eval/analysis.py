@@ -17,6 +17,7 @@ from branchwise.eval.errors.module_work import ModuleWork, total_work
 from branchwise.eval.errors.totals import ErrorTotals, totals
 from branchwise.eval.examination import examine_items
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.question_scores import SUBSETS
 from branchwise.eval.scores import Scores
 from branchwise.eval.tasks import Task, get_task
 
@@ -61,6 +62,17 @@ class Analysis:
     def errors(self) -> ErrorTotals:
         """How often each label and place of loss came up."""
         return totals(self.item_errors)
+
+    @cached_property
+    def right(self) -> Mapping[str, int]:
+        """By subset, how many gold answers the items have, branch by branch.
+
+        With the subset's `missing` ones these are all its gold answers, over all items.
+        """
+        rows = [(one.item.question.ambiguous, len(one.right)) for one in self.items]
+        every, ambiguous, unambiguous = SUBSETS
+        told = {ambiguous: [True], unambiguous: [False], every: [True, False]}
+        return {name: sum(n for kind, n in rows if kind in told[name]) for name in SUBSETS}
 
     @cached_property
     def ceilings(self) -> CeilingScores:

@@ -14,6 +14,7 @@ from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.conditions.solver import Solution, Standing, solve, standing
 from branchwise.corpora.conditions.spreading import RelationGraph
 from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType
+from branchwise.eval.errors.labels import Label
 from branchwise.eval.group_scores import WITHOUT_GROUPS, IdGroup, IdGroups
 
 _SIZES = {"no": 0, "yes": 1}
@@ -270,8 +271,8 @@ CONDITIONAL_ERRORS = ErrorClasses(
             "other",
             (
                 ErrorType(
-                    "format_error",
-                    "format error",
+                    Label.FORMAT_ERROR.value,
+                    Label.FORMAT_ERROR.words,
                     "the answer could not be read",
                     lambda item: item.case is None and item.error is None,
                 ),

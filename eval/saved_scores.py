@@ -52,6 +52,7 @@ class SavedScores:
     errors: ErrorTotals | None = None
     ceilings: CeilingScores | None = None
     epochs: EpochSpread | None = None
+    right: Mapping[str, int] = field(default_factory=dict)
     curves: Mapping[Effort, Curve] = field(default_factory=dict)
 
     @classmethod
@@ -66,6 +67,7 @@ class SavedScores:
             errors=analysis.errors,
             ceilings=analysis.ceilings,
             epochs=analysis.epochs,
+            right=analysis.right,
             curves={by: analysis.curve(by) for by in EFFORTS},
         )
 
@@ -86,7 +88,7 @@ class SavedScores:
         found = Analysis(read, task)
         # As computed before: these are what an analysis makes of its items when it is asked.
         vars(found).update(errors=self.errors, ceilings=self.ceilings, epochs=self.epochs)
-        vars(found).update(_curves=dict(self.curves))
+        vars(found).update(right=self.right, _curves=dict(self.curves))
         return found
 
 

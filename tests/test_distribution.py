@@ -44,7 +44,7 @@ def light(built: tuple[Path, Path, Path], tmp_path_factory: pytest.TempPathFacto
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
     (folder / "p.jsonl").write_text('{"id": "p1", "contents": "Jaws\\nA film."}\n')
-    return build_corpus(str(folder / "p.jsonl"), folder / "C").path
+    return build_corpus(str(folder / "p.jsonl"), folder / "C").corpus.path
 
 
 @pytest.fixture

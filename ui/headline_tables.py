@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import usd
+from branchwise.eval.plugins.loading import TABLE as FURTHER
 from branchwise.eval.reporting.figures.losses import losses
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.changes import changes_table
@@ -13,7 +14,7 @@ from branchwise.eval.reporting.tables.results import results_tables
 from branchwise.eval.reporting.tables.table import CellValue, Table
 from branchwise.ui.cells import indented, plain, run_name
 from branchwise.ui.html.text import shares
-from branchwise.ui.report_table import body, counts_lines, drawn, score_notes
+from branchwise.ui.report_table import body, counts_lines, drawn, group_of, score_notes
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,13 +28,15 @@ def headline_tables(report: StudyReport) -> "Iterator[RenderableType]":
 
 
 def headline(report: StudyReport) -> "Iterator[RenderableType]":
-    """Systems of one task in short: the main metrics, how items ended, where answers were lost."""
+    """Systems of one task in short: the main metrics and those of plug-ins, how items ended, where
+    answers were lost."""
     report = report.by_matcher()
-    table = _main(report)
     yield plain("")
-    whole = report.called(report.subsets[-1])
-    yield body(_without_points(table if len(report.systems) == 1 else table.over(whole)))
-    shown = {metric.key for metric in report.compared}
+    yield body(_short(_main(report), report))
+    for table in results_tables(report):
+        if group_of(table) == FURTHER:
+            yield from drawn(_short(table, report), FURTHER)
+    shown = {one.key for one in report.columns if one in report.compared or one.table == FURTHER}
     yield score_notes(report, [one.note for one in report.columns if one.note and one.key in shown])
     yield counts_lines(report.systems)
     if lines := [*_lost(report), *_paid(report)]:
@@ -45,8 +48,11 @@ def _main(report: StudyReport) -> Table:
     return results_tables(report)[0].with_columns(keys)
 
 
-def _without_points(table: Table) -> Table:
-    """Without intervals that are a point: every question has the same value."""
+def _short(table: Table, report: StudyReport) -> Table:
+    """Of several systems over all questions alone; without intervals that are a point, which says
+    that every question has the same value."""
+    if len(report.systems) > 1:
+        table = table.over(report.called(report.subsets[-1]))
 
     def cell(value: CellValue) -> CellValue:
         is_point = isinstance(value, Aggregate) and value.low == value.high

@@ -101,17 +101,17 @@ def score_tables(
     `only`: the groups of the task's columns that are wanted.
     """
     report = report.by_matcher()
-    tables = [t for t in results_tables(report) if only is None or _group(t) in only]
+    tables = [t for t in results_tables(report) if only is None or group_of(t) in only]
     for table in tables:
         # The names say which matcher.
         shown = [one.key for one in table.columns if one.key != "scored_by"]
-        yield from drawn(table.with_columns(shown), _group(table))
+        yield from drawn(table.with_columns(shown), group_of(table))
     kept = {column.key for table in tables for column in table.columns}
     yield score_notes(report, [one.note for one in report.columns if one.note and one.key in kept])
     yield counts_lines(report.systems)
 
 
-def _group(results: Table) -> str:
+def group_of(results: Table) -> str:
     """What the task calls the columns of a table of results."""
     return results.title.removeprefix("Results: ")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from branchwise.corpora.text import printable
+from branchwise.corpora.text import counted, printable
 from branchwise.eval.reporting.tables import CellValue, Table, TableColumn
 from branchwise.eval.retrieval_evaluation import RetrievalEvaluation
 from branchwise.ui.console import console, printable_json
@@ -63,7 +63,8 @@ def notes(found: RetrievalEvaluation) -> Iterator[str]:
 def print_evaluation(found: RetrievalEvaluation, corpus: str) -> None:
     """The means, and their notes."""
     means, _ = tables(found)
-    console().print(f"{printable(corpus)}: {len(found.queries):,} questions", markup=False)
+    asked = counted(len(found.queries), "question")
+    console().print(f"{printable(corpus)}: {asked}", markup=False, soft_wrap=True)
     keys = [str(one) for one in found.measures]
     for start in range(0, len(keys), _IN_A_TABLE):
         console().print(body(means.with_columns(["retriever", "n", *keys[start:][:_IN_A_TABLE]])))

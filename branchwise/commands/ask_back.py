@@ -109,6 +109,7 @@ def _screen() -> "Console | None":
 
 async def _ask(screen: "Console", asked: "PersonAsked") -> str:
     """What the person types; they are shown the options once."""
+    _forget_typed()
     if asked["problem"]:
         screen.print(asked["problem"], markup=False)
     else:
@@ -141,16 +142,24 @@ def _show_options(screen: "Console", asked: "PersonAsked") -> None:
     screen.print('A number, "all", or what you mean in your own words.', style="dim")
 
 
-async def _typed() -> str:
-    """A line that is typed from now on; empty at the end of input.
+def _forget_typed() -> None:
+    """What was typed so far chose nothing.
 
-    The event loop waits for it, so that Ctrl-C ends this wait as it ends everything else.
+    Before the prompt is there: behind it, this would also lose what answers it, Ctrl-C included,
+    which the terminal may not have looked at yet.
     """
     import termios
 
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+async def _typed() -> str:
+    """A line that is typed; empty at the end of input.
+
+    The event loop waits for it, so that Ctrl-C ends this wait as it ends everything else.
+    """
     file, loop = sys.stdin.fileno(), asyncio.get_running_loop()
     is_there = asyncio.Event()
-    termios.tcflush(file, termios.TCIFLUSH)
     loop.add_reader(file, is_there.set)
     try:
         await is_there.wait()

@@ -110,9 +110,10 @@ def _name(path: Path) -> str:
     from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
 
     folder = path.resolve()
-    if folder.parent != folder and (folder.parents[1] / STUDY_FILE).is_file():
+    study = folder.parent.parent
+    if (study / STUDY_FILE).is_file():
         with suppress(InputError):
-            for name, run in StudyFolder.open(folder.parents[1]).runs():
+            for name, run in StudyFolder.open(study).runs():
                 if run.resolve() == folder:
                     return name
     return folder.name

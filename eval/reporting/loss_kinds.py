@@ -6,7 +6,6 @@ The kinds of a group add up to its total, so that a bar of them is whole.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from branchwise.eval.analysis import Analysis
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.totals import (
     SubsetTotals,
@@ -115,12 +114,3 @@ ITEM_KINDS = (
     LossKind("failed", "failed", lambda found: found.failed),
 )
 """What went wrong with an item as a whole; it may have several."""
-
-
-def right_answers(analysis: Analysis, subset: str) -> int:
-    """How many gold answers the items of a subset have, branch by branch.
-
-    With the subset's `missing` ones these are all its gold answers, over all items.
-    """
-    wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
-    return sum(len(one.right) for one in analysis.items if one.item.question.ambiguous in wanted)

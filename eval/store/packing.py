@@ -8,13 +8,12 @@ item.
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import orjson
 
 from branchwise.corpora.passages import passage_id
 from branchwise.eval.store.bodies import MAX_BODY
-from branchwise.eval.store.tables import COLUMNS, ENDED, Layout, hash_number
+from branchwise.eval.store.tables import COLUMNS, ENDED, Layout, Row, hash_number
 
 PER_BLOCK = 128
 """Passages of a block."""
@@ -23,8 +22,6 @@ PLACES = 1024
 number in it."""
 PACKED = {"events": "packed_items", "responses": "packed_items", "passages": "passage_blocks"}
 """Where rows of these tables are, once they are packed."""
-
-Row = tuple[Any, ...]
 
 
 def pack_ended(connection: sqlite3.Connection, layout: Layout, *, also_rest: bool = False) -> None:

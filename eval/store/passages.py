@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from branchwise.eval.store.damage import DamagedError, reading
-from branchwise.eval.store.packing import PLACES, Row, block_passage, read_block
+from branchwise.eval.store.packing import PLACES, block_passage, read_block
 from branchwise.eval.store.passage_references import StoredPassage
 from branchwise.eval.store.run_file import RunFile
-from branchwise.eval.store.tables import hash_number
+from branchwise.eval.store.tables import Row, hash_number
 
 KEPT = 4096
 """Passages held in memory; an item that has more keeps all of its own."""

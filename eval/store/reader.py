@@ -20,9 +20,9 @@ from branchwise.eval.store.damage import DamagedError, check_line, reading
 from branchwise.eval.store.item_rows import ItemRows
 from branchwise.eval.store.passage_references import references, unfold, unfold_question
 from branchwise.eval.store.passages import StoredPassages
-from branchwise.eval.store.run_file import Row, RunFile
+from branchwise.eval.store.run_file import RunFile
 from branchwise.eval.store.survey import is_outcome
-from branchwise.eval.store.tables import COLUMNS, ENDED
+from branchwise.eval.store.tables import COLUMNS, ENDED, Row
 from branchwise.trace.events import Event
 
 _MAX_NAMED = 5

@@ -12,7 +12,8 @@ from branchwise.agents.journal import Asker, Slot
 from branchwise.agents.reply import ModelError
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store.reader import RunReader
-from branchwise.eval.store.run_file import Row, RunFile
+from branchwise.eval.store.run_file import RunFile
+from branchwise.eval.store.tables import Row
 from branchwise.eval.store.verifying import check_whole
 
 _T = TypeVar("_T")

@@ -22,11 +22,11 @@ from branchwise.eval.store.packing import pack_ended
 from branchwise.eval.store.passage_references import references
 from branchwise.eval.store.reader import RunReader
 from branchwise.eval.store.remains import Remains
-from branchwise.eval.store.run_file import OPENING_COUNT, QUESTION_COUNT, Row
+from branchwise.eval.store.run_file import OPENING_COUNT, QUESTION_COUNT
 from branchwise.eval.store.run_store import begin_file, hold, new_file, places, put_question
 from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.survey import Survey, survey
-from branchwise.eval.store.tables import LATER
+from branchwise.eval.store.tables import LATER, Row
 
 _SAVED = ("passages", "questions", "items", "opening", "events", "responses", "judgements", "reach")
 """Scores and their errors are left out: scoring makes them again from the recovered items."""

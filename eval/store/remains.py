@@ -13,8 +13,8 @@ from branchwise.eval.store.connection import DATABASE, FORMAT
 from branchwise.eval.store.damage import DamagedError
 from branchwise.eval.store.packing import PACKED, unpacked
 from branchwise.eval.store.pages import SqliteRecord, page_records
-from branchwise.eval.store.run_file import RUN_ID, Row, RunFile, missing_settings
-from branchwise.eval.store.tables import BY_ITSELF, COLUMNS, Layout
+from branchwise.eval.store.run_file import RUN_ID, RunFile, missing_settings
+from branchwise.eval.store.tables import BY_ITSELF, COLUMNS, Layout, Row
 from branchwise.eval.store.verifying import ReadableRows
 
 _NUMBERED = frozenset({"questions", "items", "opening", "packed_items", "passage_blocks"})

@@ -19,11 +19,10 @@ from branchwise.eval.store.tables import (
     COLUMNS,
     LATER,
     Layout,
+    Row,
     expected_schema,
     read_schema,
 )
-
-Row = tuple[Any, ...]
 
 RUN_ID, QUESTION_COUNT, OPENING_COUNT = "run_id", "question_count", "opening_count"
 """Keys of `meta` in addition to those of `RunSpec` and the format: a number of the run's own, so

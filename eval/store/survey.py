@@ -10,8 +10,8 @@ import orjson
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.store.passage_references import references
-from branchwise.eval.store.run_file import QUESTION_COUNT, Row
-from branchwise.eval.store.tables import ENDED
+from branchwise.eval.store.run_file import QUESTION_COUNT
+from branchwise.eval.store.tables import ENDED, Row
 
 _MAX_EVENTS = 1 << 20
 Rows = Callable[[str], Iterable[Row]]

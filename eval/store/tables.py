@@ -21,6 +21,9 @@ import orjson
 from branchwise.corpora.passages import passage_id
 from branchwise.eval.store.bodies import expand, squeeze
 
+Row = tuple[Any, ...]
+"""A row's values in the order of its columns."""
+
 COLUMNS = {
     "meta": ("key", "value"),
     "questions": ("n", "id", "body"),

@@ -11,9 +11,9 @@ from typing import Any
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store.damage import DamagedError, check_line
 from branchwise.eval.store.packing import PACKED, PLACES, block_passages, unpacked
-from branchwise.eval.store.run_file import Row, RunFile, check_schema
+from branchwise.eval.store.run_file import RunFile, check_schema
 from branchwise.eval.store.survey import Survey, survey
-from branchwise.eval.store.tables import ENDED, LATER, hash_number
+from branchwise.eval.store.tables import ENDED, LATER, Row, hash_number
 
 _MAX_NAMED = 5
 

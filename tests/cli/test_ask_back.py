@@ -1,13 +1,19 @@
 """`ask --clarify`: asked in a terminal, answered by `--choose`, and left to a program."""
 
+import asyncio
+import io
 import json
+import os
+import select
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from branchwise.commands.ask_back import NOT_CHOSEN
+from branchwise.commands.ask_back import NOT_CHOSEN, Chooser
+from branchwise.graphs.choices import PersonAsked
 from support.chat_server import Answer, Body, call, fail, say
 from support.corpora.small import FILMS, bm25_corpus
 from support.runs.clarifying import searching, stage_of
@@ -156,6 +162,30 @@ def test_what_was_typed_before_it_asked_chooses_nothing(at_terminal: Any, chat_s
         terminal.type("2\n")
         assert terminal.ended() == 0
         assert RICHARDS in after_prompt(terminal)
+
+
+def test_what_is_typed_as_soon_as_the_prompt_is_there_is_read(
+    terminal: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = os.openpty()
+
+    class Hasty(io.StringIO):
+        """A screen whose reader answers before anything else can happen."""
+
+        def write(self, text: str) -> int:
+            if PROMPT.strip() in text:
+                os.write(ours, b"2\n")
+                select.select([theirs], [], [], 60)
+            return super().write(text)
+
+    with os.fdopen(theirs) as keyboard, os.fdopen(ours):
+        monkeypatch.setattr("sys.stdin", keyboard)
+        chooser = Chooser(None, Console(file=Hasty(), force_terminal=True))
+        asked = PersonAsked(
+            question=HEAT, clarification_question=ASKED, options=OPTIONS, problem=""
+        )
+        said = asyncio.run(asyncio.wait_for(chooser(asked), 60))
+    assert said == "2\n"
 
 
 def test_it_asks_where_the_steps_go_to_a_file(at_terminal: Any, tmp_path: Path) -> None:

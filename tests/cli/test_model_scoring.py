@@ -218,7 +218,7 @@ def test_a_run_whose_matcher_settles_nothing_ends_with_a_failure(
     begin = ("run", "--questions", questions, "--model", model, "--out", run, "--matcher", "llm")
     code, shown, error = type_in(*begin)
     assert code == 1
-    assert "answer sets" in shown
+    assert "strict" in shown
     assert "the matcher openai:scripted settled nothing" in error
 
 
@@ -379,7 +379,7 @@ def test_a_model_that_settles_nothing_ends_with_a_failure_below_the_table(
     chat_server.play(only_the_other)
     code, shown, error = type_in("score", *file, "--matcher", model, "--judge", model)
     assert code == 1
-    assert "answer sets" in shown
+    assert "strict" in shown
     assert "brought nothing)" in " ".join(shown.split())
     assert f"the {role} openai:scripted settled nothing (of 1 request 1 failed)" in error
     chat_server.play(scripted)

@@ -171,6 +171,15 @@ def test_rows_that_the_corpus_does_not_have_are_refused(copied, tmp_path):
         open_retriever(copied, "bm25").search(["volcano"], 3)
 
 
+def test_the_kind_bm25s_is_to_systems_what_bm25_was(copied):
+    build_index(copied, "bm25s", name="bm25")
+    identity = open_retriever(copied, "bm25").identity
+    assert sorted(identity) == [
+        "analyzer", "corpus_sha256", "dtype", "format", "kind", "metric", "passages",
+    ]  # fmt: skip
+    assert (identity["kind"], identity["metric"]) == ("bm25", "bm25")
+
+
 def test_an_index_of_before_says_how_to_rebuild_it_and_how_to_keep_its_rankings(copied):
     edit(copied, "bm25", scoring=None, versions={"bm25s": "0.2.1"})
     with pytest.raises(InputError) as caught:

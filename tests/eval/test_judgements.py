@@ -127,8 +127,8 @@ def test_judgements_come_into_runs_that_have_no_room_for_them_and_disturb_nothin
         chat_server.play(first_reading)
         asyncio.run(align(items_of(12), chat_server.url, judgements))
     assert "judgements" in tables()
-    assert score(run) == before
     assert {file.name for file in run.iterdir()} == {DATABASE, "lock"}
+    assert score(run) == before
 
 
 def test_the_key_and_the_answers_are_in_no_row(chat_server, tmp_path, monkeypatch):

@@ -290,7 +290,7 @@ def test_all_measures_are_shown_within_80_columns(beir: Path, tmp_path: Path) ->
     shown = invoke("eval", tmp_path / "C", "--questions", f"beir:{beir}", *chosen).stdout
     assert all(name in shown for name in names)
     assert shown.count("1.000–1.000") == 5  # q2 has two relevant passages
-    assert max(map(len, shown.splitlines())) <= 80
+    assert max(map(len, shown.splitlines()[1:])) <= 80  # the first names the folder
 
 
 def test_another_split_is_named_by_its_file(beir: Path) -> None:

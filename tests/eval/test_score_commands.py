@@ -129,7 +129,7 @@ def test_report_shows_runs_beside_each_other(run_folder: Path) -> None:
     assert [entry["path"] for entry in document] == [str(run_folder)] * 2
     assert "items" not in document[0]
     assert document[0]["aggregates"]["ambiguous"]["strict_recall"]["mean"] == 0.5
-    assert "answer sets" in run("report", run_folder)
+    assert "answer sets" in run("report", run_folder, "--full")
 
 
 def test_report_compares_runs_with_the_first_in_json(run_folder: Path) -> None:
@@ -220,6 +220,12 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     for command in ("score", "report"):
         with pytest.raises(InputError, match="no such run"):
             run(command, tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("folder", ["/", "/tmp"])
+def test_a_folder_without_parents_is_no_run_either(folder: str) -> None:
+    with pytest.raises(InputError, match="is not a run folder"):
+        run("report", Path(folder))
 
 
 def test_a_run_in_which_nothing_has_ended_is_refused(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def test_spread_over_epochs_by_hand() -> None:
     spread = epoch_spread(items, TASK.columns[:1])
     assert spread is not None
     # Of the first epoch 2 * 2 / 5, of the second 2 * 1 / 4.
-    expected = MetricSpread(2, None, pytest.approx(stdev([0.8, 0.5])), 0.8, 0.5)
+    expected = MetricSpread(2, None, pytest.approx(stdev([0.8, 0.5])), 0.8, 0.5, (0.8, 0.5))
     assert spread.metrics["all"]["corpus_f1"] == expected
 
 

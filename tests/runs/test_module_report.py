@@ -47,10 +47,10 @@ def scored(chat_server: Any, make_system: Any, question_file: Any, tmp_path: Pat
     return play
 
 
-def last_lines(scored: ScoredRun, *, brief: bool = True, lines: int = 2) -> list[str]:
+def last_lines(scored: ScoredRun, *, full: bool = False, lines: int = 2) -> list[str]:
     console = Console(width=300, force_terminal=False, highlight=False, legacy_windows=False)
     with console.capture() as capture:
-        for part in run_report([SystemReport("run", scored)], brief=brief):
+        for part in run_report([SystemReport("run", scored)], full=full):
             console.print(part)
     return [line.strip() for line in capture.get().splitlines()][-lines:]
 
@@ -66,7 +66,7 @@ def test_modules_whose_calls_all_failed_are_said_for_every_task(scored, task):
     found = scored(BROKEN, BROKEN, task=task)
     assert (found.analysis is None) == (task == "condambigqa")
     assert {role.role for role in found.costs.roles} == {"agent"}
-    assert last_lines(found) == last_lines(found, brief=False) == ALL_FAILED
+    assert last_lines(found) == last_lines(found, full=True) == ALL_FAILED
     assert found.to_json()["modules"]["extraction"]["failures"] == {"server": 6}
 
 

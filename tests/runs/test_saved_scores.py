@@ -61,6 +61,9 @@ def test_it_is_reused_to_the_last_digit(made, scorings, type_in):
         patch.setattr(scoring.SavedScores, "read", lambda body: saved(b"{}"))
         assert type_in("report", made) == printed
     assert scorings
+    scorings.clear()
+    assert type_in("report", made, "--full")[0] == 0
+    assert not scorings
     assert type_in("report", made, "--by", "answers")[0] == 0
     assert type_in("errors", made)[0] == 0
 

@@ -224,7 +224,7 @@ def shown_on(monkeypatch):
         console = Console(
             stderr=True, force_terminal=terminal, width=80, height=24, highlight=False
         )
-        monkeypatch.setattr(study_live, "error_console", lambda: console)
+        monkeypatch.setattr(study_live, "progress_console", lambda: console)
         live = study_live.StudyLive(Prices.load(), limits or Limits(), max_cost=2.0)
         system = System(model="openai:gpt-5-mini")
         watching = [live.begins(NamedSystem(n, n, system, {}, "m", n, n), Ended()) for n in names]

@@ -154,7 +154,7 @@ def test_files_of_several_tasks_are_one_or_in_folders_of_their_own(
 
 
 def test_a_terminal_counts_errors_below_the_scores(runs: Path, type_in: Any) -> None:
-    code, out, _ = type_in("report", runs / "mdcr", runs / "mdcr-all")
+    code, out, _ = type_in("report", runs / "mdcr", runs / "mdcr-all", "--full")
     assert code == 0
     assert "items by error" in out
 
@@ -164,7 +164,7 @@ def test_errors_of_many_systems_stand_in_several_tables(
 ) -> None:
     names = [f"shots={n}, reasoning=steps, hints=documents" for n in range(4)]
     folders = [shutil.copytree(runs / "mdcr", tmp_path / name) for name in names]
-    code, out, _ = type_in("report", *folders)
+    code, out, _ = type_in("report", *folders, "--full")
     assert code == 0
     tables = out.partition("an item is")[0].split("items by error")[1:]
     assert [table.count("hints=documents") for table in tables] == [3, 1]

@@ -53,7 +53,7 @@ def test_plain_lines_come_at_first_every_half_minute_and_when_it_is_back() -> No
 def test_a_bar_says_what_is_opened_and_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=90)
-    monkeypatch.setattr(progress, "error_console", lambda: console)
+    monkeypatch.setattr(progress, "progress_console", lambda: console)
     gone = Gone()
     with progress.RunProgress(3, outages=gone) as shown:
         shown.opens("opening corpus C[old]")

@@ -11,7 +11,7 @@ def test_hostile_ids_and_errors_cannot_steer_the_terminal(
 ) -> None:
     from rich.console import Console
 
-    monkeypatch.setattr(progress, "error_console", lambda: Console(stderr=True))
+    monkeypatch.setattr(progress, "progress_console", lambda: Console(stderr=True))
     gold = (Branch(name="default", answers=(Answer(text="x"),)),)
     question = Question(id="q\x1b[2J\u202e[red]", question="Who?", branches=gold)
     with progress.RunProgress(1) as shown:

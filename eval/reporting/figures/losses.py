@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from branchwise.eval.reporting.loss_kinds import MISSING_KINDS, right_answers
+from branchwise.eval.reporting.loss_kinds import MISSING_KINDS
 from branchwise.eval.reporting.study_report import StudyReport
 
 PLACES = ("right", *(kind.words for kind in MISSING_KINDS))
@@ -47,5 +47,5 @@ def losses(report: StudyReport, subset: str) -> Losses | None:
     for index, name, analysis in report.analysed:
         found = analysis.errors.subsets[subset]
         lost = (kind.count(found) for kind in MISSING_KINDS)
-        bars.append(Bar(index, name, (right_answers(analysis, subset), *lost)))
+        bars.append(Bar(index, name, (analysis.right[subset], *lost)))
     return Losses(subset, tuple(bars)) if any(bar.gold for bar in bars) else None

@@ -10,7 +10,6 @@ from branchwise.eval.reporting.loss_kinds import (
     MISSING_KINDS,
     WRONG_KINDS,
     LossKind,
-    right_answers,
 )
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.table import (
@@ -31,7 +30,7 @@ def loss_tables(report: StudyReport) -> Iterator[Table]:
         return
 
     def gold(analysis: Analysis, subset: str, found: SubsetTotals) -> list[int]:
-        right = right_answers(analysis, subset)
+        right = analysis.right[subset]
         return [right + found.missing, right, found.missing]
 
     yield _counts(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from branchwise import resume, score
+from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import DamagedError, open_run
 from branchwise.eval.store.recovering import recover_run
 from branchwise.eval.store.verifying import verify_run
@@ -36,7 +37,9 @@ def old(tmp_path: Path) -> Path:
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     passages = {f"p{n}": f"{title}\n{text}" for n, (title, text) in enumerate(PASSAGES)}
-    return bm25_corpus(tmp_path, passages)
+    made = bm25_corpus(tmp_path, passages)
+    build_index(made, "bm25s", name="bm25")  # what `bm25` was then
+    return made
 
 
 def test_it_is_read_continued_and_scored_as_it_is(old: Path, corpus: Path):

@@ -127,7 +127,7 @@ async def test_another_theme_changes_the_colours_and_nothing_else(base: RunView)
 async def test_labels_that_nobody_saved_fill_themselves_in(unlabelled: RunView) -> None:
     app = TraceApp([unlabelled])
     async with app.run_test(size=SMALL) as pilot:
-        await until(pilot, lambda: "reasoning" in row_of(app, "heat"))
+        await until(pilot, lambda: "retrieved but lost" in row_of(app, "heat"))
         await until(pilot, lambda: "unsupported" in row_of(app, "alien"))
 
 

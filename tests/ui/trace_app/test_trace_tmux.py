@@ -37,11 +37,11 @@ def _arrange(tmux: Tmux) -> None:
     tmux.keys("s")
     tmux.wait_for("by id")
     tmux.keys("/heat")
-    assert "King Kong" not in tmux.wait_for("1 of 2 questions: “heat”")
+    assert "Who is in Kin" not in tmux.wait_for("1 of 2 questions: “heat”")
     tmux.keys("Enter", "x")
-    tmux.wait_for("2 questions · in the run's order", "King Kong")
+    tmux.wait_for("2 questions · in the run's order", "Who is in Kin")
     tmux.keys("/heat", "Enter", "x")
-    tmux.wait_for("2 questions · in the run's order", "King Kong")
+    tmux.wait_for("2 questions · in the run's order", "Who is in Kin")
 
 
 def _walk(tmux: Tmux) -> None:

@@ -79,7 +79,7 @@ def test_a_trace_reads_as_it_is_looked_at():
     assert markdown(Trace(line, events, steps(events), branches), "base") == (
         "# Who?\n\n"
         "run base · question q1 · epoch 1 · done · P .50 · R 1.00 · EM .00 · "
-        "unsupported\\_answer · 1,234 tokens · 2.5 s\n\n"
+        "unsupported answer · 1,234 tokens · 2.5 s\n\n"
         "## Answers\n\n"
         "**gold branch Heat**, predicted as heat\n\n"
         "- gold, right: Ann\n"
