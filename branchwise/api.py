@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from branchwise.eval.runner import Observer
     from branchwise.eval.scoring_choice import ScoringChoice
     from branchwise.eval.store.shards import Shard
+    from branchwise.eval.studies.merging import MergedFolder
     from branchwise.graphs.agent import Outcome
     from branchwise.graphs.role_decoding import RoleDecoding
     from branchwise.graphs.system import System
@@ -199,6 +200,17 @@ def resume(
             headers=[f"{name}={value}" for name, value in headers.items()],
         )
     return RunResult.of(made)
+
+
+def merge(paths: "Iterable[Path | str]", out: Path | str) -> "MergedFolder":
+    """Put shards of one run or of one study together at `out`, as `branchwise merge` does.
+
+    Merging again adds what has ended since. What comes back counts the items, and names what is
+    missing. Raises InputError for what are not different shards of one run or study.
+    """
+    from branchwise.eval.studies.merging import merge_folders
+
+    return merge_folders([Path(path) for path in paths], Path(out))
 
 
 @_named

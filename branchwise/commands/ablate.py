@@ -77,10 +77,11 @@ def ablate(
     from branchwise.eval.studies.schema import load_study
 
     check_forecast(pilot, estimate_from, dry_run=dry_run)
+    part = read_shard(shard)
     given = read_keys(key)
     loaded = load_study(study).with_keys(given)
     keys = Keys(loaded.study.keys)
-    design = StudyDesign.of(loaded, read_shard(shard))
+    design = StudyDesign.of(loaded, part)
     folder = out or Path("studies") / design.name
     if prices is not None:
         priced = load_prices(prices)

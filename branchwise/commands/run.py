@@ -104,6 +104,7 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
     check_forecast(pilot, estimate_from, dry_run=dry_run)
+    part = read_shard(shard)
     from branchwise import api
     from branchwise.agents.outages import PATIENCE
     from branchwise.corpora.keys import Keys
@@ -114,7 +115,6 @@ def run(
     scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
     loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
     selected = Selection(_read_ids(ids), limit).of(loaded)
-    part = read_shard(shard)
     wanted = _Wanted(
         system, selected, out, task, epochs, scoring, max_cost, prices, concurrency, part
     )

@@ -137,8 +137,8 @@ def check_shards(shards: Sequence[ShardRun]) -> tuple[ShardRun, ...]:
         if shard.meta[RUN_ID] == earlier.meta[RUN_ID]:
             what = f"is the same run as {there}: shard {shard.shard} is given twice"
             raise InputError(what, where=here, remedy="name each folder once")
-        if what := difference(earlier.meta, shard.meta):
-            what = f"the shards are of {what} (see {there})"
+        if of := difference(earlier.meta, shard.meta):
+            what = f"the shards are of {of} (see {there})"
             raise InputError(what, where=here, remedy="merge the shards of each run by themselves")
         if shard.shard.of != earlier.shard.of:
             what = f"is shard {shard.shard}, and {there} is shard {earlier.shard}: these overlap"

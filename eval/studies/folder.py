@@ -73,6 +73,11 @@ class StudyRecord(BaseModel):
     study: Mapping[str, Any] = {}
     shard: str = ""
 
+    @property
+    def whole(self) -> "StudyRecord":
+        """Of a shard's study, the record of the whole one."""
+        return self.model_copy(update={"shard": "", "format": WHOLE})
+
     def difference(self, other: "StudyRecord") -> str | None:
         """In a few words, why the other record is of another study; None if it is not.
 

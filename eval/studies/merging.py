@@ -130,8 +130,7 @@ class _Whole:
             record = StudyFolder.open(path).record
             if not record.shard:
                 return None
-            whole = record.model_copy(update={"shard": ""})
-            return cls(Shard.parse(record.shard).of, whole, {})
+            return cls(Shard.parse(record.shard).of, record.whole, {})
         if not (path / DATABASE).is_file():
             return None
         with closing(open_run(path)) as reader:
@@ -167,8 +166,7 @@ def _check_studies(studies: Sequence[StudyFolder]) -> None:
                 remedy="name folders that `branchwise ablate --shard I/N` made",
             )
     for one, other in pairwise(studies):
-        same = one.record.model_copy(update={"shard": other.record.shard})
-        if what := same.difference(other.record):
+        if what := one.record.whole.difference(other.record.whole):
             raise InputError(
                 f"is of another study than {one.path}: {what}",
                 where=str(other.path),
@@ -179,7 +177,7 @@ def _check_studies(studies: Sequence[StudyFolder]) -> None:
 def _make_study(studies: Sequence[StudyFolder], out: Path) -> StudyFolder:
     """The folder of the whole study, with a run of each system in it."""
     first = studies[0]
-    record = first.record.model_copy(update={"shard": ""})
+    record = first.record.whole
     prices = _prices([study.path for study in studies], out)
     whole = StudyFolder.create(out, record)
     specs: dict[str, RunSpec] = {}

@@ -62,7 +62,7 @@ def _notes(report: StudyReport) -> Iterator[str]:
     for system in report.systems:
         if twice := system.run.costs.paid_twice:
             cost = "an unknown cost" if twice.cost is None else f"{usd(twice.cost)} USD"
-            items = counted(twice.items, "item")
-            yield f"{system.name}: {items} were answered in two shards; {cost} more is in no row."
+            ended = counted(twice.items, "item")
+            yield f"{system.name}: {ended} ended in two folders; {cost} more is in no row."
         if items := system.run.costs.unsplit.items:
             yield f"{system.name}: usage of {items} items was not kept by role, and is in no row."
