@@ -6,6 +6,7 @@ of the same shards changes nothing, and one that was killed is completed. The sh
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, fields
@@ -81,28 +82,6 @@ class Merged:
     shards: tuple[ShardRun, ...]
     missing: Mapping[int, int]
     twice: int
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
-        return {
-            "run": str(self.path),
-            "items": self.items,
-            "ended": self.ended,
-            "shards": [
-                {
-                    "path": str(one.path),
-                    "shard": str(one.shard),
-                    "items": one.items,
-                    "ended": one.ended,
-                }
-                for one in self.shards
-            ],
-            "missing": [
-                {"shard": f"{number}/{self.of}", "items": items}
-                for number, items in self.missing.items()
-            ],
-            "paid_twice": self.twice,
-        }
 
 
 def merge_shards(paths: Sequence[Path], out: Path) -> Merged:
@@ -244,9 +223,8 @@ class _Fold:
     def all(self) -> None:
         """Every item, and what models judged and what was looked up."""
         with self._theirs.snapshot():
-            for number, question, epoch, status, *_ in self._theirs.rows("items"):
-                if status == "pending":
-                    continue
+            sql = "SELECT item, question, epoch FROM items WHERE status <> 'pending' ORDER BY item"
+            for number, question, epoch in list(self._theirs.query(sql)):
                 if (question, epoch) not in self._numbers:
                     raise DamagedError(self._theirs.run, f"item {number} is of no question")
                 self._item(self._numbers[question, epoch], number)
@@ -315,10 +293,9 @@ def _merged(out: Path, shards: tuple[ShardRun, ...]) -> Merged:
     with closing(open_run(out)) as reader:
         counts = reader.progress()
         ids = [mark.id for mark in reader.question_marks()]
-        places = [(ids[n], epoch) for _, n, epoch, _ in reader.items_with_status(("pending",))]
+        left = reader.items_with_status(("pending", "running"))
+        missing = Counter(Shard.of_item(ids[n], epoch, of).number for _, n, epoch, _ in left)
         twice = len({item for item, _ in reader.paid_twice()})
-    absent = (Shard(n, of) for n in range(1, of + 1) if n not in given)
-    missing = {one.number: sum(one.holds(*place) for place in places) for one in absent}
+    absent = {number: items for number, items in sorted(missing.items()) if number not in given}
     ended = counts["done"] + counts["failed"]
-    missing = {number: items for number, items in missing.items() if items}
-    return Merged(out, of, counts["total"], ended, shards, missing, twice)
+    return Merged(out, of, counts["total"], ended, shards, absent, twice)

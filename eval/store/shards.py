@@ -42,12 +42,17 @@ class Shard:
         said = meta.get("shard")
         return cls(int(said["number"]), int(said["of"])) if said else None
 
-    def holds(self, question: str, epoch: int) -> bool:
-        """Whether the item belongs to this shard: the first 8 bytes of SHA-256 over the question's
-        id, a zero byte and the epoch in decimal, as a big-endian number, modulo `of`."""
+    @classmethod
+    def of_item(cls, question: str, epoch: int, of: int) -> Self:
+        """The shard that an item belongs to: the first 8 bytes of SHA-256 over the question's id, a
+        zero byte and the epoch in decimal, as a big-endian number, modulo `of`."""
         key = f"{question}\0{epoch}".encode(errors="surrogatepass")
         first = int.from_bytes(hashlib.sha256(key).digest()[:8], "big")
-        return first % self.of == self.number - 1
+        return cls(1 + first % of, of)
+
+    def holds(self, question: str, epoch: int) -> bool:
+        """Whether the item belongs to this shard."""
+        return self.of_item(question, epoch, self.of) == self
 
     def count(self, questions: Sequence[str], epochs: int) -> int:
         """How many items of a run belong to it; `questions` are their ids."""
