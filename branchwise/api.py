@@ -117,7 +117,7 @@ def run(
     restraints = _restraints(patience, max_cost, priced)
     if max_cost is not None:
         check_affordable(system, scoring, priced)
-    part = Shard.parse(shard) if shard else None
+    part = None if shard is None else Shard.parse(shard)
     total = _count_items(chosen, epochs, pilot, part)
     with ExitStack() as shown:
         made = experiment.run(
