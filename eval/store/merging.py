@@ -281,7 +281,10 @@ class _Fold:
 
 
 def _version(file: RunFile, item: int) -> _Version:
-    ((_, _, _, status, _, _, outcome),) = file.rows("items", "WHERE item = ?", (item,))
+    rows = file.rows("items", "WHERE item = ?", (item,))
+    if len(rows) != 1:
+        raise DamagedError(file.run, f"item {item} is there {len(rows)} times")
+    ((_, _, _, status, _, _, outcome),) = rows
     if status == "pending":
         return _Version(status, None, (), ())
     events, responses = file.of_item("events", item), file.of_item("responses", item)

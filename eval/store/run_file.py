@@ -174,6 +174,8 @@ def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mappin
         return Layout(None), meta
     if missing := missing_settings(meta):
         raise DamagedError(run, f"settings of the run are missing: {', '.join(sorted(missing))}")
+    if not _is_shard(meta.get(SHARD) or {"number": 1, "of": 1, "items": 0}):
+        raise DamagedError(run, "what it says of its shard is not what was written")
     return Layout.of_run(meta[RUN_ID], packs=int(meta["format"]) > 2), meta
 
 
@@ -190,6 +192,14 @@ def count_items(meta: Mapping[str, Any], questions: int) -> int:
     if shard := meta.get(SHARD):
         return int(shard["items"])
     return questions * (1 if meta.get("fork") else int(meta["epochs"]))
+
+
+def _is_shard(said: Any) -> bool:
+    numbers = [said.get(key) for key in ("number", "of", "items")] if isinstance(said, dict) else []
+    if not numbers or not all(isinstance(number, int) for number in numbers):
+        return False
+    number, of, items = numbers
+    return 1 <= number <= of and items >= 0
 
 
 def check_schema(connection: sqlite3.Connection, layout: Layout, run: Path) -> None:

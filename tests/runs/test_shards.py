@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sqlite3
 from collections import Counter
 from contextlib import closing
 
@@ -201,10 +202,8 @@ def test_what_does_not_belong_together_is_refused_in_one_line(make, shards, tmp_
 def test_a_damaged_shard_is_named_and_nothing_is_merged_of_it(shards, tmp_path):
     out = tmp_path / "out"
     merge(shards[:1], out)
-    execute(shards[1], "SELECT 1")
-    data = bytearray((shards[1] / "run.sqlite").read_bytes())
-    data[len(data) // 2 : len(data) // 2 + 600] = bytes(600)
-    (shards[1] / "run.sqlite").write_bytes(data)
+    with closing(sqlite3.connect(shards[1] / "run.sqlite")) as connection, connection:
+        connection.execute("UPDATE packed_items SET checksum = checksum + 1 WHERE item = 3")
     with pytest.raises(DamagedError, match="is damaged"):
         merge(shards[1:2], out)
     assert verify_run(out).is_whole
@@ -321,3 +320,12 @@ def test_what_is_no_shard_is_refused(text, type_in, tmp_path):
     assert code == 2
     assert "--shard: " in err
     assert "is not a shard; write 1/4 to 4/4 for four shards" in err
+
+
+@pytest.mark.parametrize(
+    "said", ['"1/3"', '{"number": 4, "of": 3, "items": 5}', '{"of": 3}', "[1]"]
+)
+def test_what_a_run_says_of_its_shard_is_checked(said, shards):
+    execute(shards[0], "UPDATE meta SET value = ? WHERE key = 'shard'", said)
+    with pytest.raises(DamagedError, match="what it says of its shard is not what was written"):
+        open_run(shards[0])
