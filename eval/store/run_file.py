@@ -195,11 +195,11 @@ def count_items(meta: Mapping[str, Any], questions: int) -> int:
 
 
 def _is_shard(said: Any) -> bool:
-    numbers = [said.get(key) for key in ("number", "of", "items")] if isinstance(said, dict) else []
-    if not numbers or not all(isinstance(number, int) for number in numbers):
+    if not isinstance(said, dict):
         return False
-    number, of, items = numbers
-    return 1 <= number <= of and items >= 0
+    number, of, items = (said.get(key) for key in ("number", "of", "items"))
+    are_counts = isinstance(number, int) and isinstance(of, int) and isinstance(items, int)
+    return are_counts and 1 <= number <= of and items >= 0
 
 
 def check_schema(connection: sqlite3.Connection, layout: Layout, run: Path) -> None:
