@@ -1,6 +1,5 @@
 """Running an experiment from beginning to end; a new run and a continued one take the same path."""
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
@@ -23,6 +22,7 @@ from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.warning import warn
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.costs.kept_prices import keep_limit, keep_prices
@@ -485,9 +485,8 @@ def check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> No
             remedy=_remedy(path, changed, agent),
         )
     if meta["version"] != (now_version := version("branchwise")):
-        warnings.warn(
+        warn(
             f"{path}: begun by branchwise {meta['version']}, continued by {now_version}",
-            stacklevel=3,
         )
 
 

@@ -40,7 +40,7 @@ from branchwise.commands.scoring_options import (
     load_prices,
     with_metrics,
 )
-from branchwise.commands.system_options import with_system_options
+from branchwise.commands.system_options import is_given, with_system_options
 from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 
@@ -138,9 +138,19 @@ def run(
         prices=prices,
         progress=True,
     )
+    if not is_given("model"):
+        _say_offline(system)
     if pilot is not None and not made.state.stopped:
         wanted.tell_pilot(made)
     finish(made, Keys(system.keys), as_json=json_output)
+
+
+def _say_offline(system: "System") -> None:
+    """So that a forgotten `--model` is not taken for a poor one."""
+    from branchwise.ui.console import error_console
+
+    line = f"no --model: {system.model} answered, a rule-based reader with no language model"
+    error_console().print(line, markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True)

@@ -193,6 +193,7 @@ def _cells(scores: Scores, subset: str, metric: Metric) -> Iterator[CellValue]:
 
 
 def _slug(title: str) -> str:
+    words = title.replace("'s ", " ").lower()
     return "results-" + "-".join(
-        "".join(c if c.isascii() and c.isalnum() else " " for c in title).split()
+        "".join(c if c.isascii() and c.isalnum() else " " for c in words).split()
     )
