@@ -68,12 +68,12 @@ def errors(
         _check_label(label, scored)
         if place:
             _refuse_place(scored)
-        _print(path, [*_told(scored, question, label)][:limit], as_json=json_output)
+        _print(path, [*_told(scored, question, label)], limit, as_json=json_output)
         return
     _say_matcher(scored)
     wanted = None if label is None else _label(label)
     lost = (one for one in _items(scored, question) if _has(one, wanted, place))
-    _print(path, [_lost(*one) for one in lost][:limit], as_json=json_output)
+    _print(path, [_lost(*one) for one in lost], limit, as_json=json_output)
 
 
 def _say_matcher(scored: "ScoredRun") -> None:
@@ -107,7 +107,7 @@ def _check_label(name: str | None, scored: "ScoredRun | None" = None) -> None:
     from branchwise.eval.tasks import TASKS
 
     own = [scored.error_classes] if scored else [task.error_classes for task in TASKS.values()]
-    known = [] if scored else [label.value for label in Label]
+    known = [] if scored else [name for label in Label for name in (label.words, label.value)]
     known += [one.key for classes in own if classes for one in classes.types]
     if name is not None:
         _known(name, dict.fromkeys(known), "label")
@@ -186,19 +186,29 @@ def _lost(question: str, errors: "ItemErrors") -> PrintedErrors:
     return PrintedErrors(lost_lines(question, errors), {"question": question, **errors.to_json()})
 
 
-def _print(path: Path, found: list[PrintedErrors], *, as_json: bool) -> None:
-    from branchwise.ui.console import console, error_console, harmless_json
+def _print(path: Path, found: list[PrintedErrors], limit: int | None, *, as_json: bool) -> None:
+    from branchwise.corpora.text import counted
+    from branchwise.ui.console import console, harmless_json
 
     if as_json:
         import orjson
 
-        for one in found:
+        for one in found[:limit]:
             typer.echo(harmless_json(orjson.dumps(one.record).decode()))
         return
     screen = console()
-    for one in found:
+    for one in found[:limit]:
         for line in one.lines:
             # Wrapped, not cut: its end says where to look.
             screen.print(line, markup=False, soft_wrap=not screen.is_terminal)
+    left = len(found) - (limit or len(found))
     if not found:
-        error_console().print(f"{path}: nothing of the kind", markup=False, soft_wrap=True)
+        _say(path, "nothing of the kind")
+    elif left:
+        _say(path, f"{left} more of {counted(len(found), 'item')} with errors")
+
+
+def _say(path: Path, line: str) -> None:
+    from branchwise.ui.console import error_console
+
+    error_console().print(f"{path}: {line}", markup=False, soft_wrap=True)

@@ -25,6 +25,7 @@ from branchwise.commands.report_published import (
     check_published,
     chosen_published,
     printed_published,
+    say_published,
 )
 from branchwise.commands.report_runs import BaseOption, NamedRuns, SystemNames, named_runs
 from branchwise.commands.scoring_options import (
@@ -132,10 +133,11 @@ def report(
         print_json(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
         shown = _systems(runs, chosen_runs)
-        print_runs(
-            shown, groupings, full=full, published=printed_published(published, beside, runs)
-        )
+        printed = printed_published(published, beside, runs, full=full)
+        print_runs(shown, groupings, full=full, published=printed)
         _print_changes(shown)
+        if beside and not printed and not full:
+            say_published(beside)
         if not full and len(paths) == 1:
             say_next(chosen_runs.runs[0][1], paths[0])
 

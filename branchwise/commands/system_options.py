@@ -60,7 +60,7 @@ def with_system_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def spread(**values: Any) -> None:
         options = {name: values.pop(name) for name in _settings()}
-        given = {name: value for name, value in options.items() if _is_given(name)}
+        given = {name: value for name, value in options.items() if is_given(name)}
         command(system=system_of(given), **values)
 
     own = [p for p in inspect.signature(command).parameters.values() if p.name != "system"]
@@ -97,7 +97,7 @@ def system_of(options: Mapping[str, Any]) -> "System":
     return system
 
 
-def _is_given(name: str) -> bool:
+def is_given(name: str) -> bool:
     """Whether the user wrote the option: a default is not refused where it has no effect."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not ParameterSource.DEFAULT
