@@ -454,7 +454,9 @@ def test_errors_name_each_lost_answer_once(answered: Path, type_in):
         "  wrong: the Las Vegas one: Burt Reynolds · belongs to 'Heat (1986 film)'",
         "  wrong: the one by Michael Mann: Alfredo Pacino · nowhere in the evidence",
     ]
-    assert type_in("errors", answered, "--label", "format_error")[1] == ""
+    for label in ("format_error", "format error"):
+        assert type_in("errors", answered, "--label", label)[:2] == (0, "")
+    assert type_in("errors", answered, "--label", "never retrieved")[1] == shown
     records = type_in("errors", answered, "--question", "q1", "--json")[1].splitlines()
     assert json.loads(records[0])["missing"][1]["label"] == "incomplete_extraction"
 
