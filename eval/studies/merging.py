@@ -1,5 +1,6 @@
 """Putting shards together, of a run or of a study: their stores, prices and pilots."""
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.costs.kept_prices import PRICES, keep_prices
+from branchwise.eval.costs.kept_prices import PRICES, keep_limit, keep_prices, limit_of
 from branchwise.eval.pilots import is_pilot, mark_pilot, unmark_pilot
 from branchwise.eval.store import RunSpec, open_run
 from branchwise.eval.store.connection import DATABASE
@@ -197,9 +198,17 @@ def _merge_runs(paths: Sequence[Path], out: Path) -> Merged:
     may_be_pilot = not (out / DATABASE).exists() or is_pilot(out)
     merged = merge_shards(paths, out)
     keep_prices(out, prices)
+    _keep_limit(paths, out)
     pilots = may_be_pilot and all(is_pilot(path) for path in paths)
     (mark_pilot if pilots else unmark_pilot)(out)
     return merged
+
+
+def _keep_limit(paths: Sequence[Path], out: Path) -> None:
+    """What the whole run may cost: what its shards may together, where each has a limit."""
+    limits = [limit for path in paths if (limit := limit_of(path)) is not None]
+    if len(limits) == len(paths):
+        keep_limit(out, max(math.fsum(limits), limit_of(out) or 0.0))
 
 
 def _prices(paths: Sequence[Path], out: Path) -> Path | None:

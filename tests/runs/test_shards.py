@@ -10,6 +10,7 @@ import pytest
 
 from branchwise import merge, resume, run
 from branchwise.corpora.errors import InputError
+from branchwise.eval.costs.kept_prices import keep_limit, limit_of
 from branchwise.eval.pilots import is_pilot
 from branchwise.eval.store import merging as merging_module
 from branchwise.eval.store import open_run
@@ -242,7 +243,11 @@ def test_one_file_of_prices_goes_along_and_two_are_refused(make, tmp_path):
     priced = [make("a1", "1/3", prices=cheap), make("a2", "2/3"), make("a3", "3/3", prices=dear)]
     with pytest.raises(InputError, match="has other prices than"):
         merge(priced, tmp_path / "out")
+    for path, most in zip(priced, (2.5, 1.5, 1.0), strict=True):
+        keep_limit(path, most)
     merge(priced[:2], tmp_path / "out")
+    merge(priced[1:2], tmp_path / "out")
+    assert limit_of(tmp_path / "out") == 4.0
     assert (tmp_path / "out/prices.yaml").read_text() == cheap.read_text()
 
 
