@@ -198,8 +198,9 @@ def _is_shard(said: Any) -> bool:
     if not isinstance(said, dict):
         return False
     number, of, items = (said.get(key) for key in ("number", "of", "items"))
-    are_counts = isinstance(number, int) and isinstance(of, int) and isinstance(items, int)
-    return are_counts and 1 <= number <= of and items >= 0
+    if not (isinstance(number, int) and isinstance(of, int) and isinstance(items, int)):
+        return False
+    return 1 <= number <= of and items >= 0
 
 
 def check_schema(connection: sqlite3.Connection, layout: Layout, run: Path) -> None:
