@@ -248,7 +248,7 @@ def _print_changes(systems: "Sequence[SystemReport]") -> None:
 
 def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
     from branchwise.corpora.atomic import write_named
-    from branchwise.ui.console import error_console
+    from branchwise.ui.console import progress_console
     from branchwise.ui.html.page import render_html, render_reports
 
     if len(reports) == 1:
@@ -259,7 +259,8 @@ def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
         typer.echo(page, nl=False)
         return
     write_named(path, page.encode())
-    error_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
+    line = f"{path}: written; open it in a browser"
+    progress_console().print(line, markup=False, soft_wrap=True)
 
 
 def warn_if_pending(path: Path) -> None:
