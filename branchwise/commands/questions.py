@@ -116,7 +116,7 @@ def info(
     ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure a question set, beside the published numbers of DeepAmbigQA.
+    """Measure a question set; one with plans beside the published numbers of DeepAmbigQA.
 
     Example: branchwise questions info q.jsonl --figures figures
     """
