@@ -259,8 +259,7 @@ def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
         typer.echo(page, nl=False)
         return
     write_named(path, page.encode())
-    line = f"{path}: written; open it in a browser"
-    progress_console().print(line, markup=False, soft_wrap=True)
+    progress_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
 
 
 def warn_if_pending(path: Path) -> None:

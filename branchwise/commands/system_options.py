@@ -14,7 +14,7 @@ import click
 import typer
 from click.core import ParameterSource
 
-from branchwise.commands.options import FieldCommand, read_keys, read_tools
+from branchwise.commands.options import FieldCommand, Words, read_keys, read_tools
 from branchwise.corpora.keys import METAVAR
 
 if TYPE_CHECKING:
@@ -142,8 +142,8 @@ def _annotation(one: "Declared") -> Any:
         one.flag,
         help=one.setting.help,
         rich_help_panel=one.setting.panel,
-        metavar=_METAVARS.get(one.name) or _choices(one),
-        click_type=_range(one),
+        metavar=_METAVARS.get(one.name),
+        click_type=Words(lambda: get_args(one.kind)) if one.is_choice else _range(one),
     )
     kind = list[str] if _is_list(one) else one.kind
     if one.is_choice or one.name in _JSON:
@@ -151,11 +151,6 @@ def _annotation(one: "Declared") -> Any:
     if one.setting.holds == "folder":
         kind = Path
     return Annotated[kind | None if one.info.default in (None, (), {}) else kind, option]
-
-
-def _choices(one: "Declared") -> str | None:
-    """The words of a choice, as help shows them."""
-    return f"[{'|'.join(get_args(one.kind))}]" if one.is_choice else None
 
 
 def _range(one: "Declared") -> click.ParamType[Any] | None:

@@ -264,7 +264,13 @@ def test_a_model_without_a_price_is_named_in_every_output(outputs: Outputs) -> N
     }
     for name, text in texts.items():
         said = set(re.findall(r"[Nn]o price is known for (openai:\S*[^\s:;.,])", text))
-        assert said == unpriced, name
+        wanted = {bare(model) for model in unpriced} if name == "latex" else unpriced
+        assert said == wanted, name
+
+
+def bare(text: str) -> str:
+    """Models without the addresses where they were asked, which LaTeX leaves to the other files."""
+    return re.sub(r"@http://[^ :]+:\d+/v1", "", text)
 
 
 def test_every_note_is_in_every_file_and_on_the_page(outputs: Outputs) -> None:
@@ -273,7 +279,8 @@ def test_every_note_is_in_every_file_and_on_the_page(outputs: Outputs) -> None:
         for note in table.notes:
             assert words(note) in said
             for name, text in outputs.files.items():
-                assert words(note).replace("_", "") in text.replace("_", ""), name
+                told = bare(note) if name == "latex" else note
+                assert words(told).replace("_", "") in text.replace("_", ""), name
 
 
 def test_the_front_is_the_same_wherever_it_is_drawn(outputs: Outputs) -> None:
