@@ -52,7 +52,7 @@ def breakdown_table(report: StudyReport, name: str) -> Table:
         for system, found in _broken_down(report, name)
         for one in found.bins
     )
-    notes = (_CEILINGS_SAY,) if report.analysed else ()
+    notes: tuple[str, ...] = (_CEILINGS_SAY,) if report.analysed else ()
     if any(row[1] == UNKNOWN for row in rows):
         notes += (f"{UNKNOWN}: questions without it, which tests leave out.",)
     printed = len({row[1] for row in rows}) > 1  # else it repeats the main results
