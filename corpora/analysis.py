@@ -36,7 +36,7 @@ def spaced(text: str) -> str:
 
 
 def tantivy_analyzer() -> "tantivy.TextAnalyzer":
-    """From `spaced` words to terms, those of `Analyzer`, in tantivy, which Python takes far longer for."""
+    """From `spaced` words to the terms of `Analyzer`, which takes far longer."""
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     words = TextAnalyzerBuilder(Tokenizer.whitespace())
