@@ -8,7 +8,7 @@ an agent's search: batcher, analysis, index, passages from disk. Each runs in a 
 and they take turns, so that a busy machine slows all alike: read the ratios.
 
     python benchmarks/lexical.py [--passages 1000000] [--repeats 5] [--queries 200] [--with-bm25s]
-        [--folder DIR]
+        [--with-dense] [--folder DIR]
 
 With `--rankings` it compares instead what bm25 and bm25s find: overlap of the first ten, and recall
 of support on a world's questions and, with BRANCHWISE_DATA, on 2Wiki's passages, whose support are
@@ -36,8 +36,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import orjson
 from machine import describe_machine
+from many_vectors import Inputs, write_encoder, write_vectors
 
-K, CLIENTS, VOCABULARY = 10, 32, 300_000
+K, CLIENTS, VOCABULARY, DIMENSION = 10, 32, 300_000, 384
 METHODS = ("one_after_the_other", "together")
 SYLLABLES = tuple("ka ro mi ten sul par vo lin bas que nor tia mel gar dun phe ost".split())  # noqa: SIM905
 
@@ -132,7 +133,49 @@ class OursByBm25s(Ours):
     KIND = "bm25s"
 
 
-SYSTEMS: dict[str, Any] = {"tantivy": Plain, "bm25": Ours, "bm25s": OursByBm25s}
+class OursByVectors(Ours):
+    """Synthetic vectors of passages; queries are encoded by a BERT of one layer."""
+
+    KIND = "ivf"
+
+    @classmethod
+    def index(cls, corpus: Path, folder: Path) -> None:
+        from branchwise.corpora.indexing import build_index
+
+        given = vectors_of(corpus)
+        build_index(corpus, cls.KIND, encoder=str(given.encoder), vectors=given.vectors)
+
+
+class OursByBoth(Ours):
+    """The fusion of `bm25` and `ivf`."""
+
+    KIND = "hybrid"
+
+    @classmethod
+    def index(cls, corpus: Path, folder: Path) -> None:
+        """It needs none of its own."""
+
+
+DENSE = ("ivf", "hybrid")
+SYSTEMS: dict[str, Any] = {
+    "tantivy": Plain,
+    "bm25": Ours,
+    "bm25s": OursByBm25s,
+    "ivf": OursByVectors,
+    "hybrid": OursByBoth,
+}
+
+
+def vectors_of(corpus: Path) -> Inputs:
+    """Vectors beside a corpus, which are made unless they are there."""
+    made = Inputs(corpus, corpus.with_suffix(".npy"), corpus.with_name(f"encoder{DIMENSION}"))
+    if not made.encoder.exists():
+        write_encoder(made.encoder, DIMENSION)
+    if not made.vectors.exists():
+        with (corpus / "corpus.jsonl").open("rb") as lines:
+            count = sum(1 for _ in lines)
+        write_vectors(made.vectors, corpus, made.encoder, count, DIMENSION)
+    return made
 
 
 def index(name: str, corpus: Path, folder: Path, pipe: Connection) -> None:
@@ -205,9 +248,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--with-bm25s", action="store_true")
+    parser.add_argument("--with-dense", action="store_true", help="ivf and hybrid, too.")
     parser.add_argument("--folder", type=Path, help="Keep and use again what is made here.")
     parser.add_argument("--rankings", action="store_true")
     options = parser.parse_args()
+    from branchwise.corpora.folder import Corpus
+
     print(describe_machine())
     if options.rankings:
         compare_rankings()
@@ -217,7 +263,11 @@ def main() -> None:
         corpus = folder / f"C{options.passages}"
         if not corpus.exists():
             make_corpus(corpus, options.passages)
-        names = [name for name in SYSTEMS if name != "bm25s" or options.with_bm25s]
+        Corpus.open(corpus)  # which counts and hashes it the first time, as building it would
+        left = {*(() if options.with_bm25s else ("bm25s",)), *(() if options.with_dense else DENSE)}
+        names = [name for name in SYSTEMS if name not in left]
+        if options.with_dense:
+            vectors_of(corpus)
         _index_all(names, corpus)
         _search_all(names, corpus, make_queries(corpus, options.queries), options.repeats)
 

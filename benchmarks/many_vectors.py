@@ -1,8 +1,9 @@
 """What `corpus index --kind ivf --from-vectors` takes of many vectors, and whether kills change it.
 
-Synthetic unit vectors, kept as float32 in a `.npy`, of short passages; every so many is what the
-encoder makes of its passage, since that is compared. The encoder is a BERT of one layer with random
-weights: few numbers a vector, so that millions fit here. Commands are whole processes.
+Synthetic unit vectors, kept as float32 in a `.npy`, of short passages; those that the command
+compares are what the encoder makes of their passages. The encoder is a BERT of one layer with
+random weights: few numbers a vector, so that millions fit here. What is measured are whole
+commands; what is killed are forks of one that has imported them (`killing/launcher.py`).
 
     nice python benchmarks/many_vectors.py [--sizes 100000 300000 1000000] [--dimension 32]
         [--kills 10] [--folder DIR]
@@ -17,6 +18,8 @@ import json
 import math
 import os
 import random
+import resource
+import select
 import shutil
 import string
 import subprocess
@@ -27,7 +30,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+if __name__ == "__main__":  # before any library starts threads, which forks would lack
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+
 import numpy as np
+from killing.launcher import Launcher, Process, launch
 from machine import describe_machine
 
 CHUNK, AROUND_ONE, SPREAD, CENTRES_AT_MOST = 100_000, 50, 0.3, 20_000
@@ -97,9 +104,12 @@ def write_vectors(file: Path, corpus: Path, encoder: Path, count: int, dimension
         vectors = centres[chance.integers(0, number, stop - start)] + np.float32(SPREAD) * noise
         made[start:stop] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     passages = Corpus.open(corpus)
-    compared = range(0, count, max(1, count // 256))
-    texts = [next(iter(passages.contents(row, row + 1))) for row in compared]
-    made[list(compared)] = load_encoder(str(encoder), "torch").encode_passages(texts)
+    looked_at = range(0, count, max(1, count // 256))
+    texts = {row: next(iter(passages.contents(row, row + 1))) for row in looked_at}
+    compared = sorted(texts, key=lambda row: len(texts[row]))[:16]
+    made[compared] = load_encoder(str(encoder), "torch").encode_passages(
+        [texts[row] for row in compared]
+    )
     made.flush()
 
 
@@ -112,10 +122,9 @@ class Inputs(NamedTuple):
 
     @property
     def command(self) -> Sequence[str]:
-        """The build."""
-        index = [sys.executable, "-m", "branchwise", "corpus", "index", str(self.corpus)]
+        """The build, as arguments of `branchwise`."""
         given = ["--from-vectors", str(self.vectors), "--encoder", str(self.encoder)]
-        return [*index, "--kind", "ivf", *given]
+        return ["corpus", "index", str(self.corpus), "--kind", "ivf", *given]
 
     @property
     def index(self) -> Path:
@@ -134,51 +143,32 @@ def write_inputs(folder: Path, count: int, dimension: int) -> Inputs:
     return made
 
 
-class Build:
-    """A build that is running."""
-
-    def __init__(self, inputs: Inputs) -> None:
-        self._said = inputs.corpus / "said"
-        with self._said.open("wb") as said:
-            self._process = subprocess.Popen(inputs.command, stdout=said, stderr=said)
-
-    def running(self) -> bool:
-        """Whether it has not ended. Raises where it failed."""
-        ended = self._process.poll()
-        if ended:
-            sys.exit(f"the build failed: {self._said.read_text()}")
-        return ended is None
-
-    def status(self) -> dict[str, float]:
-        """MB by the name of the system's line; empty at the end."""
-        try:
-            lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
-        except OSError:
-            return {}
-        fields = (line.split() for line in lines if line.endswith(" kB"))
-        return {name.rstrip(":"): int(value) / 2**10 for name, value, _ in fields}
-
-    def kill(self) -> None:
-        """SIGKILL, and its end."""
-        self._process.kill()
-        self._process.wait()
-
-
 def undisturbed(inputs: Inputs) -> Cost:
     """Build, and measure."""
-    import resource
-
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began, resident, private = time.perf_counter(), 0.0, 0.0
-    build = Build(inputs)
-    while build.running():
-        now = build.status()
-        resident = max(resident, now.get("VmHWM", 0))
-        private = max(private, now.get("RssAnon", 0))
-        time.sleep(LOOK)
+    command = [sys.executable, "-m", "branchwise", *inputs.command]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as build:
+        while build.poll() is None:
+            now = memory(build.pid)
+            resident = max(resident, now.get("VmHWM", 0))
+            private = max(private, now.get("RssAnon", 0))
+            time.sleep(LOOK)
+    if build.returncode:
+        sys.exit(f"this failed: {' '.join(command)}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Cost(time.perf_counter() - began, processor, resident, private)
+
+
+def memory(pid: int) -> dict[str, float]:
+    """MB by the name of the system's line; empty at the end of the process."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return {}
+    fields = (line.split() for line in lines if line.endswith(" kB"))
+    return {name.rstrip(":"): int(value) / 2**10 for name, value, _ in fields}
 
 
 def digests(inputs: Inputs) -> dict[str, str]:
@@ -223,25 +213,37 @@ STAGES: dict[str, Stage] = {
 """By the files that tell it, in the order of a build."""
 
 
-def disturbed(inputs: Inputs, kills: int) -> dict[str, int]:
+def disturbed(inputs: Inputs, kills: int, launcher: Launcher) -> dict[str, int]:
     """Build, killed in each stage at random moments; kills by stage."""
     chance, done = random.Random(1), dict.fromkeys(STAGES, 0)
     for name, within in STAGES.items():
         while done[name] < kills:
-            build = Build(inputs)
-            while build.running() and not within(inputs):
+            build = launcher.start(inputs.command, inputs.corpus, {}, real=False)
+            while running(build) and not within(inputs):
                 time.sleep(LOOK)
             # Log-uniform: the first milliseconds of a stage and its middle alike.
             time.sleep(math.exp(chance.uniform(math.log(0.001), math.log(10))))
-            if not build.running():
+            met = running(build)
+            build.kill()
+            status = build.wait().status
+            if not met:
+                check(status, inputs)
                 break  # ended before it was met: the stage is too short for so many
             done[name] += 1
-            build.kill()
         print(f"killed {done[name]} times while {name}", flush=True)
-    build = Build(inputs)
-    while build.running():
-        time.sleep(LOOK)
+    check(launcher.start(inputs.command, inputs.corpus, {}, real=False).wait().status, inputs)
     return done
+
+
+def running(build: Process) -> bool:
+    """Whether it has not ended."""
+    return build.handle is not None and not select.select([build.handle], [], [], 0)[0]
+
+
+def check(status: int, inputs: Inputs) -> None:
+    """End this where a build failed."""
+    if status:
+        sys.exit(f"a build failed: {(inputs.corpus / 'complained').read_text()}")
 
 
 def exponent(sizes: Sequence[int], values: Sequence[float]) -> float:
@@ -257,7 +259,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--folder", type=Path, help="Keep and use again what is made here.")
     options = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
+    launcher = launch()
     print(describe_machine())
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
@@ -274,14 +276,16 @@ def main() -> None:
             for name, values in zip(Cost._fields, zip(*costs, strict=True), strict=True):
                 print(f"exponent of {name}: {exponent(options.sizes, values):.2f}")
         if options.kills:
-            compare(write_inputs(folder, options.sizes[0], options.dimension), options.kills)
+            compare(
+                write_inputs(folder, options.sizes[0], options.dimension), options.kills, launcher
+            )
 
 
-def compare(inputs: Inputs, kills: int) -> None:
+def compare(inputs: Inputs, kills: int, launcher: Launcher) -> None:
     """Whether a build that was killed makes what an undisturbed one made."""
     whole = digests(inputs)
     shutil.rmtree(inputs.index)
-    done = disturbed(inputs, kills)
+    done = disturbed(inputs, kills, launcher)
     left = [file.name for file in inputs.index.iterdir() if file.name != "ivf"]
     same = digests(inputs) == whole
     print(f"{sum(done.values())} kills; {'the same' if same else 'OTHER'} files; left: {left}")
