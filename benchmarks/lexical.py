@@ -327,12 +327,17 @@ def _started(work: Any, name: str, corpus: Path) -> tuple[Connection, Any]:
 
 def compare_rankings() -> None:
     """Overlap of the first ten and recall of support, of bm25 beside bm25s."""
+    from branchwise.corpora.indexing import build_index
+
     with tempfile.TemporaryDirectory() as temporary:
-        for name, corpus, queries in _judged(Path(temporary)):
-            _compare(name, corpus, queries)
+        for name, corpus, queries in judged(Path(temporary)):
+            for kind in ("bm25", "bm25s"):
+                shutil.rmtree(corpus / "index" / kind, ignore_errors=True)
+                build_index(corpus, kind)
+            compare_kinds(name, corpus, queries, ("bm25", "bm25s"))
 
 
-def _judged(folder: Path) -> Iterator[tuple[str, Path, list[tuple[str, set[str]]]]]:
+def judged(folder: Path) -> Iterator[tuple[str, Path, list[tuple[str, set[str]]]]]:
     """Name, corpus, and queries with the ids of their support."""
     from manners.worlds import ENTITIES, branchwise, questions
 
@@ -375,23 +380,23 @@ def _two_wiki(data: Path, folder: Path) -> tuple[Path, list[tuple[str, set[str]]
     return folder, random.Random(1).sample(asked, 600)
 
 
-def _compare(name: str, corpus: Path, queries: Sequence[tuple[str, set[str]]]) -> None:
-    from branchwise.corpora.indexing import build_index
+def compare_kinds(
+    name: str, corpus: Path, queries: Sequence[tuple[str, set[str]]], kinds: tuple[str, str]
+) -> None:
+    """Print how far the rankings of two indexes agree, and what each finds."""
     from branchwise.corpora.open import open_retriever
 
     found: dict[str, list[list[str]]] = {}
-    for kind in ("bm25", "bm25s"):
-        shutil.rmtree(corpus / "index" / kind, ignore_errors=True)
-        build_index(corpus, kind)
+    for kind in kinds:
         rankings = open_retriever(corpus, kind).search([text for text, _ in queries], 10)
         found[kind] = [[hit.passage.id for hit in ranking] for ranking in rankings]
     shared = statistics.mean(
         len({*ours} & {*theirs}) / max(1, len(theirs))
-        for ours, theirs in zip(found["bm25"], found["bm25s"], strict=True)
+        for ours, theirs in zip(*found.values(), strict=True)
     )
     print(f"{name}: {len(queries)} queries, overlap at 10 {shared:.3f}", end="")
     for kind, rankings in found.items():
-        recalls = (_recall(rankings, queries, depth) for depth in (3, 10))
+        recalls = (recall_of(rankings, queries, depth) for depth in (3, 10))
         print(
             f"; {kind} recall at 3 and 10 " + " ".join(f"{recall:.3f}" for recall in recalls),
             end="",
@@ -399,7 +404,7 @@ def _compare(name: str, corpus: Path, queries: Sequence[tuple[str, set[str]]]) -
     print()
 
 
-def _recall(
+def recall_of(
     rankings: Iterable[Sequence[str]], queries: Sequence[tuple[str, set[str]]], depth: int
 ) -> float:
     return statistics.mean(

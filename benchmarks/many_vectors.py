@@ -21,6 +21,7 @@ import random
 import resource
 import select
 import shutil
+import signal
 import string
 import subprocess
 import sys
@@ -39,8 +40,8 @@ from machine import describe_machine
 
 CHUNK, AROUND_ONE, SPREAD, CENTRES_AT_MOST = 100_000, 50, 0.3, 20_000
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-LOOK = 0.005
-"""Seconds between two looks at a process."""
+LOOK, LATEST = 0.005, 1.0
+"""Seconds between two looks at a process, and into a stage at which it is killed."""
 
 
 class Cost(NamedTuple):
@@ -217,19 +218,20 @@ def disturbed(inputs: Inputs, kills: int, launcher: Launcher) -> dict[str, int]:
     """Build, killed in each stage at random moments; kills by stage."""
     chance, done = random.Random(1), dict.fromkeys(STAGES, 0)
     for name, within in STAGES.items():
-        while done[name] < kills:
+        for _ in range(3 * kills):
+            if done[name] == kills:
+                break
             build = launcher.start(inputs.command, inputs.corpus, {}, real=False)
             while running(build) and not within(inputs):
                 time.sleep(LOOK)
             # Log-uniform: the first milliseconds of a stage and its middle alike.
-            time.sleep(math.exp(chance.uniform(math.log(0.001), math.log(10))))
-            met = running(build)
+            time.sleep(math.exp(chance.uniform(math.log(0.001), math.log(LATEST))))
             build.kill()
             status = build.wait().status
-            if not met:
+            if status == -signal.SIGKILL:
+                done[name] += 1
+            else:  # it ended before it was met
                 check(status, inputs)
-                break  # ended before it was met: the stage is too short for so many
-            done[name] += 1
         print(f"killed {done[name]} times while {name}", flush=True)
     check(launcher.start(inputs.command, inputs.corpus, {}, real=False).wait().status, inputs)
     return done
