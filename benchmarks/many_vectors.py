@@ -189,7 +189,7 @@ def _kept(inputs: Inputs, pattern: str) -> bool:
 
 
 def _made(inputs: Inputs, pattern: str) -> bool:
-    return any(inputs.index.glob(f".ivf.*.partial/{pattern}"))
+    return any(inputs.index.glob(f".ivf.*.partial/*/{pattern}"))
 
 
 def _all_parts(inputs: Inputs) -> bool:
