@@ -174,13 +174,19 @@ def test_terms_of_ascii_are_found_as_of_any_text(text):
 
 
 PREFIXES = [
-    *["gener", "commun", "skies", "dying", "évén", "natur", "hop", "pröb", "proceed", "yy"],
+    "gener",
+    "commun",
+    "skies",
+    "dying",
+    "évén",
+    "natur",
+    "hop",
+    "pröb",
+    "proceed",
+    "yy",
     "",
 ]
-SUFFIXES = [
-    *["ational", "ingly", "eed", "ies", "ss", "ogist", "fulli", "ement", "ied", "ying", "e"],
-    "",
-]
+SUFFIXES = ["ational", "ingly", "eed", "ies", "ss", "ogist", "fulli", "ement", "ied", "ying", "e"]
 
 
 @given(
