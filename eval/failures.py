@@ -16,7 +16,7 @@ _VARYING = re.compile(r"\d+")
 class Unanswered(NamedTuple):
     """How many items, and how often for which reason; the first of them, with its run."""
 
-    number: int
+    items: int
     reasons: list[tuple[str, int]]
     first: tuple[Path, str] | None
 
@@ -33,7 +33,7 @@ class Failures(NamedTuple):
     @property
     def is_total(self) -> bool:
         """Whether no item that has ended has a readable answer."""
-        return 0 < self.ended == self.failed.number + self.unreadable.number
+        return 0 < self.ended == self.failed.items + self.unreadable.items
 
 
 class _Counted:

@@ -160,7 +160,7 @@ def _tell_pilot(
     text = f"\nThe answers are kept; the study itself:\n  {again}"
     screen.print(text, markup=False, soft_wrap=True)
     found = say_failures([path for _, path in made.folder.runs()], again)
-    sys.exit(1 if found.failed.number or found.is_total else 0)
+    sys.exit(1 if found.failed.items or found.is_total else 0)
 
 
 def _print_plan(
@@ -246,7 +246,7 @@ def finish(
         error_console().print(f"{made.folder.path}: this shard has no items", soft_wrap=True)
         return
     scores = show_study(made, design, keys, as_json=as_json)
-    failed = say_failures([path for _, path in made.folder.runs()], again).failed.number
+    failed = say_failures([path for _, path in made.folder.runs()], again).failed.items
     if say(failure_lines(scores)) or failed:
         sys.exit(1)
 

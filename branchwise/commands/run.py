@@ -221,7 +221,7 @@ class _Wanted:
             soft_wrap=True,
         )
         found = say_failures([made.path], f"branchwise resume {_quoted(made.path)}")
-        sys.exit(1 if found.failed.number or found.is_total else 0)
+        sys.exit(1 if found.failed.items or found.is_total else 0)
 
     def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
         from branchwise.eval.studies.plan import PlanPace, plan_run
@@ -358,7 +358,7 @@ def finish(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) ->
         error_console().print(f"{made.path}: this shard has no items", soft_wrap=True)
         return
     show_scores(made, keys, as_json=as_json)
-    if say_failures([made.path], f"branchwise resume {_quoted(made.path)}").failed.number:
+    if say_failures([made.path], f"branchwise resume {_quoted(made.path)}").failed.items:
         sys.exit(1)
 
 
@@ -380,10 +380,10 @@ def say_failures(runs: Sequence[Path], again: str) -> "Failures":
 
     found = failures_of(runs)
     lines = []
-    if n := found.failed.number:
+    if n := found.failed.items:
         lines.append(f"{n} of {counted(found.items, 'item')} failed and {_count(n)} 0:")
         lines += [*_reasons(found.failed), "again with:", f"  {again} --retry-failed"]
-    if (n := found.unreadable.number) and found.unreadable.first:
+    if (n := found.unreadable.items) and found.unreadable.first:
         run, question = found.unreadable.first
         answers = "answer that could not be read" if n == 1 else "answers that could not be read"
         lines.append(f"{n} of {counted(found.items, 'item')} gave {answers} and {_count(n)} 0:")
