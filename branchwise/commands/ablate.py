@@ -13,10 +13,13 @@ from branchwise.commands.pace_options import (
     DryRun,
     EstimateFrom,
     MaxCost,
+    On,
     Patience,
     Pilot,
+    Workers,
     check_forecast,
     outages_of,
+    place_of,
 )
 from branchwise.commands.scoring_options import PriceFile, load_prices
 from branchwise.eval.bounds import MAX_CONCURRENCY
@@ -54,6 +57,8 @@ def ablate(
             min=1,
         ),
     ] = None,
+    on: On = None,
+    workers: Workers = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
@@ -74,6 +79,7 @@ def ablate(
     from branchwise.eval.studies.schema import load_study
 
     check_forecast(pilot, estimate_from, dry_run=dry_run)
+    place = place_of(on, workers)
     given = read_keys(key)
     loaded = load_study(study).with_keys(given)
     keys = Keys(loaded.study.keys)
@@ -91,13 +97,13 @@ def ablate(
         priced,
         retry_failed,
         pilot,
+        place,
     )
     if dry_run and pilot is None:
         _forecast(loaded, design, pace, folder, estimate_from)
         return
-    again = _again(
-        study, out, {"prices": prices, "concurrency": concurrency, "max-requests": max_requests}
-    )
+    given_again = {"prices": prices, "concurrency": concurrency, "max-requests": max_requests}
+    again = _again(study, out, given_again | {"on": on, "workers": workers})
     again += "".join(f" --key {shlex.quote(one)}" for one in key or ())
     try:
         made = _run(design, folder, pace)

@@ -24,9 +24,12 @@ from branchwise.commands.pace_options import (
     DryRun,
     EstimateFrom,
     MaxCost,
+    On,
     Patience,
     Pilot,
+    Workers,
     check_forecast,
+    place_of,
 )
 from branchwise.commands.scoring_options import (
     Judge,
@@ -81,6 +84,8 @@ def run(
         typer.Option(help="Number of times that each question is answered.", min=1, max=MAX_EPOCHS),
     ] = 1,
     concurrency: QuestionConcurrency = CONCURRENCY,
+    on: On = None,
+    workers: Workers = None,
     patience: Patience = None,
     max_cost: MaxCost = None,
     dry_run: DryRun = False,
@@ -100,6 +105,7 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
     check_forecast(pilot, estimate_from, dry_run=dry_run)
+    place_of(on, workers)
     from branchwise import api
     from branchwise.agents.outages import PATIENCE
     from branchwise.corpora.keys import Keys
@@ -123,6 +129,8 @@ def run(
         task=task,
         epochs=epochs,
         concurrency=concurrency,
+        on=on,
+        workers=workers,
         patience=PATIENCE if patience is None else patience,
         max_cost=max_cost,
         pilot=pilot,
@@ -137,7 +145,7 @@ def run(
     )
     if pilot is not None and not made.state.stopped:
         wanted.tell_pilot(made)
-    finish(made, Keys(system.keys), as_json=json_output)
+    finish(made, Keys(system.keys), as_json=json_output, on=on, workers=workers)
 
 
 @dataclass(frozen=True)
@@ -246,6 +254,8 @@ def resume(
         bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
     concurrency: QuestionConcurrency = CONCURRENCY,
+    on: On = None,
+    workers: Workers = None,
     patience: Patience = None,
     max_cost: MaxCost = None,
     prices: PriceFile = None,
@@ -282,12 +292,14 @@ def resume(
         headers=read_headers(header or ()),
         retry_failed=retry_failed,
         concurrency=concurrency,
+        on=on,
+        workers=workers,
         patience=PATIENCE if patience is None else patience,
         max_cost=max_cost,
         prices=prices,
         progress=True,
     )
-    finish(continued, keys, as_json=json_output)
+    finish(continued, keys, as_json=json_output, on=on, workers=workers)
 
 
 def asks_several(task: str) -> bool:
@@ -314,17 +326,26 @@ def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) 
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
 
 
-def finish(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) -> None:
+def finish(
+    made: "Run",
+    keys: "Keys | None" = None,
+    *,
+    as_json: bool = False,
+    on: str | None = None,
+    workers: int | None = None,
+) -> None:
     """Say how the run ended: its scores where it is whole, how to go on where it is not.
 
-    Exits with 1 where it stopped or items failed.
+    Exits with 1 where it stopped or items failed. `on`, `workers`: where it was answered.
     """
     from branchwise.ui.console import error_console
 
     if made.state.stopped:
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {_quoted(made.path)}{_same_limit(made.restraints)}",
+            f"  branchwise resume {_quoted(made.path)}{_same_limit(made.restraints)}"
+            f"{f' --on {shlex.quote(on)}' if on else ''}"
+            f"{f' --workers {workers}' if workers else ''}",
             markup=False,
             soft_wrap=True,
         )

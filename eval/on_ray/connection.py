@@ -1,0 +1,110 @@
+"""Where `--on` says that items are answered, and the connection to it."""
+
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.extras import require
+
+LOCAL, CLUSTER = "ray", "ray://"
+OPTION = "--on"
+_STORE_BYTES = 256 * 2**20
+"""Ray's shared memory on this machine: messages only pass through it."""
+_CONNECT_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class RayPlace:
+    """A Ray of this machine (`address` None), or the cluster at HOST:PORT; `workers`: how many are
+    wanted, None: one a core."""
+
+    address: str | None = None
+    workers: int | None = None
+
+    @classmethod
+    def parse(cls, text: str, workers: int | None = None) -> "RayPlace":
+        """Read `ray` or `ray://HOST:PORT`. Raises InputError, also where Ray is not installed."""
+        remedy = f"write {OPTION} {LOCAL} or {OPTION} {CLUSTER}HOST:PORT"
+        if text != LOCAL and not text.startswith(CLUSTER):
+            raise InputError(f"{text[:60]!r} is not a place to run", where=OPTION, remedy=remedy)
+        try:
+            parts = urlsplit(text)
+            if text != LOCAL and not (parts.hostname and parts.port):
+                raise ValueError
+        except ValueError:
+            raise InputError(
+                f"{text[:60]!r} has no host and port", where=OPTION, remedy=remedy
+            ) from None
+        require("ray", text, where=OPTION)
+        return cls(None if text == LOCAL else parts.netloc, workers)
+
+    @property
+    def words(self) -> str:
+        """For messages."""
+        return f"Ray at {self.address}" if self.address else "Ray on this machine"
+
+    @contextmanager
+    def connected(self) -> Iterator[int]:
+        """Yields the number of workers to start, while there is a connection.
+
+        A process that has one keeps it. Raises InputError where no Ray answers.
+        """
+        import ray
+
+        begun = ray.is_initialized()
+        if not begun:
+            self._connect()
+        try:
+            yield self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        finally:
+            if not begun:
+                ray.shutdown()
+
+    def _connect(self) -> None:
+        # Ray would otherwise report each start to its makers.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        import ray
+
+        if self.address is None:
+            ray.init(
+                address="local",
+                num_cpus=self.workers,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                object_store_memory=_STORE_BYTES,
+            )
+            return
+        self._check_reached(self.address)
+        try:
+            ray.init(CLUSTER + self.address, log_to_driver=False, logging_level=logging.ERROR)
+        except Exception as error:  # noqa: BLE001 - of gRPC, of versions, of Ray
+            raise InputError(
+                f"{self.words} refuses the connection ({one_line_of(error)})",
+                where=OPTION,
+                remedy="use the Python and Ray of the cluster's nodes",
+            ) from None
+
+    def _check_reached(self, address: str) -> None:
+        """At once, where Ray's own client tries for half a minute."""
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+        except OSError as error:
+            raise InputError(
+                f"there is no Ray at {address} ({error.strerror or error})",
+                where=OPTION,
+                remedy="check the address (the client's port is 10001 by default), or start it: "
+                "ray start --head",
+            ) from None
+
+
+def one_line_of(error: BaseException) -> str:
+    """The last line that an error of Ray's says, in short."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[-1] if lines else type(error).__name__)[:300]
