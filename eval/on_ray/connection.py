@@ -54,6 +54,10 @@ class RayPlace:
 
         A process that has one keeps it. Raises InputError where no Ray answers.
         """
+        # Read when Ray is imported, which would report each start to its makers, and write of dead
+        # workers among a command's results.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".*")
         import ray
 
         begun = ray.is_initialized()
@@ -66,8 +70,6 @@ class RayPlace:
                 ray.shutdown()
 
     def _connect(self) -> None:
-        # Ray would otherwise report each start to its makers.
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         import ray
 
         if self.address is None:

@@ -97,9 +97,10 @@ class RayPool:
         try:
             opened = [reference for _, reference in self._begun]
             ray.wait(opened, num_returns=1)
-            ready, _ = ray.wait(opened, num_returns=len(opened), timeout=_STRAGGLERS)
-            for one in ready:
-                self.check(ray.get(one))
+            ready, late = ray.wait(opened, num_returns=len(opened), timeout=_STRAGGLERS)
+            deaths = [death for one in ready if (death := self._death(one))]
+            if len(deaths) == len(opened) and not late:
+                raise deaths[0]
         except InputError:
             raise
         except Exception as error:
@@ -108,6 +109,17 @@ class RayPool:
                 where=OPTION,
                 remedy="see that every node has branchwise, and memory enough",
             ) from error
+
+    def _death(self, opened: Any) -> Exception | None:
+        """Of a worker that died while it opened: another will take its place."""
+        import ray
+        from ray.exceptions import RayActorError
+
+        try:
+            self.check(ray.get(opened))
+        except RayActorError as death:
+            return death
+        return None
 
     def check(self, opened: Opened) -> None:
         """Raise InputError where a worker cannot answer as this process would."""
