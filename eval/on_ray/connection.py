@@ -60,6 +60,8 @@ class RayPlace:
         os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".*")
         import ray
 
+        if self.address is not None:
+            self._check_reached(self.address)
         begun = ray.is_initialized()
         if not begun:
             self._connect()
@@ -82,7 +84,6 @@ class RayPlace:
                 object_store_memory=_STORE_BYTES,
             )
             return
-        self._check_reached(self.address)
         try:
             ray.init(CLUSTER + self.address, log_to_driver=False, logging_level=logging.ERROR)
         except Exception as error:  # noqa: BLE001 - of gRPC, of versions, of Ray
