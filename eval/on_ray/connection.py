@@ -3,6 +3,7 @@
 import logging
 import os
 import socket
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -85,12 +86,16 @@ class RayPlace:
             )
             return
         try:
-            ray.init(CLUSTER + self.address, log_to_driver=False, logging_level=logging.ERROR)
+            with warnings.catch_warnings():
+                # What they say, the error says as well.
+                warnings.simplefilter("ignore")
+                ray.init(CLUSTER + self.address, log_to_driver=False, logging_level=logging.ERROR)
         except Exception as error:  # noqa: BLE001 - of gRPC, of versions, of Ray
             raise InputError(
                 f"{self.words} refuses the connection ({one_line_of(error)})",
                 where=OPTION,
-                remedy="use the Python and Ray of the cluster's nodes",
+                remedy="use the Python and Ray of the cluster's nodes and, if it asks for a token, "
+                "its own (RAY_AUTH_MODE=token)",
             ) from None
 
     def _check_reached(self, address: str) -> None:
