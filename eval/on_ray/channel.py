@@ -18,7 +18,7 @@ class Channel:
 
     def __init__(self) -> None:
         self._out: list[object] = []
-        self._filled = asyncio.Event()
+        self._filled, self._is_closed = asyncio.Event(), False
         self._numbers = itertools.count()
         self._waiting: dict[int, asyncio.Future[Any]] = {}
 
@@ -56,13 +56,19 @@ class Channel:
             waiting.set_result(granted.value)
 
     async def batch(self) -> list[object]:
-        """The messages that have gathered, at least one."""
+        """The messages that have gathered, at least one; none once it is closed."""
         await self._filled.wait()
         await asyncio.sleep(GATHERED)
-        return self.rest()
+        return [] if self._is_closed else self._rest()
 
-    def rest(self) -> list[object]:
-        """The messages that have gathered so far."""
+    def close(self) -> list[object]:
+        """The last messages."""
+        self._is_closed = True
+        last = self._rest()
+        self._filled.set()
+        return last
+
+    def _rest(self) -> list[object]:
         batch, self._out = self._out, []
         self._filled.clear()
         return batch

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import socket
 import warnings
 from collections.abc import Iterator
@@ -17,6 +18,13 @@ OPTION = "--on"
 _STORE_BYTES = 256 * 2**20
 """Ray's shared memory on this machine: messages only pass through it."""
 _CONNECT_SECONDS = 5.0
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".*",
+    "RAY_ENABLE_AUTO_CONNECT": "0",
+}
+"""Read when Ray is imported, which would report each start to its makers, write of dead workers
+among a command's results, and start a Ray of its own where a cluster is lost."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +63,8 @@ class RayPlace:
 
         A process that has one keeps it. Raises InputError where no Ray answers.
         """
-        # Read when Ray is imported, which would report each start to its makers, and write of dead
-        # workers among a command's results.
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".*")
+        for name, value in _QUIET.items():
+            os.environ.setdefault(name, value)
         import ray
 
         if self.address is not None:
@@ -81,7 +87,7 @@ class RayPlace:
                 num_cpus=self.workers,
                 include_dashboard=False,
                 log_to_driver=False,
-                logging_level=logging.ERROR,
+                logging_level=logging.CRITICAL,
                 object_store_memory=_STORE_BYTES,
             )
             return
@@ -89,7 +95,9 @@ class RayPlace:
             with warnings.catch_warnings():
                 # What they say, the error says as well.
                 warnings.simplefilter("ignore")
-                ray.init(CLUSTER + self.address, log_to_driver=False, logging_level=logging.ERROR)
+                ray.init(
+                    CLUSTER + self.address, log_to_driver=False, logging_level=logging.CRITICAL
+                )
         except Exception as error:  # noqa: BLE001 - of gRPC, of versions, of Ray
             raise InputError(
                 f"{self.words} refuses the connection ({one_line_of(error)})",
@@ -113,6 +121,9 @@ class RayPlace:
 
 
 def one_line_of(error: BaseException) -> str:
-    """The last line that an error of Ray's says, in short."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """What an error of Ray's, or of gRPC, says, in short."""
+    said = str(error)
+    if details := re.search(r'details = "([^"\n]+)', said):
+        return details[1][:300]
+    lines = [line.strip() for line in said.splitlines() if len(line.strip()) > 1]
     return (lines[-1] if lines else type(error).__name__)[:300]

@@ -57,6 +57,7 @@ class WorkerLink:
         self._out: list[object] = []
         self._outcomes: dict[int, asyncio.Future[RequestOutcome]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._fetching: asyncio.Future[bytes] | None = None
         self._next = 1
 
     @property
@@ -82,7 +83,8 @@ class WorkerLink:
     async def serve(self) -> None:
         """Do what the worker says, until it dies: then Ray's error is raised."""
         while True:
-            self._hear(await self.actor.poll.remote())
+            self._fetching = asyncio.ensure_future(result_of(self.actor.poll.remote()))
+            self._hear(await asyncio.shield(self._fetching))
 
     async def stopped(self) -> None:
         """Let the worker give up what it has; what it had recorded until then is committed."""
@@ -90,7 +92,10 @@ class WorkerLink:
 
         # What it cannot say any more is asked for again.
         with suppress(Exception):
-            self._hear(await asyncio.wait_for(result_of(self.actor.stop.remote()), _STOP_SECONDS))
+            last = await asyncio.wait_for(result_of(self.actor.stop.remote()), _STOP_SECONDS)
+            if self._fetching:
+                self._hear(await asyncio.wait_for(self._fetching, _STOP_SECONDS))
+            self._hear(last)
         await self.lost(PassEndedError("the worker was stopped"))
         ray.kill(self.actor)
 

@@ -117,7 +117,8 @@ class RayPool:
 
         try:
             self.check(ray.get(opened))
-        except RayActorError as death:
+        except RayActorError as error:
+            death: Exception = error
             return death
         return None
 
@@ -174,6 +175,7 @@ class _Pass:
         self._pool, self._has_answers, self._restraints = pool, has_answers, restraints
         self._stores = [part.store for part in parts]
         self._links: set[WorkerLink] = set()
+        self._places = 0
         self._failure: Exception | None = None
         self._changed = asyncio.Event()
 
@@ -207,6 +209,7 @@ class _Pass:
     async def keep(self, actor: Any, opened: Any) -> None:
         """Let a worker serve, and another in its place when it dies, until this is cancelled."""
         deaths = 0
+        self._places += 1
         while True:
             try:
                 self._pool.check(await result_of(opened))
@@ -217,13 +220,11 @@ class _Pass:
             except Exception as death:  # noqa: BLE001 - of Ray and gRPC; a refusal is the pool's own
                 deaths += 1
                 if deaths >= _MOST_DEATHS or not _is_death(death):
-                    place = self._pool.place.words
-                    return await self._fail(PassEndedError(f"{place}: {one_line_of(death)}"))
+                    return await self._lose(death)
             try:
                 actor, opened = self._pool.worker()
             except Exception as lost:  # noqa: BLE001
-                place = self._pool.place.words
-                return await self._fail(PassEndedError(f"{place} is gone: {one_line_of(lost)}"))
+                return await self._lose(lost)
 
     async def _serve(self, actor: Any) -> None:
         link = WorkerLink(actor, self._stores, self._has_answers, self._restraints)
@@ -239,6 +240,13 @@ class _Pass:
             self._links.discard(link)
             await link.lost(WorkerLostError())
             raise
+
+    async def _lose(self, error: Exception) -> None:
+        """There will be no worker in this place; the others go on."""
+        self._places -= 1
+        if not self._places:
+            where = self._pool.place.words
+            await self._fail(PassEndedError(f"no worker is left on {where} ({one_line_of(error)})"))
 
     async def _fail(self, error: Exception) -> None:
         self._failure = error

@@ -100,7 +100,7 @@ class Worker:
             await agent.aclose()
         if self._sources:
             self._sources.close()
-        return packed(self._channel.rest())
+        return packed(self._channel.close())
 
     def _begin(self, work: Any) -> None:
         task = asyncio.ensure_future(work)
