@@ -156,11 +156,14 @@ def campaign(place: Place, root: Path, options: argparse.Namespace) -> list[str]
         subject.begin()
         ended = False
         while not ended:
+            asked = len(place.server.log)
             process = processes.start(subject.store, *ON_RAY)
             # So many workers, and then the process itself.
             due = max(1, round(options.workers / max(options.drivers, 1)))
             while process.poll() is None:
                 time.sleep(moments.expovariate(1 / options.pause))
+                if len(place.server.log) == asked:
+                    continue
                 alive = workers(process.pid)
                 if due and killed < options.workers and alive:
                     struck = kill(moments.choice(alive))

@@ -71,22 +71,22 @@ class Engine(Protocol):
 
     def started(
         self, parts: Sequence[Part], has_answers: Sequence[HasAnswers]
-    ) -> AbstractAsyncContextManager["Answer"]:
+    ) -> AbstractAsyncContextManager["AnswerItem"]:
         """`has_answers`: for each part, what `Answering.has_answers` asks."""
         ...
 
 
-Answer = Callable[[int, PendingItem], Awaitable[dict[str, Any]]]
+AnswerItem = Callable[[int, PendingItem], Awaitable[dict[str, Any]]]
 """Answers an item of the part with this number; returns its record once that is committed."""
 
 
-class InProcess:
+class InThisProcess:
     """The engine that answers items in this process."""
 
     @asynccontextmanager
     async def started(
         self, parts: Sequence[Part], has_answers: Sequence[HasAnswers]
-    ) -> AsyncIterator[Answer]:
+    ) -> AsyncIterator[AnswerItem]:
         async def answer(number: int, pending: PendingItem) -> dict[str, Any]:
             journal = parts[number].store.begin(pending)
             answering = systems[number]
@@ -141,7 +141,7 @@ async def run_parts(
     items = heapq.merge(*pending, key=lambda todo: todo[1].item)
     stopped: str | None = None
     try:
-        started = (engine or InProcess()).started(parts, [p.has_answers for p in passes])
+        started = (engine or InThisProcess()).started(parts, [p.has_answers for p in passes])
         async with started as answer:
             await _answer_all(items, answer, concurrency)
     except PassEndedError as stop:
@@ -161,7 +161,7 @@ async def run_parts(
 
 
 async def _answer_all(
-    items: Iterator[tuple["_Pass", PendingItem]], answer: Answer, concurrency: int
+    items: Iterator[tuple["_Pass", PendingItem]], answer: AnswerItem, concurrency: int
 ) -> None:
     turns = asyncio.Lock()
     workers = [asyncio.ensure_future(_take(items, answer, turns)) for _ in range(concurrency)]
@@ -175,7 +175,7 @@ async def _answer_all(
 
 
 async def _take(
-    items: Iterator[tuple["_Pass", PendingItem]], answer: Answer, turns: asyncio.Lock
+    items: Iterator[tuple["_Pass", PendingItem]], answer: AnswerItem, turns: asyncio.Lock
 ) -> None:
     """A worker: run items until none are left."""
     # Workers begin one after the other, each when the event loop has been round: else the first of

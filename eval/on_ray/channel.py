@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from branchwise.eval.on_ray.messages import Call, Granted, RequestOutcome
+from branchwise.eval.on_ray.messages import Granted, RequestOutcome, WorkerCall
 from branchwise.eval.store.tables import Layout
 from branchwise.eval.store.writer import Statement
 
@@ -30,7 +30,7 @@ class Channel:
     async def call(self, name: str, argument: object = None, item: int = 0) -> tuple[int, Any]:
         """The number and the value of a call. Raises what it raised."""
         number = next(self._numbers)
-        return number, await self._answered(number, Call(number, item, name, argument))
+        return number, await self._answered(number, WorkerCall(number, item, name, argument))
 
     async def tell_failure(self, outcome: RequestOutcome) -> Any:
         """Say that a granted request failed; returns what is known of its server now."""

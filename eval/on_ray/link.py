@@ -11,13 +11,13 @@ from branchwise.agents.restraints import Restraints
 from branchwise.eval.answering import HasAnswers
 from branchwise.eval.on_ray.channel import GATHERED
 from branchwise.eval.on_ray.messages import (
-    Call,
-    Ended,
     Gone,
     Granted,
+    ItemEnded,
     RequestOutcome,
     StartItem,
     Stopped,
+    WorkerCall,
     packed,
     unpacked,
 )
@@ -135,9 +135,9 @@ class WorkerLink:
                 case Stopped():
                     if (item := self._items.get(message.item)) and not item.ended.done():
                         item.ended.set_exception(message.error)
-                case Ended():
+                case ItemEnded():
                     self._begin(self._end(message))
-                case Call():
+                case WorkerCall():
                     self._begin(self._called(message))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -145,7 +145,7 @@ class WorkerLink:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _end(self, message: Ended) -> None:
+    async def _end(self, message: ItemEnded) -> None:
         item = self._items.get(message.item)
         if item is None:
             return
@@ -159,7 +159,7 @@ class WorkerLink:
             if not item.ended.done():
                 item.ended.set_result(message.record)
 
-    async def _called(self, call: Call) -> None:
+    async def _called(self, call: WorkerCall) -> None:
         do = {
             "commit": self._commit,
             "has_answers": self._tell_answers,
@@ -171,7 +171,7 @@ class WorkerLink:
         except Exception as error:  # noqa: BLE001 - it is the worker's, whatever it is
             self._send(Granted(call.call, error=_carried(error)))
 
-    async def _commit(self, call: Call) -> None:
+    async def _commit(self, call: WorkerCall) -> None:
         item = self._items.get(call.item)
         if item is None:
             # It was given up; the worker does not know yet.
@@ -184,11 +184,11 @@ class WorkerLink:
             raise
         self._send(Granted(call.call))
 
-    async def _tell_answers(self, call: Call) -> None:
+    async def _tell_answers(self, call: WorkerCall) -> None:
         item = self._items.get(call.item)
         self._send(Granted(call.call, item is not None and await self._has_answers[item.part]()))
 
-    async def _request(self, call: Call) -> None:
+    async def _request(self, call: WorkerCall) -> None:
         allowance = self._restraints.allowance
         assert allowance is not None
         try:
@@ -199,7 +199,7 @@ class WorkerLink:
         except ModelError:
             self._send(Granted(call.call))
 
-    async def _slot(self, call: Call) -> None:
+    async def _slot(self, call: WorkerCall) -> None:
         limits = self._restraints.limits
         assert limits is not None
         limiter = limits.at(call.argument)
@@ -211,7 +211,7 @@ class WorkerLink:
 
     @asynccontextmanager
     async def _granted(
-        self, call: Call, value: Any = None
+        self, call: WorkerCall, value: Any = None
     ) -> AsyncIterator["asyncio.Future[RequestOutcome]"]:
         """Grants a request; the future has its outcome."""
         ended = self._outcomes[call.call] = asyncio.get_running_loop().create_future()

@@ -49,7 +49,7 @@ class Opening:
     search_path: Sequence[str]
 
 
-class Opened(NamedTuple):
+class WorkerOpened(NamedTuple):
     """How a worker opened: its node and branchwise's version there, and the identities of its
     systems, or the one line that says why it cannot answer."""
 
@@ -77,7 +77,7 @@ class Granted(NamedTuple):
     error: Exception | None = None
 
 
-class Call(NamedTuple):
+class WorkerCall(NamedTuple):
     """Of a worker: a call that is answered by `Granted`. `name`: commit, request, slot, or
     has_answers."""
 
@@ -110,7 +110,7 @@ class RequestOutcome(NamedTuple):
             raise ModelError(self.kind, "", retryable=self.retryable, retry_after=self.retry_after)
 
 
-class Ended(NamedTuple):
+class ItemEnded(NamedTuple):
     """Of a worker: an item has ended; its last statements, and its record."""
 
     item: int

@@ -19,9 +19,9 @@ from branchwise.corpora.errors import InputError
 from branchwise.eval.answering import HasAnswers
 from branchwise.eval.on_ray.connection import OPTION, RayPlace, one_line_of
 from branchwise.eval.on_ray.link import WorkerLink, WorkerLostError, result_of
-from branchwise.eval.on_ray.messages import Opened, Opening, WorkerSystem
+from branchwise.eval.on_ray.messages import Opening, WorkerOpened, WorkerSystem
 from branchwise.eval.on_ray.shipping import sources_of
-from branchwise.eval.runner import Answer, Part
+from branchwise.eval.runner import AnswerItem, Part
 from branchwise.eval.store import PendingItem
 
 _STRAGGLERS = 2.0
@@ -92,15 +92,13 @@ class RayPool:
 
     def _check_first(self) -> None:
         """Wait until a worker has opened, and refuse what it refuses."""
-        import ray
-
         try:
-            opened = [reference for _, reference in self._begun]
-            ray.wait(opened, num_returns=1)
-            ready, late = ray.wait(opened, num_returns=len(opened), timeout=_STRAGGLERS)
-            deaths = [death for one in ready if (death := self._death(one))]
-            if len(deaths) == len(opened) and not late:
-                raise deaths[0]
+            for _ in range(_MOST_DEATHS):
+                deaths = self._deaths_while_opening()
+                if len(deaths) < len(self._begun):
+                    return
+                self._begun = [self.worker() for _ in self._begun]
+            raise deaths[0]
         except InputError:
             raise
         except Exception as error:
@@ -109,6 +107,15 @@ class RayPool:
                 where=OPTION,
                 remedy="see that every node has branchwise, and memory enough",
             ) from error
+
+    def _deaths_while_opening(self) -> list[Exception]:
+        """Of the workers that have opened soon after the first: those that died instead."""
+        import ray
+
+        opened = [reference for _, reference in self._begun]
+        ray.wait(opened, num_returns=1)
+        ready, _ = ray.wait(opened, num_returns=len(opened), timeout=_STRAGGLERS)
+        return [death for one in ready if (death := self._death(one))]
 
     def _death(self, opened: Any) -> Exception | None:
         """Of a worker that died while it opened: another will take its place."""
@@ -122,7 +129,7 @@ class RayPool:
             return death
         return None
 
-    def check(self, opened: Opened) -> None:
+    def check(self, opened: WorkerOpened) -> None:
         """Raise InputError where a worker cannot answer as this process would."""
         if opened.version != (ours := version("branchwise")):
             raise InputError(
@@ -150,7 +157,7 @@ class RayPool:
     @asynccontextmanager
     async def started(
         self, parts: Sequence[Part], has_answers: Sequence[HasAnswers]
-    ) -> AsyncIterator[Answer]:
+    ) -> AsyncIterator[AnswerItem]:
         """Answer items until the pass ends; then the workers end, too."""
         going = _Pass(self, parts, has_answers, self._restraints)
         keepers = [asyncio.ensure_future(going.keep(*one)) for one in self._begun]
@@ -180,7 +187,7 @@ class _Pass:
         self._changed = asyncio.Event()
 
     async def answer(self, part: int, pending: PendingItem) -> dict[str, Any]:
-        """Implements `eval.runner.Answer`: by the worker that has the fewest items."""
+        """Implements `eval.runner.AnswerItem`: by the worker that has the fewest items."""
         recorded, deaths = -1, 0
         while True:
             link = await self._least_busy()

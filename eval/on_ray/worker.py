@@ -15,13 +15,13 @@ from branchwise.corpora.errors import InputError
 from branchwise.eval.answering import Answering, status_of
 from branchwise.eval.on_ray.channel import Channel, ItemCommits
 from branchwise.eval.on_ray.messages import (
-    Ended,
     Gone,
     Granted,
-    Opened,
+    ItemEnded,
     Opening,
     StartItem,
     Stopped,
+    WorkerOpened,
     WorkerSystem,
     packed,
     unpacked,
@@ -48,11 +48,11 @@ class Worker:
         self._sources: SharedSources | None = None
         self._running: set[asyncio.Task[None]] = set()
 
-    async def open(self, asked_by: str, body: bytes) -> Opened:
+    async def open(self, asked_by: str, body: bytes) -> WorkerOpened:
         """Open the systems of a pickled `Opening`, where this is the version that asks."""
         from ray.util import get_node_ip_address
 
-        opened = Opened(get_node_ip_address(), version("branchwise"))
+        opened = WorkerOpened(get_node_ip_address(), version("branchwise"))
         if opened.version != asked_by:
             return opened
         opening = pickle.loads(body)  # noqa: S301 - of our own processes
@@ -126,7 +126,7 @@ class Worker:
             self._channel.say(Stopped(start.item, told))
         else:
             ending = journal.ending(status_of(record), record)
-            self._channel.say(Ended(start.item, ending, record))
+            self._channel.say(ItemEnded(start.item, ending, record))
 
     async def _tell_outages(self, outages: Outages) -> None:
         told: list[Any] = []
