@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from branchwise.corpora.errors import InputError
@@ -18,6 +19,8 @@ OPTION = "--on"
 _STORE_BYTES = 256 * 2**20
 """Ray's shared memory on this machine: messages only pass through it."""
 _CONNECT_SECONDS = 5.0
+_STARTS = 3
+"""Ray gives its own processes half a minute, which a busy machine may not keep."""
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".*",
@@ -81,30 +84,44 @@ class RayPlace:
     def _connect(self) -> None:
         import ray
 
+        tries = _STARTS if self.address is None else 1
+        for left in reversed(range(tries)):
+            try:
+                with warnings.catch_warnings():
+                    # What they say, the error says as well.
+                    warnings.simplefilter("ignore")
+                    ray.init(**self._settings, log_to_driver=False, logging_level=logging.CRITICAL)
+                return
+            except Exception as error:  # noqa: BLE001 - of gRPC, of versions, of Ray
+                ray.shutdown()
+                if not left:
+                    raise self._no_connection(error) from None
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """Of `ray.init`."""
+        if self.address is not None:
+            return {"address": CLUSTER + self.address}
+        return {
+            "address": "local",
+            "num_cpus": self.workers,
+            "include_dashboard": False,
+            "object_store_memory": _STORE_BYTES,
+        }
+
+    def _no_connection(self, error: Exception) -> InputError:
         if self.address is None:
-            ray.init(
-                address="local",
-                num_cpus=self.workers,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.CRITICAL,
-                object_store_memory=_STORE_BYTES,
-            )
-            return
-        try:
-            with warnings.catch_warnings():
-                # What they say, the error says as well.
-                warnings.simplefilter("ignore")
-                ray.init(
-                    CLUSTER + self.address, log_to_driver=False, logging_level=logging.CRITICAL
-                )
-        except Exception as error:  # noqa: BLE001 - of gRPC, of versions, of Ray
-            raise InputError(
-                f"{self.words} refuses the connection ({one_line_of(error)})",
+            return InputError(
+                f"Ray did not start on this machine ({one_line_of(error)})",
                 where=OPTION,
-                remedy="use the Python and Ray of the cluster's nodes and, if it asks for a token, "
-                "its own (RAY_AUTH_MODE=token)",
-            ) from None
+                remedy="try it again when the machine is less busy, or leave out --on",
+            )
+        return InputError(
+            f"{self.words} refuses the connection ({one_line_of(error)})",
+            where=OPTION,
+            remedy="use the Python and Ray of the cluster's nodes and, if it asks for a token, "
+            "its own (RAY_AUTH_MODE=token)",
+        )
 
     def _check_reached(self, address: str) -> None:
         """At once, where Ray's own client tries for half a minute."""
