@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from branchwise.eval.plugins.loading import Named
     from branchwise.eval.runner import Observer
     from branchwise.eval.scoring_choice import ScoringChoice
+    from branchwise.eval.store.shards import Shard
+    from branchwise.eval.studies.merging import MergedFolder
     from branchwise.graphs.agent import Outcome
     from branchwise.graphs.role_decoding import RoleDecoding
     from branchwise.graphs.system import System
@@ -78,6 +80,7 @@ def run(
     patience: float | str = PATIENCE,
     max_cost: float | None = None,
     pilot: int | None = None,
+    shard: str | None = None,
     matcher: str = "lexical",
     judge_entities: bool = False,
     judge: str | None = None,
@@ -93,15 +96,18 @@ def run(
     `questions`: a question set as `--questions` names one, with its `fields` and `separator`
     (`load_questions`), or one that was loaded. Blocks until every item has ended or the run
     stopped: `run.state` says which. `on`: "ray" or "ray://HOST:PORT", where Ray answers them by as
-    many `workers` (default: one a core). `patience`: how long a server
-    that is gone is waited for, in seconds or as "2m"; `max_cost` in USD. `pilot`: only so many
-    questions now; the same call without it goes on in the same folder. `matcher` and what follows
-    say how the run will be scored. `progress`: show a bar, or lines where there is no terminal;
-    `observer`: is told of each item that ends instead. Raises InputError before any work.
+    many `workers` (default: one a core). `patience`: how long a server that is gone is waited for,
+    in seconds or as "2m"; `max_cost` in USD, which stays with the run. `pilot`: only so many
+    questions now; the same call without it goes on in the same folder. `shard`: only a part of the
+    items, "1/4" to "4/4" for four, which `merge` joins. `matcher` and what follows say how the run
+    will be scored. `progress`: show a bar, or lines where there is no terminal; `observer`: is told
+    of each item that ends instead. Raises InputError before any work.
     """
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.loaders.source import QuestionSource
     from branchwise.eval import experiment
+    from branchwise.eval.costs.kept_prices import limit_of
+    from branchwise.eval.store.shards import Shard
     from branchwise.eval.tasks import gold_of
     from branchwise.results import RunResult
 
@@ -113,10 +119,12 @@ def run(
     chosen = experiment.Selection(ids, limit).of(questions)
     scoring = _scoring(matcher, judge_entities, judge, judge_pairs, variant, metrics)
     priced = _prices(prices)
+    max_cost = limit_of(Path(out) if out else None, max_cost)  # its pilot's
     restraints = _restraints(patience, max_cost, priced)
     if max_cost is not None:
         check_affordable(system, scoring, priced)
-    total = min(pilot, len(chosen)) if pilot else len(chosen) * epochs
+    part = None if shard is None else Shard.parse(shard)
+    total = _count_items(chosen, epochs, pilot, part)
     with ExitStack() as shown:
         made = experiment.run(
             chosen,
@@ -131,6 +139,7 @@ def run(
             prices=Path(prices) if prices else None,
             pilot=pilot,
             on=_place(on, workers),
+            shard=part,
         )
     return RunResult.of(made)
 
@@ -166,7 +175,7 @@ def resume(
     `run`. Raises InputError where the system would not be the one that began the run.
     """
     from branchwise.eval import experiment
-    from branchwise.eval.costs.kept_prices import prices_of
+    from branchwise.eval.costs.kept_prices import limit_of, prices_of
     from branchwise.eval.costs.spending import check_begun
     from branchwise.eval.store import open_run
     from branchwise.results import RunResult
@@ -175,6 +184,7 @@ def resume(
     counts, begun = reader.progress(), reader.meta
     reader.close()
     priced = _prices(prices) if prices else prices_of(Path(path))
+    max_cost = limit_of(Path(path), max_cost)
     if max_cost is not None:
         check_begun(begun, priced)
     restraints = _restraints(patience, max_cost, priced)
@@ -201,6 +211,17 @@ def resume(
             on=_place(on, workers),
         )
     return RunResult.of(made)
+
+
+def merge(paths: "Iterable[Path | str]", out: Path | str) -> "MergedFolder":
+    """Put shards of one run or of one study together at `out`, as `branchwise merge` does.
+
+    Merging again adds what has ended since. What comes back counts the items, and names what is
+    missing. Raises InputError for what are not different shards of one run or study.
+    """
+    from branchwise.eval.studies.merging import merge_folders
+
+    return merge_folders([Path(path) for path in paths], Path(out))
 
 
 @_named
@@ -313,6 +334,19 @@ def compare(base: "Run | Path | str", *others: "Run | Path | str") -> "ComparedR
     from branchwise.results import compare_runs
 
     return compare_runs([base, *others])
+
+
+def _count_items(
+    questions: QuestionSet, epochs: int, pilot: int | None, shard: "Shard | None"
+) -> int:
+    """How many items a pass over a new run has."""
+    from branchwise.eval.pilots import pilot_ids
+
+    ids = [question.id for question in questions.questions]
+    if pilot:
+        chosen = pilot_ids(questions.questions, pilot)
+        ids, epochs = [id for id in ids if id in chosen], 1
+    return shard.count(ids, epochs) if shard else len(ids) * epochs
 
 
 def _observer(

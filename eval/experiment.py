@@ -1,6 +1,5 @@
 """Running an experiment from beginning to end; a new run and a continued one take the same path."""
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
@@ -23,9 +22,10 @@ from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.warning import warn
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.bounds import CONCURRENCY
-from branchwise.eval.costs.kept_prices import keep_prices
+from branchwise.eval.costs.kept_prices import keep_limit, keep_prices
 from branchwise.eval.costs.spending import Spending, recorded_cost
 from branchwise.eval.on_ray.connection import RayPlace
 from branchwise.eval.on_ray.messages import WorkerSystem
@@ -39,6 +39,7 @@ from branchwise.eval.store.completing import complete_spec
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.store.run_store import check_vacant
+from branchwise.eval.store.shards import Shard
 from branchwise.eval.tasks import get_task, gold_of
 from branchwise.eval.tasks.protocols import check_questions, flow_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
@@ -108,15 +109,17 @@ def run(
     prices: Path | None = None,
     pilot: int | None = None,
     on: RayPlace | None = None,
+    shard: Shard | None = None,
 ) -> Run:
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
     Blocks until every item has ended, the run was interrupted, or a server stays away. `scoring`
     says who aligns and judges when the run is scored; `restraints` what holds requests back (by
-    default, servers that are gone are waited for); `prices` is a file that stays with the run.
-    `pilot`: only so many questions now; the same call without it goes on in the same folder. `on`:
-    where Ray answers the questions (None: this process does). Raises InputError before any work
-    where something is missing, StoreError where the folder cannot be written.
+    default, servers that are gone are waited for): a limit of cost stays with the run, and so does
+    `prices`, a file. `pilot`: only so many questions now; the same call without it goes on in the
+    same folder. `shard`: only its items, in a folder that can be merged with those of the other
+    shards. `on`: where Ray answers the questions (None: this process does). Raises InputError
+    before any work where something is missing, StoreError where the folder cannot be written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
     if isinstance(questions, QuestionSet):
@@ -139,15 +142,16 @@ def run(
         except KeyboardInterrupt:
             if is_pilot(path):
                 return Run(path, _state(path, "interrupted"))
-            spec = _unopened_spec(chosen, system, task, epochs, scoring)
+            spec = _unopened_spec(chosen, system, task, epochs, scoring, shard)
             create_run(path, spec, chosen.questions)
-            return Run(path, RunState(0, 0, len(chosen) * epochs, stopped="interrupted"))
-        spec = run_spec(chosen, agent, task, epochs, scoring)
+            _keep_money(path, prices, restraints)
+            return Run(path, _state(path, "interrupted"))
+        spec = run_spec(chosen, agent, task, epochs, scoring, shard)
         if is_pilot(path):
             _check_continues(path, spec, agent)
         else:
             create_run(path, spec, chosen.questions)
-        keep_prices(path, prices)
+        _keep_money(path, prices, restraints)
         observer.opens("")
         return _continue(path, agent, concurrency, observer, restraints, pilot=pilot, engine=engine)
 
@@ -176,6 +180,7 @@ def check_run(
     task: str | None = None,
     epochs: int = 1,
     scoring: ScoringChoice = BY_NAMES,
+    shard: Shard | None = None,
 ) -> str:
     """Refuse what `run` refuses of these chosen questions, and ask nothing.
 
@@ -189,7 +194,8 @@ def check_run(
         agent.check_settings()
         _check_put(agent, task or questions.task, questions.questions, questions.source)
         if out and is_pilot(out):
-            _check_continues(out, run_spec(questions, agent, task, epochs, scoring), agent)
+            spec = run_spec(questions, agent, task, epochs, scoring, shard)
+            _check_continues(out, spec, agent)
         return agent.digest
     finally:
         run_blocking(agent.aclose())
@@ -213,8 +219,8 @@ def _check_continues(path: Path, spec: RunSpec, agent: "Agent") -> None:
     check_same_system(path, meta, agent)
     named = {"task": "task", "questions_digest": "questions", "epochs": "epochs"}
     now = asdict(spec)
-    for key, what in {**named, "scoring": "scoring"}.items():
-        if meta.get(key) != now[key]:
+    for key, what in {**named, "scoring": "scoring", "shard": "shard"}.items():
+        if (meta.get(key) or {}) != (now[key] or {}):
             raise InputError(
                 f"the pilot in this folder was of another run (changed: {what})",
                 where=str(path),
@@ -223,15 +229,26 @@ def _check_continues(path: Path, spec: RunSpec, agent: "Agent") -> None:
 
 
 def run_spec(
-    questions: QuestionSet, agent: "Agent", task: str | None, epochs: int, scoring: ScoringChoice
+    questions: QuestionSet,
+    agent: "Agent",
+    task: str | None,
+    epochs: int,
+    scoring: ScoringChoice,
+    shard: Shard | None = None,
 ) -> RunSpec:
-    """The description of an agent's run over questions; `task` None: the question set's own."""
-    spec = _unopened_spec(questions, agent.system, task, epochs, scoring)
+    """The description of an agent's run over questions, or of a shard of it; `task` None: the
+    question set's own."""
+    spec = _unopened_spec(questions, agent.system, task, epochs, scoring, shard)
     return replace(spec, identity=agent.identity, system_digest=agent.digest)
 
 
 def _unopened_spec(
-    questions: QuestionSet, system: System, task: str | None, epochs: int, scoring: ScoringChoice
+    questions: QuestionSet,
+    system: System,
+    task: str | None,
+    epochs: int,
+    scoring: ScoringChoice,
+    shard: Shard | None,
 ) -> RunSpec:
     """The same of a run that was stopped before its system was open: that is what it lacks."""
     return RunSpec(
@@ -244,6 +261,7 @@ def _unopened_spec(
         epochs=epochs,
         version=version("branchwise"),
         scoring=replace(scoring, metrics=_located(scoring.metrics)).to_json(),
+        shard=shard.record([q.id for q in questions.questions], epochs) if shard else {},
     )
 
 
@@ -312,7 +330,7 @@ def resume(
             engine = _engine(opened, on, agent, meta["task"], restraints, observer)
         except KeyboardInterrupt:
             return Run(Path(path), _state(Path(path), "interrupted"))
-        keep_prices(Path(path), prices)
+        _keep_money(Path(path), prices, restraints)
         observer.opens("")
         return _continue(
             Path(path),
@@ -323,6 +341,12 @@ def resume(
             retry_failed=retry_failed,
             engine=engine,
         )
+
+
+def _keep_money(path: Path, prices: Path | None, restraints: Restraints) -> None:
+    keep_prices(path, prices)
+    if isinstance(restraints.allowance, Spending):
+        keep_limit(path, restraints.allowance.most)
 
 
 def _state(path: Path, stopped: str | None = None) -> RunState:
@@ -512,9 +536,8 @@ def check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> No
             remedy=_remedy(path, changed, agent),
         )
     if meta["version"] != (now_version := version("branchwise")):
-        warnings.warn(
+        warn(
             f"{path}: begun by branchwise {meta['version']}, continued by {now_version}",
-            stacklevel=3,
         )
 
 

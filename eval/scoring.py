@@ -3,7 +3,6 @@
 The results are saved beside the run.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.progress import Progress as PassageProgress
 from branchwise.corpora.progress import silent
 from branchwise.corpora.questions import Question
+from branchwise.corpora.warning import warn
 from branchwise.eval.analysis import Analysis, TracedRun, analyse
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, grouping_of, groupings_of
@@ -28,7 +28,7 @@ from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.spending import Spending, check_bounded_scoring
-from branchwise.eval.costs.usage import SPENT, Costs, run_costs
+from branchwise.eval.costs.usage import SPENT, Costs, PaidTwice, run_costs
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
 from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
@@ -303,6 +303,8 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     prices = settings.prices or prices_of(reader.path)
     with reading(reader.path):
         costs = run_costs(outcomes, reader.system, prices, spent_by(choice, settled))
+        twice = PaidTwice.of(reader.paid_twice(), reader.system, prices)
+        costs = replace(costs, paid_twice=twice)
         left_out = run_left_out(outcomes, settled)
     analysis = looked_up = None
     if task.is_attributable:
@@ -440,4 +442,4 @@ def _save(scored: ScoredRun, looked_up: _LookedUp | None, saving: _Saving | None
             body = SavedScores.of_run(saving.of, scored).to_bytes()
             save_scored_run(scored.path, saving.settings, body)
     except StoreError as error:
-        warnings.warn(str(error), stacklevel=3)
+        warn(str(error))

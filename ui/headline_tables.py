@@ -13,6 +13,7 @@ from branchwise.eval.reporting.tables.changes import changes_table
 from branchwise.eval.reporting.tables.results import results_tables
 from branchwise.eval.reporting.tables.table import CellValue, Table
 from branchwise.ui.cells import indented, plain, run_name
+from branchwise.ui.cost_table import paid_twice_line
 from branchwise.ui.html.text import shares
 from branchwise.ui.report_table import body, counts_lines, drawn, group_of, score_notes
 
@@ -31,11 +32,15 @@ def headline(report: StudyReport) -> "Iterator[RenderableType]":
     """Systems of one task in short: the main metrics and those of plug-ins, how items ended, where
     answers were lost."""
     report = report.by_matcher()
+    keys = {metric.key for metric in report.compared}
     yield plain("")
     yield body(_short(_main(report), report))
-    for table in results_tables(report):
+    for table in results_tables(report)[1:]:
         if group_of(table) == FURTHER:
             yield from drawn(_short(table, report), FURTHER)
+        elif keys & {column.key for column in table.columns}:
+            main = table.with_columns(["system", "subset", "n", *keys])
+            yield from drawn(_short(main, report), group_of(table))
     shown = {one.key for one in report.columns if one in report.compared or one.table == FURTHER}
     yield score_notes(report, [one.note for one in report.columns if one.note and one.key in shown])
     yield counts_lines(report.systems)
@@ -75,3 +80,5 @@ def _paid(report: StudyReport) -> Iterator[str]:
     for one in report.systems:
         if one.run.costs.cost:
             yield f"{run_name(one.name)}: {usd(one.run.costs.cost)} USD"
+        if twice := one.run.costs.paid_twice:
+            yield f"{run_name(one.name)}: {paid_twice_line(twice)}"

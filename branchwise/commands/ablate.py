@@ -16,10 +16,12 @@ from branchwise.commands.pace_options import (
     On,
     Patience,
     Pilot,
+    ShardOption,
     Workers,
     check_forecast,
     outages_of,
     place_of,
+    read_shard,
 )
 from branchwise.commands.scoring_options import PriceFile, load_prices
 from branchwise.eval.bounds import MAX_CONCURRENCY
@@ -39,6 +41,7 @@ def ablate(
     ] = None,
     dry_run: DryRun = False,
     pilot: Pilot = None,
+    shard: ShardOption = None,
     estimate_from: EstimateFrom = None,
     patience: Patience = None,
     max_cost: MaxCost = None,
@@ -80,10 +83,11 @@ def ablate(
 
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     place = place_of(on, workers)
+    part = read_shard(shard)
     given = read_keys(key)
     loaded = load_study(study).with_keys(given)
     keys = Keys(loaded.study.keys)
-    design = StudyDesign.of(loaded)
+    design = StudyDesign.of(loaded, part)
     folder = out or Path("studies") / design.name
     if prices is not None:
         priced = load_prices(prices)
@@ -102,8 +106,18 @@ def ablate(
     if dry_run and pilot is None:
         _forecast(loaded, design, pace, folder, estimate_from)
         return
-    given_again = {"prices": prices, "concurrency": concurrency, "max-requests": max_requests}
-    again = _again(study, out, given_again | {"on": on, "workers": workers})
+    again = _again(
+        study,
+        out,
+        {
+            "shard": shard,
+            "prices": prices,
+            "concurrency": concurrency,
+            "max-requests": max_requests,
+            "on": on,
+            "workers": workers,
+        },
+    )
     again += "".join(f" --key {shlex.quote(one)}" for one in key or ())
     try:
         made = _run(design, folder, pace)
@@ -112,7 +126,8 @@ def ablate(
         _say_stopped("interrupted", again)
         sys.exit(1)
     if pilot is not None and not made.state.stopped:
-        _tell_pilot(loaded, design, pace, made, again)
+        limit = "" if max_cost is None else f" --max-cost {max_cost:g}"
+        _tell_pilot(loaded, design, pace, made, again + limit)
     finish(made, design, again, max_cost, keys, as_json=json_output)
 
 
@@ -153,7 +168,8 @@ def _tell_pilot(
     screen = console()
     text = f"\nThe answers are kept; the study itself:\n  {again}"
     screen.print(text, markup=False, soft_wrap=True)
-    sys.exit(1 if say_failures([path for _, path in made.folder.runs()], again) else 0)
+    found = say_failures([path for _, path in made.folder.runs()], again)
+    sys.exit(1 if found.failed.items or found.is_total else 0)
 
 
 def _print_plan(
@@ -169,7 +185,7 @@ def _print_plan(
     from branchwise.ui.study_plan_table import print_plan
 
     samples = samples_of(digests, folder, source) if digests else {}
-    planned = PlanPace(pace.concurrency, pace.max_cost, samples)
+    planned = PlanPace(pace.concurrency, pace.max_cost, samples, design.shard)
     assert pace.prices is not None
     print_plan(plan_of(loaded, design.systems, design.questions, pace.prices, planned))
 
@@ -226,6 +242,7 @@ def finish(
     """
     from branchwise.commands.run import say_failures
     from branchwise.commands.score import say
+    from branchwise.ui.console import error_console
     from branchwise.ui.metric_failures import failure_lines
 
     folder = shlex.quote(str(made.folder.path))
@@ -234,8 +251,11 @@ def finish(
     if made.state.stopped:
         _say_stopped(made.state.stopped, again, f"  branchwise report {folder}")
         sys.exit(1)
+    if not made.state.total:
+        error_console().print(f"{made.folder.path}: this shard has no items", soft_wrap=True)
+        return
     scores = show_study(made, design, keys, as_json=as_json)
-    failed = say_failures([path for _, path in made.folder.runs()], again)
+    failed = say_failures([path for _, path in made.folder.runs()], again).failed.items
     if say(failure_lines(scores)) or failed:
         sys.exit(1)
 
@@ -262,6 +282,7 @@ def show_study(
     or what `report --json` prints."""
     from branchwise.commands.report import print_json
     from branchwise.commands.score import print_runs, score_and_save
+    from branchwise.commands.shards import say_shard
     from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.reporting.run_folders import systems_of_runs
     from branchwise.eval.scoring import ScoringSettings
@@ -270,6 +291,7 @@ def show_study(
 
     choice = design.scoring if design.scoring.asks else None
     settings = ScoringSettings(choice, keys=keys or NO_KEYS, restraints=made.restraints)
+    say_shard(made.folder.runs()[0][1])
     runs = [(name, score_and_save(path, settings)) for name, path in made.folder.runs()]
     systems = systems_of_runs(runs, made.folder.record.systems)
     scored = [run.scores for _, run in runs]

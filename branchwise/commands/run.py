@@ -27,9 +27,11 @@ from branchwise.commands.pace_options import (
     On,
     Patience,
     Pilot,
+    ShardOption,
     Workers,
     check_forecast,
     place_of,
+    read_shard,
 )
 from branchwise.commands.scoring_options import (
     Judge,
@@ -43,7 +45,7 @@ from branchwise.commands.scoring_options import (
     load_prices,
     with_metrics,
 )
-from branchwise.commands.system_options import with_system_options
+from branchwise.commands.system_options import is_given, with_system_options
 from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 
@@ -53,8 +55,10 @@ if TYPE_CHECKING:
     from branchwise.corpora.questions import QuestionSet
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.experiment import Run
+    from branchwise.eval.failures import Failures, Unanswered
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring_choice import ScoringChoice
+    from branchwise.eval.store.shards import Shard
     from branchwise.graphs.system import System
 
 _REASONS = 3
@@ -90,6 +94,7 @@ def run(
     max_cost: MaxCost = None,
     dry_run: DryRun = False,
     pilot: Pilot = None,
+    shard: ShardOption = None,
     estimate_from: EstimateFrom = None,
     json_output: AsJson = False,
     matcher: Matcher = None,
@@ -106,17 +111,22 @@ def run(
     """
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     place_of(on, workers)
+    part = read_shard(shard)
     from branchwise import api
     from branchwise.agents.outages import PATIENCE
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
+    from branchwise.eval.costs.kept_prices import limit_of
     from branchwise.eval.experiment import Selection
     from branchwise.eval.tasks import gold_of
 
+    max_cost = limit_of(out, max_cost)
     scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
     loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
     selected = Selection(_read_ids(ids), limit).of(loaded)
-    wanted = _Wanted(system, selected, out, task, epochs, scoring, max_cost, prices, concurrency)
+    wanted = _Wanted(
+        system, selected, out, task, epochs, scoring, max_cost, prices, concurrency, part
+    )
     if dry_run and pilot is None:
         wanted.forecast(estimate_from)
         return
@@ -134,6 +144,7 @@ def run(
         patience=PATIENCE if patience is None else patience,
         max_cost=max_cost,
         pilot=pilot,
+        shard=shard,
         matcher="lexical" if matcher is None else matcher,
         judge_entities=judge_entities,
         judge=judge,
@@ -143,9 +154,19 @@ def run(
         prices=prices,
         progress=True,
     )
+    if not is_given("model"):
+        _say_offline(system)
     if pilot is not None and not made.state.stopped:
         wanted.tell_pilot(made)
     finish(made, Keys(system.keys), as_json=json_output, on=on, workers=workers)
+
+
+def _say_offline(system: "System") -> None:
+    """So that a forgotten `--model` is not taken for a poor one."""
+    from branchwise.ui.console import error_console
+
+    line = f"no --model: {system.model} answered, a rule-based reader with no language model"
+    error_console().print(line, markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -161,6 +182,7 @@ class _Wanted:
     max_cost: float | None
     prices: Path | None
     concurrency: int
+    shard: "Shard | None"
 
     @property
     def priced(self) -> "Prices":
@@ -184,6 +206,7 @@ class _Wanted:
                 task=self.task,
                 epochs=self.epochs,
                 scoring=self.scoring,
+                shard=self.shard,
             )
         except InputError as error:
             refusal = error
@@ -205,7 +228,8 @@ class _Wanted:
             markup=False,
             soft_wrap=True,
         )
-        sys.exit(1 if say_failures([made.path], f"branchwise resume {_quoted(made.path)}") else 0)
+        found = say_failures([made.path], f"branchwise resume {_quoted(made.path)}")
+        sys.exit(1 if found.failed.items or found.is_total else 0)
 
     def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
         from branchwise.eval.studies.plan import PlanPace, plan_run
@@ -214,7 +238,7 @@ class _Wanted:
 
         name = (folder or Path("run")).name
         samples = samples_of({name: digest}, folder, source) if digest else {}
-        pace = PlanPace(self.concurrency, self.max_cost, samples)
+        pace = PlanPace(self.concurrency, self.max_cost, samples, self.shard)
         plan = plan_run(
             name, self.system, self.questions, self.epochs, self.scoring, self.priced, pace
         )
@@ -343,63 +367,84 @@ def finish(
     if made.state.stopped:
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {_quoted(made.path)}{_same_limit(made.restraints)}"
+            f"  branchwise resume {_quoted(made.path)}{_more_money(made.restraints)}"
             f"{f' --on {shlex.quote(on)}' if on else ''}"
             f"{f' --workers {workers}' if workers else ''}",
             markup=False,
             soft_wrap=True,
         )
         sys.exit(1)
+    if not made.state.total:
+        # Of few questions and many shards one may get none; the others go on.
+        error_console().print(f"{made.path}: this shard has no items", soft_wrap=True)
+        return
     show_scores(made, keys, as_json=as_json)
-    if say_failures([made.path], f"branchwise resume {_quoted(made.path)}"):
+    if say_failures([made.path], f"branchwise resume {_quoted(made.path)}").failed.items:
         sys.exit(1)
 
 
-def _same_limit(restraints: "Restraints") -> str:
-    """The limit of cost, so that a copied command keeps it."""
+def _more_money(restraints: "Restraints") -> str:
+    """What a run needs besides where it stopped for its cost: the limit itself stays with it."""
     from branchwise.eval.costs.spending import Spending
 
     allowance = restraints.allowance
-    if not isinstance(allowance, Spending):
-        return ""
-    return f" --max-cost {'HIGHER' if allowance.has_refused else f'{allowance.most:g}'}"
+    is_spent = isinstance(allowance, Spending) and allowance.has_refused
+    return " --max-cost HIGHER" if is_spent else ""
 
 
-def say_failures(runs: Sequence[Path], again: str) -> bool:
-    """Say on standard error how many items of runs failed, the commonest reasons, and the command
-    that asks again; returns whether there were any."""
-    from branchwise.corpora.text import counted, printable
+def say_failures(runs: Sequence[Path], again: str) -> "Failures":
+    """Say on standard error how many items of runs failed, with the commonest reasons and the
+    command that asks again, and how many answers could not be read."""
+    from branchwise.corpora.text import counted
     from branchwise.eval.failures import failures_of
     from branchwise.ui.console import error_console
 
     found = failures_of(runs)
-    if not found.failed:
-        return False
-    count = "counts" if found.failed == 1 else "count"
-    lines = [f"{found.failed} of {counted(found.items, 'item')} failed and {count} 0:"]
-    lines += [f"  {n} x {printable(reason)[:200]}" for reason, n in found.reasons[:_REASONS]]
+    lines = []
+    if n := found.failed.items:
+        lines.append(f"{n} of {counted(found.items, 'item')} failed and {_count(n)} 0:")
+        lines += [*_reasons(found.failed), "again with:", f"  {again} --retry-failed"]
+    if (n := found.unreadable.items) and found.unreadable.first:
+        run, question = found.unreadable.first
+        answers = "answer that could not be read" if n == 1 else "answers that could not be read"
+        lines.append(f"{n} of {counted(found.items, 'item')} gave {answers} and {_count(n)} 0:")
+        look = f"branchwise trace {_quoted(run)} --question={shlex.quote(question)}"
+        lines += [*_reasons(found.unreadable), "look at one with:", f"  {look}"]
+    if lines:
+        error_console().print("\n".join(lines), markup=False, soft_wrap=True)
+    return found
+
+
+def _count(items: int) -> str:
+    return "counts" if items == 1 else "count"
+
+
+def _reasons(found: "Unanswered") -> list[str]:
+    from branchwise.corpora.text import printable
+
+    lines = [f"  {n} x {printable(reason)[:200]}" for reason, n in found.reasons[:_REASONS]]
     if others := sum(n for _, n in found.reasons[_REASONS:]):
         lines.append(f"  {others} x other reasons")
-    text = "\n".join([*lines, "again with:", f"  {again} --retry-failed"])
-    error_console().print(text, markup=False, soft_wrap=True)
-    return True
+    return lines
 
 
 def show_scores(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) -> "Scores":
     """Score the run, print the headline metrics and what to type next, or all as JSON."""
     from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, score_and_save
+    from branchwise.commands.shards import say_shard, shard_name
     from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.reporting.study_report import SystemReport
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console, printable_json
 
     settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
-    scored = score_and_save(made.path, settings)
+    say_shard(made.path)
+    scored, name = score_and_save(made.path, settings), shard_name(made.path)
     if as_json:
-        document = {"name": made.path.name, "path": str(made.path), **scored.to_json()}
+        document = {"name": name, "path": str(made.path), **scored.to_json()}
         typer.echo(printable_json(document))
     else:
-        print_runs([SystemReport(made.path.name, scored)])
+        print_runs([SystemReport(name, scored)])
         console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
         say_next(made.path)
     exit_if_in_vain(scored.settled, scored.scores)

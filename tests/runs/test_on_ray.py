@@ -257,10 +257,10 @@ def test_a_run_stops_at_its_cost_as_in_one_process_and_goes_on_after_an_interrup
         return say('{"answers": {"default": ["A"]}}', usage=usage)
 
     chat_server.play(interrupting)
-    stopped = branchwise.resume(bounded.path, on="ray", workers=1, concurrency=2)
+    stopped = branchwise.resume(bounded.path, on="ray", workers=1, concurrency=2, max_cost=1.0)
     assert stopped.state.stopped == "interrupted"
     assert stopped.state.pending
-    ended = branchwise.resume(bounded.path, concurrency=2)
+    ended = branchwise.resume(bounded.path, concurrency=2, max_cost=1.0)
     assert (ended.state.done, ended.state.stopped) == (QUESTIONS, None)
     assert len(chat_server.requests) <= asked + QUESTIONS + 2
 
