@@ -7,7 +7,7 @@ has a plural (`--metric`: `metrics`). What is a setting of a system stands in `S
 import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -291,6 +291,7 @@ def score(
     from branchwise.eval.judging.judge_check import check_of
     from branchwise.eval.scoring import ScoringSettings, score_run
     from branchwise.eval.scoring_predictions import score_predictions
+    from branchwise.eval.store import open_run
     from branchwise.graphs.role_decoding import checked_roles
     from branchwise.results import ScoreResult
 
@@ -313,11 +314,13 @@ def score(
     )
     if path is not None and questions is None and predictions is None and task is None:
         keep_prices(path, Path(prices) if prices else None)
-        return ScoreResult.of(score_run(path, settings).scores)
+        scores = score_run(path, settings).scores
+        with closing(open_run(path)) as reader:
+            return ScoreResult.of(scores, reader.questions())
     if path is None and questions is not None and predictions is not None:
         source = QuestionSource.parse(questions, fields, separator)
         scored = score_predictions(source, Path(predictions), task, settings)
-        return ScoreResult.of(scored.scores)
+        return ScoreResult.of(scored.scores, (item.question for item in scored.settled.items))
     raise InputError(
         "it is not clear what to score",
         where="score",
