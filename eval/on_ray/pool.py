@@ -253,13 +253,20 @@ class _Pass:
         self._places -= 1
         if not self._places:
             where = self._pool.place.words
-            await self._fail(PassEndedError(f"no worker is left on {where} ({one_line_of(error)})"))
+            what = f"no worker is left on {where} ({one_line_of(error)})"
+            await self._fail(PassEndedError(what if _is_connected() else f"{where} is gone"))
 
     async def _fail(self, error: Exception) -> None:
         self._failure = error
         self._changed.set()
         for link in self._links:
             await link.lost(error)
+
+
+def _is_connected() -> bool:
+    import ray
+
+    return bool(ray.is_initialized())
 
 
 def _is_death(error: Exception) -> bool:
