@@ -11,6 +11,7 @@ and agents).
 import argparse
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -91,6 +92,21 @@ def kind(pid: int, command: str) -> str:
     return "workers" if "ray::Worker" in command else "Ray"
 
 
+def cores_had() -> float:
+    """How many cores two processes get that only compute: a virtual machine may have fewer than it
+    shows."""
+    loop = "for _ in range(20_000_000): pass"
+
+    def seconds(count: int) -> float:
+        began = time.perf_counter()
+        running = [subprocess.Popen([sys.executable, "-c", loop]) for _ in range(count)]
+        for process in running:
+            process.wait()
+        return time.perf_counter() - began
+
+    return 2 * min(seconds(1) for _ in range(3)) / min(seconds(2) for _ in range(3))
+
+
 def measured(url: str, root: Path, options: argparse.Namespace, place: RayPlace | None) -> Meter:
     system = System(model=f"openai:m@{url}", corpus=str(root / "C"), retriever="bm25", k=K)
     questions = load_questions(str(root / "q.jsonl"))
@@ -107,7 +123,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    print(describe_machine(), flush=True)
+    print(f"{describe_machine()}; two processes get {cores_had():.2f} cores", flush=True)
     places = {"one process": None, "on Ray": RayPlace(None, options.workers)}
     found: dict[str, list[Meter]] = {name: [] for name in places}
     with tempfile.TemporaryDirectory() as folder, server(0.2) as url:

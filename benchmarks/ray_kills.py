@@ -22,7 +22,7 @@ from pathlib import Path
 
 os.environ |= {"HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1", "OPENAI_API_KEY": "none"}
 
-from killing.inputs import PASSAGES, _passage, _question, _write
+from killing.inputs import PASSAGES, passage, question, write
 from killing.runs import StudySubject
 from killing.server import CountingServer
 from killing.subjects import Place
@@ -126,8 +126,8 @@ def main() -> None:
 
 def make_inputs(place: Place, questions: int) -> None:
     place.inputs.mkdir()
-    _write(place.inputs / "q.jsonl", [_question(n) for n in range(questions)])
-    _write(place.inputs / "p.jsonl", [_passage(n) for n in range(PASSAGES)])
+    write(place.inputs / "q.jsonl", [question(n) for n in range(questions)])
+    write(place.inputs / "p.jsonl", [passage(n) for n in range(PASSAGES)])
     study = STUDY.format(url=place.server.url, at_once=AT_ONCE)
     (place.inputs / "study.yaml").write_text(study)
     for command in (
