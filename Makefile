@@ -56,7 +56,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 		|| { echo "branchwise needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[bertscore,fast,serve,mcp,parquet,datasets,notebook,dev]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[bertscore,fast,serve,mcp,parquet,datasets,notebook,ray,dev]"
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps optimum-intel
 	@touch $@
 
