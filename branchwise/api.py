@@ -314,9 +314,10 @@ def score(
     )
     if path is not None and questions is None and predictions is None and task is None:
         keep_prices(path, Path(prices) if prices else None)
-        scores = score_run(path, settings).scores
+        # First: a run stays one file where the last to close it may write.
         with closing(open_run(path)) as reader:
-            return ScoreResult.of(scores, reader.questions())
+            asked = list(reader.questions())
+        return ScoreResult.of(score_run(path, settings).scores, asked)
     if path is None and questions is not None and predictions is not None:
         source = QuestionSource.parse(questions, fields, separator)
         scored = score_predictions(source, Path(predictions), task, settings)
