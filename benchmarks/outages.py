@@ -19,7 +19,6 @@ import random
 import re
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -187,26 +186,26 @@ def disturb(
         yield Outage(server.kind, server.port, began, time.monotonic())
 
 
-def asked_again(run: Path, log: Path) -> tuple[int, int, int]:
-    """Requests, recorded responses, and requests that came after their response was recorded."""
+def kept(run: Path) -> tuple[list[int], dict[str, int]]:
+    """The numbers of the responses that a run recorded, and its items by status."""
+    from branchwise.eval.store import open_run  # which the servers' processes do without
+
+    reader = open_run(run)
+    numbers = [usage["reasoning"] for _, usage in reader.model_usage()]
+    found = reader.progress()
+    reader.close()
+    return numbers, {status: count for status, count in found.items() if count}
+
+
+def asked_again(numbers: list[int], log: Path) -> tuple[int, int]:
+    """Requests, and recorded responses whose request came again later."""
     last: dict[str, int] = {}
     of_number: dict[int, str] = {}
     for line in log.read_text().splitlines():
         number, asked = line.split()
         of_number[int(number)] = asked
         last[asked] = max(last.get(asked, 0), int(number))
-    connection = sqlite3.connect(run / "run.sqlite")
-    rows = connection.execute("SELECT body FROM responses WHERE kind = 'model'").fetchall()
-    connection.close()
-    numbers = [json.loads(body)["usage"]["reasoning"] for (body,) in rows]
-    return len(of_number), len(numbers), sum(last[of_number[one]] > one for one in numbers)
-
-
-def statuses(run: Path) -> dict[str, int]:
-    connection = sqlite3.connect(run / "run.sqlite")
-    found = dict(connection.execute("SELECT status, COUNT(*) FROM items GROUP BY status"))
-    connection.close()
-    return found
+    return len(of_number), sum(last[of_number[one]] > one for one in numbers)
 
 
 def main() -> None:
@@ -247,19 +246,22 @@ def report(folder: Path, options: argparse.Namespace) -> None:
     seconds = time.monotonic() - began
     if not (folder / "R" / "run.sqlite").exists():
         sys.exit(screen.text.decode(errors="replace"))
-    requests, recorded, again = asked_again(folder / "R", log)
+    numbers, items = kept(folder / "R")
+    requests, again = asked_again(numbers, log)
     # Where a server is back at once there is nothing to say.
     long = [one for one in outages if one.ended - one.began > 5]
     named = [screen.named_after(one.port, one.began, one.ended) for one in long]
     known = [one for one in named if one is not None]
     print(describe_machine())
     print(f"{options.questions} questions, {CONCURRENCY} at a time, {len(outages)} kills")
-    print(f"ended in {seconds:.0f} s with exit code {code}: {statuses(folder / 'R')}")
-    print(f"{requests} requests, {recorded} recorded responses, {again} of them asked for again")
+    print(f"ended in {seconds:.0f} s with exit code {code}: {items}")
+    print(
+        f"{requests} requests, {len(numbers)} recorded responses, {again} of them asked for again"
+    )
     if long:
         told = f"median {median(known):.1f} s, longest {max(known):.1f} s" if known else "never"
         print(f"of {len(long)} outages over 5 s the bar named {len(known)}: {told} after the kill")
-    if code or again:
+    if code or again or not numbers:
         print(screen.text.decode(errors="replace")[-3000:])
 
 

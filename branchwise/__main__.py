@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import click
 
 _INTERRUPTED = 130
+_ELSEWHERE = {"compare": "report", "eval": "score", "evaluate": "score", "index": "corpus index"}
+"""What commands are called in other programs, and here."""
 
 
 def command() -> None:
@@ -89,6 +91,8 @@ def _usage(error: "click.ClickException") -> str:
     # Click and Typer each add their suggestion.
     said = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", error.format_message())
     context = getattr(error, "ctx", None)
+    for other, ours in _ELSEWHERE.items() if context and not context.parent else ():
+        said = re.sub(rf"^(No such command '{other}'\.).*", rf"\1 Did you mean '{ours}'?", said)
     remedy = f"see `{context.command_path} --help`" if context else "see `branchwise --help`"
     return str(InputError(" ".join(said.split()).rstrip("."), remedy=remedy))
 

@@ -89,15 +89,16 @@ def run(
 
     `questions`: a question set as `--questions` names one, with its `fields` and `separator`
     (`load_questions`), or one that was loaded. Blocks until every item has ended or the run
-    stopped: `run.state` says which. `patience`: how long a server
-    that is gone is waited for, in seconds or as "2m"; `max_cost` in USD. `pilot`: only so many
-    questions now; the same call without it goes on in the same folder. `matcher` and what follows
-    say how the run will be scored. `progress`: show a bar, or lines where there is no terminal;
-    `observer`: is told of each item that ends instead. Raises InputError before any work.
+    stopped: `run.state` says which. `patience`: how long a server that is gone is waited for, in
+    seconds or as "2m"; `max_cost` in USD, which stays with the run. `pilot`: only so many questions
+    now; the same call without it goes on in the same folder. `matcher` and what follows say how the
+    run will be scored. `progress`: show a bar, or lines where there is no terminal; `observer`: is
+    told of each item that ends instead. Raises InputError before any work.
     """
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.loaders.source import QuestionSource
     from branchwise.eval import experiment
+    from branchwise.eval.costs.kept_prices import limit_of
     from branchwise.eval.tasks import gold_of
     from branchwise.results import RunResult
 
@@ -109,6 +110,7 @@ def run(
     chosen = experiment.Selection(ids, limit).of(questions)
     scoring = _scoring(matcher, judge_entities, judge, judge_pairs, variant, metrics)
     priced = _prices(prices)
+    max_cost = limit_of(Path(out) if out else None, max_cost)  # its pilot's
     restraints = _restraints(patience, max_cost, priced)
     if max_cost is not None:
         check_affordable(system, scoring, priced)
@@ -159,7 +161,7 @@ def resume(
     `run`. Raises InputError where the system would not be the one that began the run.
     """
     from branchwise.eval import experiment
-    from branchwise.eval.costs.kept_prices import prices_of
+    from branchwise.eval.costs.kept_prices import limit_of, prices_of
     from branchwise.eval.costs.spending import check_begun
     from branchwise.eval.store import open_run
     from branchwise.results import RunResult
@@ -168,6 +170,7 @@ def resume(
     counts, begun = reader.progress(), reader.meta
     reader.close()
     priced = _prices(prices) if prices else prices_of(Path(path))
+    max_cost = limit_of(Path(path), max_cost)
     if max_cost is not None:
         check_begun(begun, priced)
     restraints = _restraints(patience, max_cost, priced)

@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.eval.experiment import Run
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.changes import changes_table
@@ -134,10 +134,14 @@ class ComparedRuns:
         try:
             return self.comparisons[run].find(metric, subset)
         except KeyError:
-            found = {f"{one.metric} ({one.subset})" for one in self.comparisons[run].differences}
+            found = self.comparisons[run].differences
+            metrics = list(dict.fromkeys(one.metric for one in found))
+            subsets = dict.fromkeys(one.subset for one in found if one.metric == metric)
             raise InputError(
-                f"{metric!r} ({subset}) is not compared",
-                remedy=f"one of {', '.join(sorted(found))}",
+                f"{metric[:60]!r} on {subset[:60]!r} is not compared",
+                remedy=did_you_mean(subset, subsets)
+                if subsets
+                else did_you_mean(metric, metrics, most=2, cutoff=0.5),
             ) from None
 
     def rows(self) -> list[dict[str, Any]]:

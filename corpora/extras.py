@@ -1,12 +1,12 @@
 """What extras bring, beyond `pip install branchwise`: one line says what is missing."""
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from branchwise.corpora.errors import InputError
 
 _MODULES: Mapping[str, tuple[str, ...]] = {
-    "local": ("sentence_transformers", "faiss", "bm25s", "tantivy"),
+    "local": ("sentence_transformers", "faiss", "bm25s"),
     "flashrag": ("flashrag",),
     "mcp": ("mcp", "langchain_mcp_adapters", "starlette", "uvicorn"),
     "serve": ("starlette", "uvicorn"),
@@ -14,6 +14,11 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "datasets": ("datasets",),
     "notebook": ("pandas",),
 }
+
+
+def missing(modules: Iterable[str]) -> list[str]:
+    """Those of the modules that are not installed."""
+    return [name for name in modules if importlib.util.find_spec(name) is None]
 
 
 def require(
@@ -24,12 +29,11 @@ def require(
     `doing`: what needs them, to begin the line. `modules`: those that this needs, by default all
     of the extra.
     """
-    needed = modules or _MODULES[extra]
-    missing = [name for name in needed if importlib.util.find_spec(name) is None]
-    if missing:
-        names = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
+    lacking = missing(modules or _MODULES[extra])
+    if lacking:
+        names = " and ".join(filter(None, (", ".join(lacking[:-1]), lacking[-1])))
         raise InputError(
-            f"{doing} needs {names}, which {'is' if len(missing) == 1 else 'are'} not installed",
+            f"{doing} needs {names}, which {'is' if len(lacking) == 1 else 'are'} not installed",
             where=where,
             remedy=f"pip install 'branchwise[{extra}]'",
         )

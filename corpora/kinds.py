@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.extras import require
+from branchwise.corpora.extras import missing, require
 
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import Encoding
@@ -70,8 +70,13 @@ class IndexKind:
         """Its module, which imports the libraries that it needs when they are used."""
         return cast(IndexModule, import_module(f"branchwise.corpora.{self.module}"))
 
+    @property
+    def is_installed(self) -> bool:
+        """Whether the libraries that it needs are there."""
+        return not missing(self.needs)
+
     def ready(self) -> IndexModule:
-        """The same. Raises InputError where the libraries are not installed."""
+        """Its module. Raises InputError where the libraries are not installed."""
         require("local", f"an index of kind {self.name}", modules=self.needs)
         return self.load()
 
@@ -126,6 +131,11 @@ SERVERS, FLASHRAG = ("http:", "https:"), "flashrag:"
 """How retrievers begin that search elsewhere."""
 BUILT_IN = (*INDEX_KINDS, HYBRID)
 NAMES = ", ".join(BUILT_IN)
+
+
+def first_choice() -> str:
+    """The kind to begin with: the default, or BM25 where nothing is installed that encodes."""
+    return DEFAULT if INDEX_KINDS[DEFAULT].is_installed else "bm25"
 
 
 def index_kind(name: str) -> IndexKind:

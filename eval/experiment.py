@@ -1,6 +1,5 @@
 """Running an experiment from beginning to end; a new run and a continued one take the same path."""
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
@@ -23,9 +22,10 @@ from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.warning import warn
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.bounds import CONCURRENCY
-from branchwise.eval.costs.kept_prices import keep_prices
+from branchwise.eval.costs.kept_prices import keep_limit, keep_prices
 from branchwise.eval.costs.spending import Spending, recorded_cost
 from branchwise.eval.pilots import is_pilot, mark_pilot, unmark_pilot
 from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys
@@ -109,7 +109,8 @@ def run(
 
     Blocks until every item has ended, the run was interrupted, or a server stays away. `scoring`
     says who aligns and judges when the run is scored; `restraints` what holds requests back (by
-    default, servers that are gone are waited for); `prices` is a file that stays with the run.
+    default, servers that are gone are waited for): a limit of cost stays with the run, and so does
+    `prices`, a file.
     `pilot`: only so many questions now; the same call without it goes on in the same folder. Raises
     InputError before any work where something is missing, StoreError where the folder cannot be
     written.
@@ -133,6 +134,7 @@ def run(
             return Run(path, _state(path, "interrupted"))
         spec = _unopened_spec(chosen, system, task, epochs, scoring)
         create_run(path, spec, chosen.questions)
+        _keep_money(path, prices, restraints)
         return Run(path, RunState(0, 0, len(chosen) * epochs, stopped="interrupted"))
     agent.check_settings()
     _check_put(agent, task or chosen.task, chosen.questions, chosen.source)
@@ -141,7 +143,7 @@ def run(
         _check_continues(path, spec, agent)
     else:
         create_run(path, spec, chosen.questions)
-    keep_prices(path, prices)
+    _keep_money(path, prices, restraints)
     observer.opens("")
     return _continue(path, agent, concurrency, observer, restraints, pilot=pilot)
 
@@ -285,11 +287,17 @@ def resume(
         check_same_system(Path(path), meta, agent)
     else:
         _opened_at_last(Path(path), agent)
-    keep_prices(Path(path), prices)
+    _keep_money(Path(path), prices, restraints)
     observer.opens("")
     return _continue(
         Path(path), agent, concurrency, observer, restraints, retry_failed=retry_failed
     )
+
+
+def _keep_money(path: Path, prices: Path | None, restraints: Restraints) -> None:
+    keep_prices(path, prices)
+    if isinstance(restraints.allowance, Spending):
+        keep_limit(path, restraints.allowance.most)
 
 
 def _state(path: Path, stopped: str | None = None) -> RunState:
@@ -477,9 +485,8 @@ def check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> No
             remedy=_remedy(path, changed, agent),
         )
     if meta["version"] != (now_version := version("branchwise")):
-        warnings.warn(
+        warn(
             f"{path}: begun by branchwise {meta['version']}, continued by {now_version}",
-            stacklevel=3,
         )
 
 

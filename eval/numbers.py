@@ -23,6 +23,12 @@ def number(value: float | None, digits: int = 2) -> str:
     return f"-{bare}" if value < 0 else bare
 
 
+def ordinal(n: int) -> str:
+    """1st, 2nd, 3rd, 4th, 11th, 21st."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(n % 10 if n % 100 not in (11, 12, 13) else 0, "th")
+    return f"{n}{ending}"
+
+
 def signed(value: float, digits: int = 2) -> str:
     """As `number`, always with a sign; "±" for no difference at all."""
     if value == 0:

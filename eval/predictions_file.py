@@ -1,6 +1,5 @@
 """Predictions of any agent: a JSONL file with one answered question a line, read into items."""
 
-import warnings
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from branchwise.corpora.files import json_kind, parse_object, read_lines
 from branchwise.corpora.loaders.format_fields import misspelt
 from branchwise.corpora.loaders.records import problems
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question, QuestionSet
+from branchwise.corpora.warning import warn
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import Task, get_task
@@ -85,7 +85,7 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
         items.append(_item(line, by_id[line.id], get_task(questions.task), where))
     if unread:
         counted = ", ".join(f"{name} ({count:,})" for name, count in unread.items())
-        warnings.warn(f"{path}: fields that are not read: {counted}", stacklevel=2)
+        warn(f"{path}: fields that are not read: {counted}")
     answered = {item.question.id for item in items}
     missing = [question for id, question in by_id.items() if id not in answered]
     return items + [AnsweredItem(question, Prediction(), how=MISSING) for question in missing]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.extras import require
 from branchwise.corpora.judgements import PassageGrades, grades_of
 from branchwise.corpora.progress import Progress, silent
 from branchwise.corpora.questions import Question
@@ -187,7 +186,6 @@ def _values(
     measures: Sequence[RankingMeasure],
 ) -> dict[RankingMeasure, Sequence[float]]:
     """By measure, the value of each query: the best over its judgements."""
-    require("local", "measuring a retriever", modules=("ir_measures",))
     import ir_measures
 
     theirs = {getattr(ir_measures, _NAMES[one.kind]) @ one.cutoff: one for one in measures}

@@ -1,11 +1,11 @@
 """The keys that a run names, chosen by its author."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.keys import Keys
+from branchwise.corpora.warning import warn
 
 
 def with_kept_keys(given: Keys, system: Mapping[str, Any], where: str) -> Keys:
@@ -26,4 +26,4 @@ def tell_kept_keys(keys: Keys, given: Keys, where: str) -> None:
     """
     for host, name in keys.variables.items():
         if host not in given.variables:
-            warnings.warn(f"{where}: the run sends {name} to {host}", stacklevel=1)
+            warn(f"{where}: the run sends {name} to {host}")

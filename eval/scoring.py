@@ -3,7 +3,6 @@
 The results are saved beside the run.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.progress import Progress as PassageProgress
 from branchwise.corpora.progress import silent
 from branchwise.corpora.questions import Question
+from branchwise.corpora.warning import warn
 from branchwise.eval.analysis import Analysis, TracedRun, analyse
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.ceilings.breakdowns import (
@@ -461,4 +461,4 @@ def _save(scored: ScoredRun, looked_up: _LookedUp | None, saving: _Saving | None
             body = SavedScores.of_run(saving.of, scored).to_bytes()
             save_scored_run(scored.path, saving.settings, body)
     except StoreError as error:
-        warnings.warn(str(error), stacklevel=3)
+        warn(str(error))

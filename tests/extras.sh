@@ -6,9 +6,13 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 declare -A packages=([chromium]=chromium [tmux]=tmux [less]=less [pdflatex]=texlive-latex-recommended)
+declare -A classes=([IEEEtran.cls]=texlive-publishers [ptmr7t.tfm]=texlive-fonts-recommended)
 wanted=()
 for program in "${!packages[@]}"; do
   command -v "$program" >/dev/null || wanted+=("${packages[$program]}")
+done
+for file in "${!classes[@]}"; do
+  kpsewhich "$file" >/dev/null 2>&1 || wanted+=("${classes[$file]}")
 done
 if [ ${#wanted[@]} -gt 0 ]; then
   install=(apt-get install -y --no-install-recommends "${wanted[@]}")

@@ -98,6 +98,14 @@ def test_a_light_install_runs_scores_and_reports_a_remote_search(run, chat_serve
     assert run("-c", lacking).stdout == "[None, None]\n"
 
 
+def test_a_light_install_builds_and_searches_a_corpus_by_words(run, tmp_path):
+    (tmp_path / "p.jsonl").write_text('{"id": "p1", "contents": "Jaws\\nA film."}\n')
+    built = run(*BRANCHWISE, "corpus", "build", "--from", "p.jsonl", "--out", "C")
+    assert built.stdout.endswith("next: branchwise corpus index C --kind bm25\n")
+    run(*BRANCHWISE, "corpus", "index", "C", "--kind", "bm25")
+    assert "[p1] Jaws" in run(*BRANCHWISE, "corpus", "search", "C", "jaws").stdout
+
+
 def test_a_light_install_makes_and_queries_a_world(run):
     run(*BRANCHWISE, "world", "make", "--entities", "60", "--seed", "7", "--out", "W")
     run(*BRANCHWISE, "kg", "build", "W")
@@ -110,7 +118,7 @@ def test_a_light_install_makes_and_queries_a_world(run):
     [
         (("demo",), "local"),
         (("corpus", "index", "C", "--kind", "flat"), "local"),
-        (("corpus", "index", "C", "--kind", "bm25"), "local"),
+        (("corpus", "index", "C", "--kind", "bm25s"), "local"),
         (("serve", "retrieve", "--corpus", "C"), "serve"),
         (("serve", "mcp", "--corpus", "C"), "mcp"),
         (("ask", "Who?", "--tool", "mcp:cat"), "mcp"),

@@ -4,8 +4,12 @@ The front door is free.
 """
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
+from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -27,6 +31,7 @@ HEAVY = {
 }  # fmt: skip
 
 
+@cache
 def imported_modules(file: Path) -> set[str]:
     """Every module that a file imports anywhere, type-checking imports included."""
     names: set[str] = set()
@@ -56,6 +61,25 @@ def test_command_line_starts_without_heavy_libraries():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert not HEAVY & set(loaded.stdout.split())
+
+
+def test_every_package_that_is_imported_is_required_by_name():
+    """Not only by a package of ours that happens to require it: its next version may not."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [line for extra in project["optional-dependencies"].values() for line in extra]
+    required = {distribution_name(line) for line in (*project["dependencies"], *extras)}
+    files = (
+        file for folder in (*MAY_IMPORT, "branchwise") for file in (ROOT / folder).rglob("*.py")
+    )
+    used = {name.split(".")[0] for file in files for name in imported_modules(file)}
+    owners = packages_distributions()
+    for module in used - sys.stdlib_module_names - {"branchwise"}:
+        named = {distribution_name(name) for name in owners.get(module, ())}
+        assert not named or named & required, f"{module} is of {named}: name it in pyproject.toml"
+
+
+def distribution_name(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-").replace(".", "-")
 
 
 def test_the_offline_reader_shares_no_code_with_what_makes_questions():

@@ -54,6 +54,7 @@ def test_without_pandas_one_line_says_what_to_install(
 def test_runs_are_compared_with_the_first(compared: ComparedRuns) -> None:
     found = compared.difference("strict_recall")
     assert found.difference == pytest.approx(0.2975, abs=1e-4)
+    assert str(found).startswith("strict recall on all questions +.30 [")
     assert {row["run"] for row in compared.rows()} == {"kg"}
     assert {row["against"] for row in compared.to_pandas().to_dict("records")} == {"base"}
     assert "changes against base" in repr(compared)
@@ -62,7 +63,7 @@ def test_runs_are_compared_with_the_first(compared: ComparedRuns) -> None:
 
 def test_what_was_not_compared_is_one_line(compared: ComparedRuns) -> None:
     for call, said in (
-        (lambda: compared.difference("recal"), "'recal' (all) is not compared; one of "),
+        (lambda: compared.difference("recal"), "'recal' on 'all' is not compared; did you mean "),
         (lambda: compared.difference("strict_recall", run="x"), "run: 'x' is not compared; one"),
         (lambda: branchwise.compare("base"), "compare needs two runs; branchwise.compare("),
         (lambda: branchwise.compare(RECORDED, RECORDED), "is not a run folder"),

@@ -7,7 +7,7 @@ from branchwise.corpora.graph.description import GraphDescription
 from branchwise.corpora.graph.names.readings import NameReadings
 from branchwise.corpora.graph.processes.confinement import not_withheld
 from branchwise.corpora.graph.vocabulary import is_wikidata_id
-from branchwise.corpora.text import printable
+from branchwise.corpora.text import counted, printable
 from branchwise.tools.graph_text import short_iri
 from branchwise.ui.console import console
 from branchwise.ui.graph_tables import print_rows, print_sentence
@@ -41,11 +41,6 @@ def sizes(graph: GraphDescription, names: NameReadings) -> str:
         f"{counted(graph.triples, 'triple')}, {counted(graph.entities, 'entity', 'entities')}"
         f"{named_only}, {counted(graph.shared_names, 'shared name')}"
     )
-
-
-def counted(count: int, one: str, more: str = "") -> str:
-    """ "1 name", "2 names"."""
-    return f"{count:,} {one if count == 1 else more or one + 's'}"
 
 
 def size(count: int) -> str:

@@ -31,11 +31,15 @@ def headline(report: StudyReport) -> "Iterator[RenderableType]":
     """Systems of one task in short: the main metrics and those of plug-ins, how items ended, where
     answers were lost."""
     report = report.by_matcher()
+    keys = {metric.key for metric in report.compared}
     yield plain("")
     yield body(_short(_main(report), report))
-    for table in results_tables(report):
+    for table in results_tables(report)[1:]:
         if group_of(table) == FURTHER:
             yield from drawn(_short(table, report), FURTHER)
+        elif keys & {column.key for column in table.columns}:
+            main = table.with_columns(["system", "subset", "n", *keys])
+            yield from drawn(_short(main, report), group_of(table))
     shown = {one.key for one in report.columns if one in report.compared or one.table == FURTHER}
     yield score_notes(report, [one.note for one in report.columns if one.note and one.key in shown])
     yield counts_lines(report.systems)

@@ -65,7 +65,7 @@ def _branch(branch: BranchErrors, missing: Sequence[MissingAnswer]) -> Iterator[
     """How many of its answers are there, and below it each that is not, with the reason."""
     if not missing:
         return
-    nothing = ", nothing retrieved" if Label.MISSING_BRANCH in branch.labels else ""
+    nothing = ", none retrieved" if Label.MISSING_BRANCH in branch.labels else ""
     yield f"{short(branch.name, 100)}: {branch.right} of {branch.gold} right{nothing}"
     names = [short(answer.text, 60) for answer in missing]
     width = min(max(map(len, names)), _MOST_PADDING)

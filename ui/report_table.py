@@ -1,5 +1,6 @@
 """A report's tables on a terminal: means over intervals, rows in groups."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -14,7 +15,13 @@ from branchwise.eval.reporting.tables.results import (
     results_tables,
     scored_by,
 )
-from branchwise.eval.reporting.tables.table import CellValue, ChangeCell, Table, TableColumn
+from branchwise.eval.reporting.tables.table import (
+    OF_INTERVALS,
+    CellValue,
+    ChangeCell,
+    Table,
+    TableColumn,
+)
 from branchwise.eval.scores import Counts
 from branchwise.ui.cells import heading, indented, mean_cell, new_table, notes, plain, run_name
 from branchwise.ui.exports.text import change_mark
@@ -37,7 +44,8 @@ def drawn(table: Table, title: str = "") -> "Iterator[RenderableType]":
 def with_notes(table: Table) -> "Iterator[RenderableType]":
     """A table under its title and over its notes."""
     yield from drawn(table)
-    yield notes(map(printable, table.notes))
+    said = (re.sub(f"^{OF_INTERVALS}:", "Below a number:", note) for note in table.notes)
+    yield notes(map(printable, said))
 
 
 def body(table: Table) -> "RichTable":

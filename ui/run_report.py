@@ -84,7 +84,7 @@ def _analysed(report: StudyReport, by: Sequence[str], *, full: bool) -> "Iterato
             continue
         table = breakdown_table(report, grouping)
         if table.rows:
-            yield from drawn(table)
+            yield from with_notes(table)
             for changes in breakdown_change_tables(report, grouping):
                 if changes.rows:
                     yield from with_notes(changes)

@@ -106,7 +106,8 @@ def ablate(
         _say_stopped("interrupted", again)
         sys.exit(1)
     if pilot is not None and not made.state.stopped:
-        _tell_pilot(loaded, design, pace, made, again)
+        limit = "" if max_cost is None else f" --max-cost {max_cost:g}"
+        _tell_pilot(loaded, design, pace, made, again + limit)
     finish(made, design, again, max_cost, keys, as_json=json_output)
 
 
@@ -147,7 +148,8 @@ def _tell_pilot(
     screen = console()
     text = f"\nThe answers are kept; the study itself:\n  {again}"
     screen.print(text, markup=False, soft_wrap=True)
-    sys.exit(1 if say_failures([path for _, path in made.folder.runs()], again) else 0)
+    found = say_failures([path for _, path in made.folder.runs()], again)
+    sys.exit(1 if found.failed.count or found.is_total else 0)
 
 
 def _print_plan(
@@ -229,7 +231,7 @@ def finish(
         _say_stopped(made.state.stopped, again, f"  branchwise report {folder}")
         sys.exit(1)
     scores = show_study(made, design, keys, as_json=as_json)
-    failed = say_failures([path for _, path in made.folder.runs()], again)
+    failed = say_failures([path for _, path in made.folder.runs()], again).failed.count
     if say(failure_lines(scores)) or failed:
         sys.exit(1)
 

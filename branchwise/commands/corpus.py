@@ -11,7 +11,7 @@ import typer
 from branchwise.commands.corpus_eval import evaluate
 from branchwise.commands.options import AsJson, Field, FieldCommand, Header, Key, read_keys
 from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
-from branchwise.corpora.kinds import DEFAULT, FLASHRAG, INDEX_KINDS, NAMES, RECALL
+from branchwise.corpora.kinds import DEFAULT, FLASHRAG, INDEX_KINDS, NAMES, RECALL, first_choice
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.corpora.text import counted, one_line
 
@@ -93,7 +93,7 @@ def build(
     typer.echo("for example:")
     for row in _sampled(corpus):
         _show("-", corpus.passage(row))
-    typer.echo(f"next: branchwise corpus index {out} --kind {DEFAULT}")
+    typer.echo(f"next: branchwise corpus index {out} --kind {first_choice()}")
 
 
 @corpus_app.command()
@@ -308,7 +308,9 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
         problem = manifest.get("problem")
         typer.echo(f"index {name}: {printable(problem or _described(manifest))}")
     if not facts["indexes"]:
-        typer.echo(f"no index yet; make one: branchwise corpus index {path} --kind flat")
+        typer.echo(
+            f"no index yet; make one: branchwise corpus index {path} --kind {first_choice()}"
+        )
 
 
 def _facts(corpus: "Corpus") -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """`branchwise errors`: where each answer of a run was lost."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
+from branchwise.commands.options import Words
 from branchwise.commands.scoring_options import Judge, JudgeEntities, Matcher, chosen
 
 if TYPE_CHECKING:
@@ -26,6 +27,12 @@ class PrintedErrors(NamedTuple):
     record: Mapping[str, Any]
 
 
+def _places() -> "Iterable[LostAt]":
+    from branchwise.eval.errors.totals import LOST_AT
+
+    return LOST_AT
+
+
 def errors(
     path: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")],
     question: Annotated[
@@ -39,9 +46,7 @@ def errors(
     ] = None,
     lost_at: Annotated[
         str | None,
-        typer.Option(
-            help="Only questions with an answer lost at agent, extraction, node or repair."
-        ),
+        typer.Option(click_type=Words(_places), help="Only questions with an answer lost there."),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="At most this many.", min=1)] = None,
     matcher: Matcher = None,
@@ -69,12 +74,12 @@ def errors(
         _check_label(label, scored)
         if place:
             _refuse_place(scored)
-        _print(path, [*_told(scored, question, label)][:limit], as_json=json_output)
+        _print(path, [*_told(scored, question, label)], limit, as_json=json_output)
         return
     _say_matcher(scored)
     wanted = None if label is None else _label(label)
     lost = (one for one in _items(scored, question) if _has(one, wanted, place))
-    _print(path, [_lost(*one) for one in lost][:limit], as_json=json_output)
+    _print(path, [_lost(*one) for one in lost], limit, as_json=json_output)
 
 
 def _say_matcher(scored: "ScoredRun") -> None:
@@ -97,9 +102,7 @@ def _has(found: Found, label: "Label | None", lost_at: "LostAt | None") -> bool:
 
 
 def _lost_at(name: str | None) -> "LostAt | None":
-    from branchwise.eval.errors.totals import LOST_AT
-
-    return None if name is None else _known(name, {place: place for place in LOST_AT}, "place")
+    return None if name is None else _known(name, {place: place for place in _places()}, "place")
 
 
 def _check_label(name: str | None, scored: "ScoredRun | None" = None) -> None:
@@ -108,7 +111,7 @@ def _check_label(name: str | None, scored: "ScoredRun | None" = None) -> None:
     from branchwise.eval.tasks import TASKS
 
     own = [scored.error_classes] if scored else [task.error_classes for task in TASKS.values()]
-    known = [] if scored else [label.value for label in Label]
+    known = [] if scored else [name for one in Label for name in (one.value, one.words)]
     known += [one.key for classes in own if classes for one in classes.types]
     if name is not None:
         _known(name, dict.fromkeys(known), "label")
@@ -189,19 +192,29 @@ def _lost(question: str, errors: "ItemErrors") -> PrintedErrors:
     return PrintedErrors(lost_lines(question, errors), {"question": question, **errors.to_json()})
 
 
-def _print(path: Path, found: list[PrintedErrors], *, as_json: bool) -> None:
-    from branchwise.ui.console import console, error_console, harmless_json
+def _print(path: Path, found: list[PrintedErrors], limit: int | None, *, as_json: bool) -> None:
+    from branchwise.corpora.text import counted
+    from branchwise.ui.console import console, harmless_json
 
     if as_json:
         import orjson
 
-        for one in found:
+        for one in found[:limit]:
             typer.echo(harmless_json(orjson.dumps(one.record).decode()))
         return
     screen = console()
-    for one in found:
+    for one in found[:limit]:
         for line in one.lines:
             # Wrapped, not cut: its end says where to look.
             screen.print(line, markup=False, soft_wrap=not screen.is_terminal)
+    left = len(found) - (limit or len(found))
     if not found:
-        error_console().print(f"{path}: nothing of the kind", markup=False, soft_wrap=True)
+        _say(path, "nothing of the kind")
+    elif left:
+        _say(path, f"{left} more of {counted(len(found), 'item')} with errors")
+
+
+def _say(path: Path, line: str) -> None:
+    from branchwise.ui.console import error_console
+
+    error_console().print(f"{path}: {line}", markup=False, soft_wrap=True)

@@ -1,7 +1,7 @@
 """The options that many commands share."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -11,6 +11,8 @@ from typer.core import TyperCommand
 from branchwise.corpora.keys import HELP, METAVAR, OPTION
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders.source import QuestionSource
 
@@ -33,22 +35,36 @@ Separator = Annotated[
 ]
 
 
-class _TaskName(click.ParamType[str]):
-    """A task's name: checked with its nearest one where it is used, listed where it is explained,
-    since `branchwise --help` does without the tasks."""
+class Words(click.ParamType[str]):
+    """One of some words: listed in help, completed by shells, and checked with the nearest one
+    where it is used. `words` is called then alone, since `branchwise --help` knows none."""
 
-    name = "TASK"
+    name = "TEXT"
+
+    def __init__(self, words: Callable[[], Iterable[str]]) -> None:
+        self._words = words
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        from branchwise.eval.tasks import TASKS
+        return f"[{'|'.join(self._words())}]"
 
-        return f"[{'|'.join(TASKS)}]"
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(word) for word in self._words() if word.startswith(incomplete)]
+
+
+def _tasks() -> Iterable[str]:
+    from branchwise.eval.tasks import TASKS
+
+    return TASKS
 
 
 TaskOption = Annotated[
     str | None,
     typer.Option(
-        "--task", click_type=_TaskName(), help="Task, if it is not the question set's own."
+        "--task", click_type=Words(_tasks), help="Task, if it is not the question set's own."
     ),
 ]
 Full = Annotated[

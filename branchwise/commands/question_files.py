@@ -77,11 +77,12 @@ def convert(
     Example: branchwise questions convert condambigqa:dev.json --out q.jsonl
     """
     from branchwise.corpora.loaders import each_question
+    from branchwise.corpora.text import counted
 
     check_place(out, overwrite=overwrite)
     named = read_questions(source, field, separator)
     count = write_questions(out, (item.question for item in each_question(named)))
-    typer.echo(f"{out}: {count:,} questions")
+    typer.echo(f"{out}: {counted(count, 'question')}")
 
 
 def forms(json_output: AsJson = False) -> None:
@@ -161,7 +162,7 @@ def _print(checked: "SetCheck", fix: Path | None) -> None:
 
 def _summary(checked: "SetCheck", fix: Path | None) -> Iterable[str]:
     from branchwise.corpora.loaders.reading import MENDED
-    from branchwise.ui.graph_description import counted
+    from branchwise.corpora.text import counted
 
     mistakes, mended = sum(checked.counts.values()), sum(checked.mended.values())
     source = checked.source.text

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from branchwise.eval.store.recovering import Recovery
 
 _MAX_NAMED = 10
-_KINDS = ("questions", "responses", "events", "passages", "judgements")
+_KINDS = ("question", "response", "event", "passage", "judgement")
 
 
 def recover(
@@ -62,7 +62,7 @@ def _print(recovery: "Recovery", *, as_json: bool) -> None:
 def _lines(recovery: "Recovery") -> Iterator[str]:
     saved, again = recovery.saved, recovery.begun_again
     yield f"{recovery.run}: {saved['items']} of {counted(recovery.items, 'item')} saved whole"
-    yield f"  saved: {', '.join(f'{saved[kind]} {kind}' for kind in _KINDS)}"
+    yield f"  saved: {', '.join(counted(saved[f'{kind}s'], kind) for kind in _KINDS)}"
     if given := recovery.questions_given:
         yield f"  questions given again: {len(given)} ({_named(given)})"
     if again:

@@ -25,6 +25,7 @@ from branchwise.commands.report_published import (
     check_published,
     chosen_published,
     printed_published,
+    say_published,
 )
 from branchwise.commands.report_runs import BaseOption, NamedRuns, SystemNames, named_runs
 from branchwise.commands.scoring_options import (
@@ -132,10 +133,11 @@ def report(
         print_json(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
         shown = _systems(runs, chosen_runs)
-        print_runs(
-            shown, groupings, full=full, published=printed_published(published, beside, runs)
-        )
+        printed = printed_published(published, beside, runs, full=full)
+        print_runs(shown, groupings, full=full, published=printed)
         _print_changes(shown)
+        if beside and not printed and not full:
+            say_published(beside)
         if not full and len(paths) == 1:
             say_next(chosen_runs.runs[0][1], paths[0])
 
@@ -246,7 +248,7 @@ def _print_changes(systems: "Sequence[SystemReport]") -> None:
 
 def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
     from branchwise.corpora.atomic import write_named
-    from branchwise.ui.console import error_console
+    from branchwise.ui.console import progress_console
     from branchwise.ui.html.page import render_html, render_reports
 
     if len(reports) == 1:
@@ -257,7 +259,7 @@ def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
         typer.echo(page, nl=False)
         return
     write_named(path, page.encode())
-    error_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
+    progress_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
 
 
 def warn_if_pending(path: Path) -> None:

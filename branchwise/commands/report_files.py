@@ -123,7 +123,7 @@ class Exports:
         before anything is written. Raises InputError for a place that cannot be written.
         """
         from branchwise.eval.reporting.tables import report_tables
-        from branchwise.ui.console import error_console
+        from branchwise.ui.console import progress_console
 
         needed = self.markdown or self.latex or self.csv
         made: list[_Made] = [(one, report_tables(one) if needed else ()) for one in reports]
@@ -136,7 +136,7 @@ class Exports:
         written = [str(path) for path, _ in texts if path != PRINTED]
         written += [f"{folder}: {', '.join(files)}" for folder, files in folders]
         for line in written:
-            error_console().print(f"written: {line}", markup=False, soft_wrap=True)
+            progress_console().print(f"written: {line}", markup=False, soft_wrap=True)
 
     def _texts(self, made: "Sequence[_Made]") -> Iterator[tuple[Path, str]]:
         if self.markdown:

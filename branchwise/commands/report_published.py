@@ -16,8 +16,8 @@ PublishedOption = Annotated[
     typer.Option(
         metavar="BENCHMARK",
         help="Show what a paper published beside the scores: deepambigqa, condambigqa, cambignq, "
-        "ambignq, mdcr, or none. Default: of the benchmark that the questions name, "
-        "in files alone if they were generated in its form.",
+        "ambignq, mdcr, or none. Default: with --full and in files, of the benchmark that the "
+        "questions name; in files alone if they were generated in its form.",
     ),
 ]
 
@@ -54,14 +54,26 @@ def chosen_published(
 
 
 def printed_published(
-    benchmark: str | None, beside: "Published | None", runs: "Sequence[tuple[str, ScoredRun]]"
+    benchmark: str | None,
+    beside: "Published | None",
+    runs: "Sequence[tuple[str, ScoredRun]]",
+    *,
+    full: bool,
 ) -> "Published | None":
-    """What of it a terminal shows: with generated questions, only what was asked for.
+    """What of it a terminal shows: what was asked for, and with `full` that of the same questions.
 
-    Between one's own tables, a screen of numbers about other questions is in the way.
+    Between one's own tables, a screen of other numbers is in the way.
     """
     from branchwise.eval.reporting.published import are_generated
     from branchwise.eval.reporting.run_folders import marks_of
 
-    unasked = beside and benchmark is None
-    return None if unasked and are_generated(marks_of(runs)) else beside
+    asked = benchmark is not None
+    return beside if asked or (full and not are_generated(marks_of(runs))) else None
+
+
+def say_published(beside: "Published") -> None:
+    """Where the numbers are that a short report leaves out."""
+    from branchwise.ui.console import console
+
+    line = f"\nPublished numbers of {beside.benchmark}: --published {beside.benchmark}"
+    console().print(line, markup=False)

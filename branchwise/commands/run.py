@@ -40,7 +40,7 @@ from branchwise.commands.scoring_options import (
     load_prices,
     with_metrics,
 )
-from branchwise.commands.system_options import with_system_options
+from branchwise.commands.system_options import is_given, with_system_options
 from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from branchwise.corpora.questions import QuestionSet
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.experiment import Run
+    from branchwise.eval.failures import Failures, Unanswered
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring_choice import ScoringChoice
     from branchwise.graphs.system import System
@@ -104,9 +105,11 @@ def run(
     from branchwise.agents.outages import PATIENCE
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
+    from branchwise.eval.costs.kept_prices import limit_of
     from branchwise.eval.experiment import Selection
     from branchwise.eval.tasks import gold_of
 
+    max_cost = limit_of(out, max_cost)
     scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
     loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
     selected = Selection(_read_ids(ids), limit).of(loaded)
@@ -135,9 +138,19 @@ def run(
         prices=prices,
         progress=True,
     )
+    if not is_given("model"):
+        _say_offline(system)
     if pilot is not None and not made.state.stopped:
         wanted.tell_pilot(made)
     finish(made, Keys(system.keys), as_json=json_output)
+
+
+def _say_offline(system: "System") -> None:
+    """So that a forgotten `--model` is not taken for a poor one."""
+    from branchwise.ui.console import error_console
+
+    line = f"no --model: {system.model} answered, a rule-based reader with no language model"
+    error_console().print(line, markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -197,7 +210,8 @@ class _Wanted:
             markup=False,
             soft_wrap=True,
         )
-        sys.exit(1 if say_failures([made.path], f"branchwise resume {_quoted(made.path)}") else 0)
+        found = say_failures([made.path], f"branchwise resume {_quoted(made.path)}")
+        sys.exit(1 if found.failed.count or found.is_total else 0)
 
     def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
         from branchwise.eval.studies.plan import PlanPace, plan_run
@@ -324,44 +338,59 @@ def finish(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) ->
     if made.state.stopped:
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {_quoted(made.path)}{_same_limit(made.restraints)}",
+            f"  branchwise resume {_quoted(made.path)}{_more_money(made.restraints)}",
             markup=False,
             soft_wrap=True,
         )
         sys.exit(1)
     show_scores(made, keys, as_json=as_json)
-    if say_failures([made.path], f"branchwise resume {_quoted(made.path)}"):
+    if say_failures([made.path], f"branchwise resume {_quoted(made.path)}").failed.count:
         sys.exit(1)
 
 
-def _same_limit(restraints: "Restraints") -> str:
-    """The limit of cost, so that a copied command keeps it."""
+def _more_money(restraints: "Restraints") -> str:
+    """What a run needs besides where it stopped for its cost: the limit itself stays with it."""
     from branchwise.eval.costs.spending import Spending
 
     allowance = restraints.allowance
-    if not isinstance(allowance, Spending):
-        return ""
-    return f" --max-cost {'HIGHER' if allowance.has_refused else f'{allowance.most:g}'}"
+    is_spent = isinstance(allowance, Spending) and allowance.has_refused
+    return " --max-cost HIGHER" if is_spent else ""
 
 
-def say_failures(runs: Sequence[Path], again: str) -> bool:
-    """Say on standard error how many items of runs failed, the commonest reasons, and the command
-    that asks again; returns whether there were any."""
-    from branchwise.corpora.text import counted, printable
+def say_failures(runs: Sequence[Path], again: str) -> "Failures":
+    """Say on standard error how many items of runs failed, with the commonest reasons and the
+    command that asks again, and how many answers could not be read."""
+    from branchwise.corpora.text import counted
     from branchwise.eval.failures import failures_of
     from branchwise.ui.console import error_console
 
     found = failures_of(runs)
-    if not found.failed:
-        return False
-    count = "counts" if found.failed == 1 else "count"
-    lines = [f"{found.failed} of {counted(found.items, 'item')} failed and {count} 0:"]
-    lines += [f"  {n} x {printable(reason)[:200]}" for reason, n in found.reasons[:_REASONS]]
+    lines = []
+    if n := found.failed.count:
+        lines.append(f"{n} of {counted(found.items, 'item')} failed and {_count(n)} 0:")
+        lines += [*_reasons(found.failed), "again with:", f"  {again} --retry-failed"]
+    if (n := found.unreadable.count) and found.unreadable.first:
+        run, question = found.unreadable.first
+        answers = "answer that could not be read" if n == 1 else "answers that could not be read"
+        lines.append(f"{n} of {counted(found.items, 'item')} gave {answers} and {_count(n)} 0:")
+        look = f"branchwise trace {_quoted(run)} --question={shlex.quote(question)}"
+        lines += [*_reasons(found.unreadable), "look at one with:", f"  {look}"]
+    if lines:
+        error_console().print("\n".join(lines), markup=False, soft_wrap=True)
+    return found
+
+
+def _count(items: int) -> str:
+    return "counts" if items == 1 else "count"
+
+
+def _reasons(found: "Unanswered") -> list[str]:
+    from branchwise.corpora.text import printable
+
+    lines = [f"  {n} x {printable(reason)[:200]}" for reason, n in found.reasons[:_REASONS]]
     if others := sum(n for _, n in found.reasons[_REASONS:]):
         lines.append(f"  {others} x other reasons")
-    text = "\n".join([*lines, "again with:", f"  {again} --retry-failed"])
-    error_console().print(text, markup=False, soft_wrap=True)
-    return True
+    return lines
 
 
 def show_scores(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) -> "Scores":

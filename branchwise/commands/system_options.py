@@ -14,7 +14,7 @@ import click
 import typer
 from click.core import ParameterSource
 
-from branchwise.commands.options import FieldCommand, read_keys, read_tools
+from branchwise.commands.options import FieldCommand, Words, read_keys, read_tools
 from branchwise.corpora.keys import METAVAR
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def with_system_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def spread(**values: Any) -> None:
         options = {name: values.pop(name) for name in _settings()}
-        given = {name: value for name, value in options.items() if _is_given(name)}
+        given = {name: value for name, value in options.items() if is_given(name)}
         command(system=system_of(given), **values)
 
     own = [p for p in inspect.signature(command).parameters.values() if p.name != "system"]
@@ -97,7 +97,7 @@ def system_of(options: Mapping[str, Any]) -> "System":
     return system
 
 
-def _is_given(name: str) -> bool:
+def is_given(name: str) -> bool:
     """Whether the user wrote the option: a default is not refused where it has no effect."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not ParameterSource.DEFAULT
@@ -142,8 +142,8 @@ def _annotation(one: "Declared") -> Any:
         one.flag,
         help=one.setting.help,
         rich_help_panel=one.setting.panel,
-        metavar=_METAVARS.get(one.name) or _choices(one),
-        click_type=_range(one),
+        metavar=_METAVARS.get(one.name),
+        click_type=Words(lambda: get_args(one.kind)) if one.is_choice else _range(one),
     )
     kind = list[str] if _is_list(one) else one.kind
     if one.is_choice or one.name in _JSON:
@@ -151,11 +151,6 @@ def _annotation(one: "Declared") -> Any:
     if one.setting.holds == "folder":
         kind = Path
     return Annotated[kind | None if one.info.default in (None, (), {}) else kind, option]
-
-
-def _choices(one: "Declared") -> str | None:
-    """The words of a choice, as help shows them."""
-    return f"[{'|'.join(get_args(one.kind))}]" if one.is_choice else None
 
 
 def _range(one: "Declared") -> click.ParamType[Any] | None:

@@ -1,7 +1,6 @@
 """What is noticed while a question set is read: mistakes, what was mended, what was kept."""
 
 import shlex
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.corpora.text import cut
+from branchwise.corpora.warning import warn
 
 if TYPE_CHECKING:
     from branchwise.corpora.loaders.source import QuestionSource
@@ -97,7 +97,7 @@ class Loading:
     def warn(self) -> None:
         """Say so, once."""
         for note in self.notes():
-            warnings.warn(note, stacklevel=4)
+            warn(note)
 
 
 def _named(places: Sequence[str]) -> str:

@@ -1,12 +1,13 @@
-"""The user's prices, kept beside a run or a study: once given they stay with it."""
+"""The prices that the user gave, kept beside a run or study, and the limit of a run's cost."""
 
+from math import isfinite
 from pathlib import Path
 
 from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
 from branchwise.eval.costs.prices import Prices
 
-PRICES = "prices.yaml"
+PRICES, LIMIT = "prices.yaml", "max-cost"
 _RUNS, _STUDY = "runs", "study.json"
 
 
@@ -18,8 +19,42 @@ def keep_prices(folder: Path, path: Path | None) -> None:
     try:
         write_bytes(kept, path.read_bytes())
     except OSError as error:
-        what = f"cannot save the prices ({error.strerror or error})"
-        raise InputError(what, where=str(kept)) from None
+        raise _cannot_save("prices", kept, error) from None
+
+
+def keep_limit(run: Path, most: float | None) -> None:
+    """Keep what a run may cost, in USD; None: what is kept there stays. Raises InputError."""
+    kept = run / LIMIT
+    if most is None:
+        return
+    try:
+        write_bytes(kept, f"{most!r}\n".encode())
+    except OSError as error:
+        raise _cannot_save("limit of cost", kept, error) from None
+
+
+def limit_of(run: Path | None, given: float | None = None) -> float | None:
+    """What a run may cost, in USD: what is `given`, else what was before; None: there is no limit.
+
+    Raises InputError.
+    """
+    if run is None or given is not None:
+        return given
+    kept = run / LIMIT
+    try:
+        most = float(kept.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError):
+        most = -1.0
+    if not isfinite(most) or most < 0:
+        remedy = "give the limit again with --max-cost, or remove the file"
+        raise InputError("is not an amount in USD", where=str(kept), remedy=remedy)
+    return most
+
+
+def _cannot_save(what: str, kept: Path, error: OSError) -> InputError:
+    return InputError(f"cannot save the {what} ({error.strerror or error})", where=str(kept))
 
 
 def kept_prices(folder: Path) -> Path | None:

@@ -1,6 +1,5 @@
 """Making a fork and running it to its end."""
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.warning import warn
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.costs.kept_prices import keep_prices, kept_prices
 from branchwise.eval.experiment import Run, check_not_moved, make_agent, resume, run_spec
@@ -207,10 +207,9 @@ def _warn_of_differences(parent: _Parent, agent: "Agent", changes: Changes) -> N
     was, now = parent.meta["identity"], dict(agent.identity)
     differ = sorted(k for k in was.keys() | now.keys() if was.get(k) != now.get(k))
     if others := [key for key in differ if key not in meant]:
-        warnings.warn(
+        warn(
             f"{parent.path}: the system is no longer the one of this run (changed: "
             f"{', '.join(others)}); the steps before the fork stay as the run recorded them",
-            stacklevel=3,
         )
 
 

@@ -1,6 +1,5 @@
 """From specs to metrics: what is named is there, and no two columns have one name."""
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from branchwise.corpora.plugins.kinds import made
 from branchwise.corpora.plugins.loading import find_plugin
 from branchwise.corpora.plugins.sources import PluginSource, source_of_module
 from branchwise.corpora.plugins.specs import BERTSCORE
+from branchwise.corpora.warning import warn
 from branchwise.eval.plugins.metric import MetricPlugin
 from branchwise.eval.tasks import TASKS, Column
 
@@ -79,7 +79,7 @@ def metrics_of(asked: Iterable[Named], kept: Iterable[str], where: str) -> tuple
         except InputError as error:
             if spec not in [metric.spec for metric in chosen]:
                 what = f"{where}: without its metric {spec}, which cannot be loaded: {error}"
-                warnings.warn(what, stacklevel=4)
+                warn(what)
             continue
         if found.name not in names:
             names.add(found.name)

@@ -3,6 +3,7 @@
 A single run is a report of one system.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -114,6 +115,11 @@ class StudyReport:
             and one.run.analysis.ceilings.aggregates["all"]["ceiling_retrieved"].n
         )
         return replace(self, systems=kept) if kept else None
+
+    @property
+    def source_names(self) -> str:
+        """The question sets, without the folders of a machine in which they lie."""
+        return re.sub(r"(?<![^:\s])/(?:[^/,]+/)*", "", self.source)
 
     @property
     def bases(self) -> tuple[SystemReport, ...]:

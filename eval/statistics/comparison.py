@@ -66,6 +66,11 @@ class ScoreDifference:
         """After Holm, where there was anything to correct for."""
         return self.p if self.p_holm is None else self.p_holm
 
+    def __str__(self) -> str:
+        from branchwise.eval.statistics.words import summary_line
+
+        return summary_line(self)
+
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "left_out": self.left_out.to_json()}
 

@@ -8,7 +8,6 @@ SQLite keeps scorers and a running run apart.
 import asyncio
 import sqlite3
 import threading
-import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ import orjson
 
 from branchwise.agents.journal import CallKey, Journal, Slot
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.warning import warn
 from branchwise.eval.store.connection import DATABASE, connect, connect_to_read
 from branchwise.eval.store.damage import DamagedError
 from branchwise.eval.store.run_file import layout_of
@@ -86,7 +86,7 @@ class StoredJudgements:
         # On another thread: a transaction of the run may have to end first.
         problem = await asyncio.to_thread(self._write, slot, orjson.dumps(value))
         if problem:
-            warnings.warn(problem, stacklevel=2)
+            warn(problem)
         if self._is_read_only:
             await self._unwritten.keep(slot, value)
 
@@ -141,7 +141,7 @@ class StoredJudgements:
             if self.path.name == DATABASE:
                 raise DamagedError(self.path.parent, "a judgement is not what was written")
             what = f"{self.path}: a damaged reply of {key.role} is requested again"
-            warnings.warn(what, stacklevel=2)
+            warn(what)
         return found
 
     def _write(self, slot: Slot, body: bytes) -> str | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import QuestionSet
-from branchwise.eval.costs.kept_prices import keep_prices, kept_prices
+from branchwise.eval.costs.kept_prices import keep_limit, keep_prices, kept_prices, limit_of
 from branchwise.eval.store import RunReader
 from branchwise.eval.store.recovering import Recovery, recover_run
 from branchwise.eval.studies.folder import RUNS, STUDY_FILE, StudyFolder
@@ -36,6 +36,7 @@ def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iter
     if not (path / STUDY_FILE).is_file():
         yield recover_run(path, out, questions)
         keep_prices(out, kept_prices(path))
+        keep_limit(out, limit_of(path))
         return
     study = StudyFolder.open(path)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):

@@ -129,6 +129,11 @@ class Task(Protocol):
         """A subset of the questions in a sentence."""
         return f"{self.subset_words[subset]} questions"
 
+    def counted_questions(self, count: int, subset: str) -> str:
+        """How many of a subset: "1 ambiguous question"."""
+        words = self.questions_words(subset)
+        return f"{count:,} {words.replace('questions', 'question', 1) if count == 1 else words}"
+
     @property
     def headline(self) -> tuple[Column, ...]:
         """The metrics that a change is told by."""

@@ -6,8 +6,12 @@ import subprocess
 import sys
 
 import pytest
+from click.shell_completion import ShellComplete
+from typer.main import get_command
 
 import branchwise
+from branchwise.cli import app
+from branchwise.eval.tasks import TASKS
 from support.chat_server import call, fail, say
 
 GOOD = json.dumps({"reasoning": "r", "answers": {"Heat (1995 film)": ["Michael Mann"]}})
@@ -64,6 +68,21 @@ def test_every_command_has_help_with_an_example(type_in):
         code, out, _ = type_in(*command, "--help")
         assert code == 0
         assert "Example: branchwise" in " ".join(out.split()), command
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (("run", "--structured"), ["auto", "off"]),
+        (("run", "--task"), list(TASKS)),
+        (("errors", "--lost-at"), ["agent", "extraction", "node", "repair"]),
+    ],
+)
+def test_shells_complete_the_words_of_a_choice(typed, words):
+    completed = ShellComplete(get_command(app), {}, "branchwise", "_BRANCHWISE_COMPLETE")
+    assert [one.value for one in completed.get_completions([*typed], "")] == words
+    first = words[0]
+    assert [one.value for one in completed.get_completions([*typed], first)] == [first]
 
 
 def test_a_run_is_scored_reported_exported_and_scored_again(

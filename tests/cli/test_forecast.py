@@ -227,3 +227,20 @@ def test_a_pilot_that_fails_says_why_and_exits_with_1(run: TypeIn, chat_server: 
     assert code == 1
     assert "Expected, from 9 answers" in said
     assert "11 of 20 items failed and count 0:\n  11 x bad_request: " in err
+
+
+def test_a_pilot_says_that_no_answer_could_be_read(
+    run: TypeIn, type_in: TypeIn, chat_server: ChatServer, tmp_path: Path
+) -> None:
+    usage = {"prompt_tokens": 100, "completion_tokens": 50}
+    chat_server.play(lambda body: say("I am not sure.", usage=usage))
+    code, said, err = run("--pilot", 2)
+    assert code == 1
+    assert "Expected, from 2 answers" in said
+    start = "2 of 20 items gave answers that could not be read and count 0:\n  2 x there is no JSON"
+    assert start in err
+    look = err.splitlines()[-1].split()
+    assert look[:2] == ["branchwise", "trace"]
+    code, shown, _ = type_in(*look[1:])
+    assert (code, "I am not sure." in shown) == (0, True)
+    assert type_in("resume", tmp_path / "R")[0] == 0, "the run itself is done"

@@ -449,12 +449,15 @@ def test_errors_name_each_lost_answer_once(answered: Path, type_in):
         "q1  Who stars in Heat?",
         "  Heat (1986 film): 0 of 1 right",
         "    Burt Reynolds  under 'the Las Vegas one'",
-        "  Heat (1995 film): 0 of 1 right, nothing retrieved",
+        "  Heat (1995 film): 0 of 1 right, none retrieved",
         "    Al Pacino  never retrieved",
         "  wrong: the Las Vegas one: Burt Reynolds · belongs to 'Heat (1986 film)'",
         "  wrong: the one by Michael Mann: Alfredo Pacino · nowhere in the evidence",
     ]
-    assert type_in("errors", answered, "--label", "format_error")[1] == ""
+    for label in ("format_error", "format error"):
+        assert type_in("errors", answered, "--label", label)[:2] == (0, "")
+    labelled = ("errors", answered, "--label", "never retrieved", "--limit", 1)
+    assert type_in(*labelled)[1] == shown
     records = type_in("errors", answered, "--question", "q1", "--json")[1].splitlines()
     assert json.loads(records[0])["missing"][1]["label"] == "incomplete_extraction"
 
@@ -463,6 +466,7 @@ def test_errors_name_each_lost_answer_once(answered: Path, type_in):
     ("options", "hint"),
     [
         (("--label", "wrong_brunch"), "did you mean wrong_branch?"),
+        (("--label", "never retreived"), "did you mean never retrieved?"),
         (("--question", "q9"), "no ended item has the id 'q9'"),
     ],
 )

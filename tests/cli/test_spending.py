@@ -71,12 +71,34 @@ def test_a_run_stops_before_its_cost_is_passed_and_goes_on_with_more(
     assert 0 < asked < 6
     assert "the next call can cost up to $" in err
     assert err.endswith(f"  branchwise resume {tmp_path / 'R'} --max-cost HIGHER\n")
-    code, _, err = type_in("resume", tmp_path / "R", "--max-cost", 5)
-    assert (code, len(chat_server.requests)) == (1, asked), "what was spent counts"
+    for again in ((), ("--max-cost", 5)):  # the limit stays with the run, and what was spent counts
+        code, _, err = type_in("resume", tmp_path / "R", *again)
+        assert (code, len(chat_server.requests)) == (1, asked)
+        assert err.endswith(" --max-cost HIGHER\n")
     # The prices are the run's own by now.
     code, _, _ = type_in("resume", tmp_path / "R", "--max-cost", 50)
     assert (code, len(chat_server.requests), chat_server.repeats) == (0, 6, 5)
     assert costs(type_in, tmp_path / "R") == pytest.approx(6 * USD)
+
+
+def test_the_limit_of_a_pilot_holds_for_its_run(
+    type_in: TypeIn, model: str, prices: Path, questions: Path, chat_server: ChatServer,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    run = tmp_path / "R"
+    named = ("--questions", questions, "--model", model, "--out", run, "--concurrency", 1)
+    bounded = (*named, "--max-tokens", 50, "--prices", prices)
+    assert type_in("run", *bounded, "--max-cost", 5, "--pilot", 1)[0] == 0
+    code, _, err = type_in("resume", run)
+    asked = len(chat_server.requests)
+    assert (code, asked * USD < 5) == (1, True)
+    assert "of --max-cost 5 are spent" in err
+    assert type_in("recover", run, "--out", tmp_path / "saved")[0] == 0
+    assert type_in("resume", tmp_path / "saved")[0] == 1
+    (run / "max-cost").write_text("much")
+    code, _, err = type_in("resume", run)
+    assert (code, len(chat_server.requests)) == (2, asked)
+    assert "max-cost: is not an amount in USD; give the limit again with --max-cost" in err
 
 
 def test_prices_once_given_stay_with_a_run(

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from branchwise.eval.reporting.tables import report_tables
 from branchwise.eval.tasks import get_task
-from branchwise.ui.figures.files import figure_files
 from branchwise.ui.html.page import render_html
 from branchwise.ui.trace_app.widgets.filter_bar import in_words
 from branchwise.ui.traces.order import Arrangement
 from support.ui.report_cases import make_report
+from support.ui.svg_figures import svg_files
 
 
 def test_every_table_asks_the_task() -> None:
@@ -25,7 +25,7 @@ def test_every_table_asks_the_task() -> None:
             assert [words[str(row[place])] for row in before.rows] == [
                 row[place] for row in after.rows
             ]
-    figures = b"".join(figure_files(told).values())
+    figures = b"".join(svg_files(told).values())
     assert b"one condition questions" in figures
     assert b"ambiguous questions" not in figures
     page = render_html(told)

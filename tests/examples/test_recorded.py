@@ -21,10 +21,10 @@ from branchwise.eval.store import open_run
 from branchwise.ui.exports.csv_files import csv_files
 from branchwise.ui.exports.latex import latex
 from branchwise.ui.exports.markdown import markdown
-from branchwise.ui.figures.files import figure_files
 from branchwise.ui.html.page import render_html
 from branchwise.ui.traces.runs import RunView
 from support.ui.page_reading import Page
+from support.ui.svg_figures import svg_files
 
 pytestmark = pytest.mark.slow
 
@@ -128,15 +128,13 @@ def rows_of(run: Path, table: str) -> list[tuple[Any, ...]]:
 
 def test_every_format_shows_every_run(report: StudyReport) -> None:
     tables = report_tables(report)
-    figures = figure_files(report)
+    figures = svg_files(report)
     made = {
         "html": render_html(report),
         "markdown": markdown(report, tables),
         "latex": latex(tables),
         "csv": csv_files(tables)["results.csv"].decode(),
-        "figures": "".join(
-            data.decode() for file, data in figures.items() if file[-3:] in ("svg", "txt")
-        ),
+        "figures": b"".join(figures.values()).decode(),
     }
     for name, text in made.items():
         assert all(run in text for run in RUNS), name

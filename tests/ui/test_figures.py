@@ -23,6 +23,7 @@ from branchwise.ui.figures.files import figure_files
 from branchwise.ui.figures.recall import draw_lines
 from branchwise.ui.html.charts import draw_lines as draw_page_lines
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
+from support.ui.svg_figures import svg_files
 
 pytestmark = pytest.mark.slow
 
@@ -41,11 +42,7 @@ NAMES = (
 )
 
 
-def files_of(*names: str) -> set[str]:
-    return {f"{name}.{kind}" for name in names for kind in ("svg", "pdf", "png")}
-
-
-ALL = files_of(*NAMES) | {"captions.txt"}
+ALL = {f"{name}.{kind}" for name in NAMES for kind in ("svg", "pdf", "png")} | {"captions.txt"}
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +137,7 @@ def test_a_system_without_a_price_makes_tokens_the_unit_of_all(files: dict[str, 
     captions = files["captions.txt"].decode()
     assert "(base, +expansion)" in captions
     assert "No price is known for openai:local@http://localhost:8000/v1" in captions
-    priced = figure_files(make_report([BASE, EXPANDED]))
+    priced = svg_files(make_report([BASE, EXPANDED]))
     assert "USD an item" in texts(priced["cost.svg"])
     assert "No price" not in priced["captions.txt"].decode()
 
@@ -154,7 +151,7 @@ def test_a_system_without_a_price_makes_tokens_the_unit_of_all(files: dict[str, 
 )
 def test_without_a_price_tokens_or_calls_stand_for_cost(changed: dict[str, Any], axis: str) -> None:
     cases = [replace(BASE, **changed), replace(EXPANDED, **changed)]
-    assert axis in texts(figure_files(make_report(cases))["cost.svg"])
+    assert axis in texts(svg_files(make_report(cases))["cost.svg"])
 
 
 HOSTILE = (
@@ -169,7 +166,7 @@ HOSTILE = (
 
 def test_any_name_shows_as_text() -> None:
     cases = [replace(case, name=name) for name, case in zip(HOSTILE, [BASE] * 6, strict=True)]
-    files = figure_files(make_report(cases))
+    files = svg_files(make_report(cases))
     for name in ("recall-by-steps.svg", "cost.svg", "retrieved-by-calls.svg"):
         assert set(HOSTILE) <= set(texts(files[name]))
     for name in ("errors.svg", "ceilings.svg"):
@@ -180,17 +177,17 @@ def test_any_name_shows_as_text() -> None:
 
 def test_control_characters_and_long_names_are_bounded() -> None:
     cases = [replace(BASE, name="a\nb\x00\x1b[31m\u202e"), replace(BASE, name="x" * 5000)]
-    shown = texts(figure_files(make_report(cases))["recall-by-steps.svg"])
+    shown = texts(svg_files(make_report(cases))["recall-by-steps.svg"])
     assert "a b\ufffd\ufffd[31m\ufffd" in shown
     assert "x" * 47 + "…" in shown
 
 
 def test_a_figure_without_anything_to_show_is_left_out(report: StudyReport) -> None:
-    alone = set(figure_files(make_report([BASE])))
-    assert alone == ALL - files_of("changes")
+    alone = set(svg_files(make_report([BASE])))
+    assert alone == {f"{name}.svg" for name in NAMES if name != "changes"} | {"captions.txt"}
     systems = tuple(replace(s, run=replace(s.run, analysis=None)) for s in report.systems)
-    sentences = set(figure_files(replace(report, systems=systems)))
-    assert sentences == files_of("changes", "cost") | {"captions.txt"}
+    sentences = set(svg_files(replace(report, systems=systems)))
+    assert sentences == {"changes.svg", "cost.svg", "captions.txt"}
 
 
 def test_captions_name_every_figure(files: dict[str, bytes]) -> None:
@@ -209,7 +206,7 @@ def test_matplotlib_is_loaded_only_to_draw() -> None:
 
 def test_more_systems_than_colours_are_drawn() -> None:
     cases = [BASE] + [replace(EXTRACTED, name=f"system {n}") for n in range(15)]
-    files = figure_files(make_report(cases))
+    files = svg_files(make_report(cases))
     assert "system 14" in texts(files["errors.svg"])
     assert len(files["retrieved-by-calls.svg"]) < 500_000
 

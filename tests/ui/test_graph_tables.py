@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 from branchwise.corpora.graph.answers import QueryResult, Term
-from branchwise.ui.graph_description import counted, size
+from branchwise.corpora.text import counted
+from branchwise.ui.graph_description import size
 from branchwise.ui.graph_tables import columns_as_mentioned, for_people, one_by_one, table_within
 
 HEADINGS = ("film", "what it is", "n")

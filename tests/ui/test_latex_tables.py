@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +11,15 @@ import pytest
 from branchwise.corpora.errors import InputError
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.bounds import Intervals
+from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables import CellValue, Table, TableColumn, report_tables
 from branchwise.eval.reporting.tables.table import subset_column, system_column
 from branchwise.ui.exports.latex import COLUMN, PAGE, LatexLook, latex, latex_files, read_width
 from branchwise.ui.exports.latex_fit import fitted
 from branchwise.ui.exports.latex_grid import grid_of
+from branchwise.ui.exports.latex_text import breakable
 from branchwise.ui.figures.files import figure_files
-from support.needs import needs_program
+from support.needs import INSTALLED_BY, needs_program
 from support.ui.hostile import HOSTILE_NAMES
 from support.ui.latex_reading import read_latex
 from support.ui.model_study import QUESTIONS as MODEL_QUESTIONS
@@ -65,7 +67,7 @@ def test_intervals_stand_where_they_are_wanted(intervals: str, row: str, note: b
     shown = lines(table(), intervals=intervals)
     assert row in shown
     assert any("In brackets" in line for line in shown) is note
-    assert sum(line.startswith("&") for line in shown) == 0
+    assert not any(line.startswith("&") and "{[}" in line for line in shown)
 
 
 def test_rows_stand_in_groups_and_repeat_no_name() -> None:
@@ -119,8 +121,36 @@ def test_a_table_that_is_longer_than_a_page_goes_on_in_another_float() -> None:
     text = latex([table(rows=100)])
     assert text.count(r"\begin{table*}") > 2
     assert text.count(r"\label{tab:t}") == 1
-    assert "(2 of " in text
+    assert "(2~of~" in text
     assert [row[1] for row in read_latex(text).rows] == [f"part {n}" for n in range(100)]
+
+
+def test_a_group_is_parted_only_where_it_is_longer_than_a_page() -> None:
+    rows = [(f"system {n}", part, 2, MEAN) for part in ("a", "b", "c") for n in range(15)]
+    text = latex([replace(table(), rows=tuple(rows))])
+    groups = [re.findall(r"\\itshape (\w)", one) for one in text.split(r"\begin{table*}")[1:]]
+    assert groups == [["a"], ["b"], ["c"]]
+    long = [(f"system {n}", "a", 2, MEAN) for n in range(30)]
+    parted = latex([replace(table(), rows=tuple(long))]).split(r"\begin{table*}")[1:]
+    assert [one.count(" & 2 & ") for one in parted] == [15, 15]
+
+
+def test_parts_are_about_as_wide_as_each_other() -> None:
+    parts = fitted(grid_of(table(7), "below"), COLUMN).parts
+    assert [len(part) - 1 for part in parts] == [4, 4]
+
+
+def test_floats_do_not_wait_for_a_place_without_end() -> None:
+    text = latex([table(rows=600)])
+    waiting = [part.count(r"\begin{table*}") for part in text.split(r"\clearpage")]
+    assert len(waiting) > 2
+    assert set(waiting[:-1]) == {10}
+
+
+def test_words_break_only_where_they_are_wider_than_the_column() -> None:
+    assert breakable("incorrect reasoning", 46.0, 7.0) == "incorrect reasoning"
+    assert breakable("unreasonableness", 30.0, 8.0).count(r"\allowbreak{}") == 2
+    assert breakable("a-bc", 40.0, 8.0) == "a-{}bc"
 
 
 def test_a_file_a_table_or_one_of_all() -> None:
@@ -145,70 +175,72 @@ def test_other_widths_are_refused(text: str) -> None:
         read_width(text)
 
 
-CLASSES = {
-    "article": ("", "page"),
-    "two columns": ("[twocolumn]", "column"),
+CLASSES: Mapping[str, tuple[str, Intervals]] = {
+    r"\documentclass{article}": ("page", "columns"),
+    r"\documentclass[twocolumn]{article}": ("column", "below"),
+    r"\documentclass[conference]{IEEEtran}": ("252pt", "beside"),
 }
 
 
-def compiled(folder: Path, options: str, tables: Mapping[str, bytes], extra: str = "") -> str:
-    """The log of a paper with these tables, each on a page of its own: the floats of many would
-    wait for one another."""
-    for name, data in tables.items():
-        (folder / name).write_bytes(data)
-    body = "".join(f"\\input{{{Path(name).stem}}}\\clearpage\n" for name in tables)
-    (folder / "paper.tex").write_text(
-        f"\\documentclass{options}{{article}}\\usepackage{{array,booktabs,graphicx}}\n"
-        f"\\begin{{document}}\n{body}{extra}\\end{{document}}\n"
-    )
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
-    log = done.stdout.decode("utf-8", "replace")
-    assert done.returncode == 0, log[-2000:]
-    return log
+@pytest.fixture(scope="module")
+def study() -> StudyReport:
+    return make_report(model_cases(), questions=MODEL_QUESTIONS)
 
 
-def troubles(log: str) -> list[str]:
-    return re.findall(r"(?:Overfull|Float too large|undefined).*", log)
+@pytest.fixture(scope="module")
+def figures(study: StudyReport) -> Mapping[str, bytes]:
+    return {name: data for name, data in figure_files(study).items() if name.endswith(".pdf")}
 
 
-@needs_program("pdflatex")
-@pytest.mark.usefixtures("process")
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", CLASSES)
-@pytest.mark.parametrize("intervals", ["below", "columns"])
-def test_tables_and_figures_make_a_paper_without_overfull_boxes(
-    tmp_path: Path, kind: str, intervals: Intervals
-) -> None:
-    options, width = CLASSES[kind]
-    look = LatexLook(read_width(width), intervals)
-    report = make_report(model_cases(), questions=MODEL_QUESTIONS)
-    figures = {name: data for name, data in figure_files(report).items() if name.endswith(".pdf")}
-    for name, data in figures.items():
-        (tmp_path / f"figure-{name}").write_bytes(data)
-    fit = r"[width=\columnwidth,height=.9\textheight,keepaspectratio]"
-    drawn = "".join(
-        f"\\begin{{figure}}\\includegraphics{fit}{{figure-{name}}}\\end{{figure}}\\clearpage\n"
-        for name in figures
-    )
-    log = compiled(tmp_path, options, latex_files(report_tables(report), look), drawn)
-    assert troubles(log) == []
-    assert (tmp_path / "paper.pdf").read_bytes().startswith(b"%PDF")
-
-
-@needs_program("pdflatex")
-@pytest.mark.usefixtures("process")
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", CLASSES)
-def test_whatever_systems_are_called_compiles_and_fits(tmp_path: Path, kind: str) -> None:
-    options, width = CLASSES[kind]
-    cases = [BASE, EXPANDED, EXTRACTED]
+def renamed() -> StudyReport:
+    """Systems with every name that could harm a table."""
     names: Sequence[str] = [
         *filter(str.isascii, HOSTILE_NAMES),
         "W" * 70,
         "a much longer name of a system " * 3,
     ]
-    renamed = [replace(case, name=name) for name, case in zip(names, cases * 9, strict=False)]
-    tables = latex_files(report_tables(make_report(renamed)), LatexLook(read_width(width)))
-    log = compiled(tmp_path, options, tables)
-    assert troubles(log) == []
+    cases = [BASE, EXPANDED, EXTRACTED] * 9
+    return make_report([replace(case, name=name) for name, case in zip(names, cases, strict=False)])
+
+
+def write_paper(
+    folder: Path, opening: str, look: LatexLook, report: StudyReport, figures: Mapping[str, bytes]
+) -> None:
+    """A paper with each table on a page of its own: floats would wait for one another."""
+    tables = {f"study-{name}": text for name, text in made(report, look)}
+    tables |= {f"renamed-{name}": text for name, text in made(renamed(), look)}
+    for name, data in {**tables, **figures}.items():
+        (folder / name).write_bytes(data)
+    fit = r"[width=\columnwidth,height=.9\textheight,keepaspectratio]"
+    body = [f"\\input{{{Path(name).stem}}}\\clearpage" for name in tables]
+    body += [
+        f"\\begin{{figure}}\\includegraphics{fit}{{{name}}}\\end{{figure}}\\clearpage"
+        for name in figures
+    ]
+    text = [opening, r"\usepackage{array,booktabs,graphicx}\begin{document}", *body]
+    (folder / "paper.tex").write_text("\n".join([*text, r"\end{document}"]))
+
+
+def made(report: StudyReport, look: LatexLook) -> Iterable[tuple[str, bytes]]:
+    return latex_files(report_tables(report), look).items()
+
+
+@needs_program("pdflatex")
+@pytest.mark.usefixtures("process")
+@pytest.mark.slow
+@pytest.mark.parametrize("opening", CLASSES)
+def test_tables_and_figures_make_a_paper_without_overfull_boxes(
+    tmp_path: Path, opening: str, study: StudyReport, figures: Mapping[str, bytes]
+) -> None:
+    if "IEEE" in opening:
+        needed = ["IEEEtran.cls", "ptmr7t.tfm"]
+        found = subprocess.run(["kpsewhich", *needed], capture_output=True, check=False)
+        if found.returncode:
+            pytest.skip(f"needs IEEEtran and Times ({INSTALLED_BY})")
+    width, intervals = CLASSES[opening]
+    write_paper(tmp_path, opening, LatexLook(read_width(width), intervals), study, figures)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    log = done.stdout.decode("utf-8", "replace")
+    assert done.returncode == 0, log[-2000:]
+    assert re.findall(r"(?:Overfull|Float too large|Reference|multiply).*", log) == []

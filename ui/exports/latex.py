@@ -1,16 +1,17 @@
 """Tables for LaTeX with booktabs, made to fit a width; every text in them is data."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import partial
+from itertools import groupby, islice
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.bounds import Intervals
 from branchwise.eval.reporting.tables import Table
-from branchwise.ui.exports.latex_fit import SMALL, Fit, FitColumn, fitted
+from branchwise.ui.exports.latex_fit import BEHIND_LABEL, SMALL, Fit, FitColumn, evenly, fitted
 from branchwise.ui.exports.latex_grid import GridCell, caption_of, grid_of, notes_of
-from branchwise.ui.exports.latex_text import LONG, breakable, escape, numeric
+from branchwise.ui.exports.latex_text import breakable, escape, numeric, sentence
 from branchwise.ui.exports.latex_widths import text_width
 
 COLUMN, PAGE = 219.0, 345.0
@@ -23,6 +24,8 @@ _WIDEST_COLUMN = 260.0
 _LINES, _OF_HEADINGS = 56, 4
 """Lines that a page has room for below a caption, and those that the headings of a part take; a
 table of more goes on in another float."""
+_WAITING = 10
+"""Floats that may wait for a place."""
 _HEAD = """\
 % Needs \\usepackage{array,booktabs}, and pdfLaTeX from 2020 on, LuaLaTeX or XeLaTeX (these two
 % where a name has letters that the font of pdfLaTeX lacks).
@@ -65,13 +68,24 @@ def read_width(text: str) -> float:
 def latex_files(tables: Sequence[Table], look: LatexLook = LatexLook()) -> dict[str, bytes]:
     """File name to its content: a file for each table that is for readers."""
     printed = [table for table in tables if table.printed]
-    return {f"{one.name}.tex": (_HEAD + "".join(_floats(one, look))).encode() for one in printed}
+    return {
+        f"{one.name}.tex": "".join([_HEAD, *_spaced(_floats(one, look))]).encode()
+        for one in printed
+    }
 
 
 def latex(tables: Sequence[Table], look: LatexLook = LatexLook()) -> str:
     """The same in one text."""
-    printed = ["".join(_floats(table, look)) for table in tables if table.printed]
-    return "\n".join([_HEAD, *printed])
+    floats = (one for table in tables if table.printed for one in _floats(table, look))
+    return "\n".join([_HEAD, *_spaced(floats)])
+
+
+def _spaced(floats: Iterable[str]) -> Iterator[str]:
+    """With a page's end after so many: LaTeX cannot keep all that wait for a place."""
+    for number, text in enumerate(floats):
+        if number and number % _WAITING == 0:
+            yield "\\clearpage\n"
+        yield text
 
 
 def _floats(table: Table, look: LatexLook) -> Iterator[str]:
@@ -81,53 +95,75 @@ def _floats(table: Table, look: LatexLook) -> Iterator[str]:
     notes = notes_of(table, look.intervals)
     most = _LINES - sum(text_width(note, 7.0) for note in notes) / look.note_width
     pages = list(_pages(grid.groups, fit, int(most / len(fit.parts)) - _OF_HEADINGS))
-    for number, page in enumerate(pages):
-        more = f" ({number + 1} of {len(pages)})" if len(pages) > 1 else ""
-        label = f"\\label{{tab:{table.name}}}\n" if number == 0 else ""
-        yield f"\\begin{{{look.environment}}}[tp]\n\\centering\n"
-        if number:  # the same number as the first
-            yield "\\addtocounter{table}{-1}\n"
-        yield f"\\fontsize{{{fit.size:g}}}{{{fit.size + 1.5:g}}}\\selectfont\n"
-        yield f"\\setlength{{\\tabcolsep}}{{{fit.space:g}pt}}"
-        yield "\\setlength{\\belowcaptionskip}{4pt}\n"
-        yield f"\\caption{{{breakable(caption_of(table.as_printed()) + more, LONG)}}}\n{label}"
-        yield "\\par\\medskip\n".join("".join(_tabular(part, fit, page)) for part in fit.parts)
-        if number == len(pages) - 1:
-            yield from _notes(notes, look)
-        yield f"\\end{{{look.environment}}}\n"
+    caption = sentence(caption_of(table.as_printed()))
+    for number, page in enumerate(pages, start=1):
+        which = f" ({number}~of~{len(pages)})" if len(pages) > 1 else ""
+        # A later one has the number of the first.
+        label = f"\\label{{tab:{table.name}}}\n" if number == 1 else ""
+        again = "\\addtocounter{table}{-1}\n" if number > 1 else ""
+        parts = ["".join(_tabular(part, fit, page)) for part in fit.parts]
+        yield (
+            f"\\begin{{{look.environment}}}[tp]\n\\centering\n{again}"
+            f"\\fontsize{{{fit.size:g}}}{{{fit.size + 1.5:g}}}\\selectfont\n"
+            f"\\setlength{{\\tabcolsep}}{{{fit.space:g}pt}}"
+            "\\setlength{\\belowcaptionskip}{4pt}\n"
+            f"\\caption{{{caption}{which}}}\n{label}"
+            + "\\par\\medskip\n".join(parts)
+            + ("".join(_notes(notes, look)) if number == len(pages) else "")
+            + f"\\end{{{look.environment}}}\n"
+        )
 
 
 _Span = tuple[str, Sequence[int]]
-"""The heading of a group and the numbers of its rows that are on a page."""
+"""The heading of a group and the numbers of its rows on a page."""
 
 
 def _pages(groups: Sequence[tuple[str, int]], fit: Fit, room: int) -> Iterator[list[_Span]]:
-    """The rows, as many together as there is room for, their groups' headings repeated."""
+    """The rows, as many together as there is room for; a group is parted only where it is longer
+    than a page, into even pieces, each with its heading."""
     page: list[_Span] = []
-    used, row = 0, 0
+    free, rows = room, iter(range(sum(count for _, count in groups)))
     for name, count in groups:
-        for _ in range(count):
-            lines = max(_lines(part, row) for part in fit.parts)
-            begins = not page or page[-1][0] != name or row - 1 not in page[-1][1]
-            if page and used + lines + 2 * begins > room:
+        lines = [(row, _lines(fit, row)) for row in islice(rows, count)]
+        heading = 2 * bool(name)
+        for piece in evenly(partial(_pieces, lines), room - heading):
+            used = heading + sum(lines for _, lines in piece)
+            if page and used > free:
                 yield page
-                page, used, begins = [], 0, True
-            page = [*page, (name, [row])] if begins else [*page[:-1], (name, [*page[-1][1], row])]
-            used, row = used + lines + 2 * begins * bool(name), row + 1
+                page, free = [], room
+            page.append((name, [row for row, _ in piece]))
+            free -= used
     yield page
 
 
-def _lines(part: Sequence[FitColumn], row: int) -> int:
-    """How many lines a row takes, texts that are broken filling most of theirs."""
+def _pieces(lines: Sequence[tuple[int, int]], room: int) -> list[list[tuple[int, int]]]:
+    """Numbers of rows with their lines, in pieces that have no more than `room` lines."""
+    pieces: list[list[tuple[int, int]]] = [[]]
+    for row in lines:
+        if pieces[-1] and row[1] + sum(lines for _, lines in pieces[-1]) > room:
+            pieces.append([])
+        pieces[-1].append(row)
+    return pieces
+
+
+def _lines(fit: Fit, row: int) -> int:
+    """How many lines a row takes in any part."""
+    return max(_part_lines(part, row) for part in fit.parts)
+
+
+def _part_lines(part: Sequence[FitColumn], row: int) -> int:
+    """Texts that are broken fill most of their lines."""
     cells = [(one, one.column.cells[row]) for one in part]
     broken = [1 + int(text_width(c.text, 8.0) / (0.7 * f.width)) for f, c in cells if f.broken]
     return max(broken, default=1) + any(cell.under for _, cell in cells)
 
 
 def _tabular(part: Sequence[FitColumn], fit: Fit, page: Sequence[_Span]) -> Iterator[str]:
-    yield f"\\begin{{tabular}}{{@{{}}{''.join(map(_side, part))}@{{}}}}\n\\toprule\n"
+    label, *sides = map(_side, part)
+    behind = f"@{{\\hspace{{{2 * fit.space + BEHIND_LABEL:g}pt}}}}" if sides else ""
+    yield f"\\begin{{tabular}}{{@{{}}{label}{behind}{''.join(sides)}@{{}}}}\n\\toprule\n"
     yield from _group_headings(part, fit)
-    yield _line([_heading(one) for one in part])
+    yield from _headings(part, fit)
     yield "\\midrule\n"
     for number, (name, rows) in enumerate(page):
         if number:
@@ -150,7 +186,7 @@ def _group_headings(part: Sequence[FitColumn], fit: Fit) -> Iterator[str]:
     cells, rules, first = [], [], 1
     for name, found in groupby(part, lambda one: one.column.group):
         span = list(found)
-        cells.append(rf"\multicolumn{{{len(span)}}}{{c}}{{{_fitting(name, fit.width(span), fit)}}}")
+        cells.append(rf"\multicolumn{{{len(span)}}}{{c}}{{{_fitting(name, fit.span(span), fit)}}}")
         if name:
             rules.append(rf"\cmidrule(lr){{{first}-{first + len(span) - 1}}}")
         first += len(span)
@@ -169,18 +205,22 @@ def _fitting(name: str, width: float, fit: Fit, side: str = "\\centering") -> st
     # Italics are hardly wider than what they stand for.
     if 1.05 * text_width(name, fit.size) <= width:
         return escape(name)
-    return rf"\parbox[b]{{{max(width, 20.0):.1f}pt}}{{{side} {breakable(name)}\strut}}"
+    width = max(width, 20.0)
+    return rf"\parbox[b]{{{width:.1f}pt}}{{{side} {breakable(name, width, fit.size)}\strut}}"
 
 
-def _heading(one: FitColumn) -> str:
-    lines = list(map(escape, one.heading))
-    if one.broken:
-        return " ".join(map(breakable, one.heading))
-    if len(lines) == 1:
-        return lines[0]
-    side = "l" if one.column.is_text else "r"
-    stacked = r" \\ ".join(lines)
-    return rf"\shortstack[{side}]{{{stacked}}}"
+def _headings(part: Sequence[FitColumn], fit: Fit) -> Iterator[str]:
+    """A line, or two where a heading has two."""
+    uppers = ["" if one.broken else escape(" ".join(one.heading[:-1])) for one in part]
+    lowers = [
+        breakable(" ".join(one.heading), one.width, fit.size)
+        if one.broken
+        else escape(one.heading[-1])
+        for one in part
+    ]
+    if any(uppers):
+        yield _line(uppers)
+    yield _line(lowers)
 
 
 def _row(cells: Sequence[GridCell], part: Sequence[FitColumn], fit: Fit) -> Iterator[str]:
@@ -191,7 +231,7 @@ def _row(cells: Sequence[GridCell], part: Sequence[FitColumn], fit: Fit) -> Iter
 
 def _cell(cell: GridCell, one: FitColumn, fit: Fit) -> str:
     if one.column.is_text:
-        return breakable(cell.text) if one.broken else escape(cell.text)
+        return breakable(cell.text, one.width, fit.size) if one.broken else escape(cell.text)
     beside = f" {_small(cell.beside, fit)}" if cell.beside else ""
     return numeric(cell.text) + beside
 
@@ -207,9 +247,7 @@ def _line(cells: Sequence[str]) -> str:
 
 def _notes(notes: Sequence[str], look: LatexLook) -> Iterator[str]:
     if notes:
-        words = " ".join(
-            breakable(note if note.endswith(".") else f"{note}.", LONG) for note in notes
-        )
+        words = " ".join(sentence(note if note.endswith(".") else f"{note}.") for note in notes)
         yield "\\par\\smallskip\n"
         yield f"\\begin{{minipage}}{{{look.note_width:.0f}pt}}\\raggedright"
         yield f"\\fontsize{{7}}{{8.5}}\\selectfont {words}\\end{{minipage}}\n"

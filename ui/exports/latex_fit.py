@@ -1,11 +1,14 @@
 """A table made to fit its width: smaller, then with lines of text broken, then in parts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeVar
 
 from branchwise.ui.exports.latex_grid import Grid, GridColumn
 from branchwise.ui.exports.latex_widths import text_width
+
+T = TypeVar("T")
 
 _LOOKS = ((8.0, 3.0), (7.0, 2.0))
 """Sizes of the font with the space on each side of a column, in points, the first one preferred."""
@@ -18,6 +21,8 @@ _LEAST_TEXT = 36.0
 _LEAST_GROUP = 46.0
 """Points that the name of a group of columns needs, its long words being broken."""
 _LONG_HEADING = 9  # letters
+BEHIND_LABEL = 4.0
+"""Points between label and numbers, beside the space of other columns."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,21 @@ class Fit:
 
     def width(self, part: Sequence[FitColumn]) -> float:
         """Of a part, as far as can be told."""
-        return sum(one.width for one in part) + 2 * self.space * (len(part) - 1)
+        return self.span(part) + BEHIND_LABEL
+
+    def span(self, columns: Sequence[FitColumn]) -> float:
+        """Of neighbouring columns of numbers or texts."""
+        return sum(one.width for one in columns) + 2 * self.space * (len(columns) - 1)
+
+
+def evenly(pack: Callable[[int], list[T]], most: float) -> list[T]:
+    """What `pack` makes with the least bound that needs no more pieces than `most` does."""
+    found = pack(int(most))
+    for bound in range(int(most) - 1, 0, -1):
+        if len(narrower := pack(bound)) > len(found):
+            break
+        found = narrower
+    return found
 
 
 def fitted(grid: Grid, most: float) -> Fit:
@@ -64,7 +83,8 @@ def _narrowed(columns: Sequence[FitColumn], fit: Fit, most: float) -> Fit:
         if fit.width(whole) <= most:
             return Fit(fit.size, fit.space, (tuple(whole),))
     bounded = [_broken(one, most * _TEXT) for one in others]
-    parts = _packed(label, _units(bounded, fit, most - label.width), fit, most)
+    units = list(_units(bounded, fit, most - label.width))
+    parts = evenly(lambda width: list(_packed(label, units, fit, width)), most)
     return Fit(fit.size, fit.space, tuple(parts))
 
 
@@ -76,7 +96,7 @@ def _fair(texts: Sequence[FitColumn], room: float, share: float) -> float:
 
 
 def _packed(
-    label: FitColumn, units: Iterable[list[FitColumn]], fit: Fit, most: float
+    label: FitColumn, units: Sequence[list[FitColumn]], fit: Fit, most: float
 ) -> Iterator[tuple[FitColumn, ...]]:
     part = [label]
     for unit in units:

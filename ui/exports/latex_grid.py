@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from branchwise.eval.bounds import Intervals
 from branchwise.eval.reporting.tables import Table, TableColumn
+from branchwise.eval.reporting.tables.table import OF_INTERVALS
 from branchwise.ui.exports.text import Shown, shown_rows
 
 # Papers name models; where they were asked stands in the CSV files.
-_ADDRESS = re.compile(r"@https?://[^\s,;)]+")
-_OF_INTERVALS = "In brackets"
+_ADDRESS = re.compile(r"@https?://[^\s,;)]+?(?=[:.]?(?:[\s,;)]|$))")
 
 
 class GridCell(NamedTuple):
@@ -73,7 +73,8 @@ def caption_of(table: Table) -> str:
 def notes_of(table: Table, intervals: Intervals) -> list[str]:
     """Its notes, without those on what is not shown."""
     hidden = intervals == "none"
-    return [note for note in table.notes if not (hidden and note.startswith(_OF_INTERVALS))]
+    shown = [note for note in table.notes if not (hidden and note.startswith(OF_INTERVALS))]
+    return [_ADDRESS.sub("", note) for note in shown]
 
 
 def _runs(keys: Sequence[list[object]]) -> Iterator[list[int]]:

@@ -1,6 +1,9 @@
 """Text from outside in LaTeX: it shows as it is, and breaks where a line ends."""
 
+from collections.abc import Callable
+
 from branchwise.eval.numbers import UNKNOWN
+from branchwise.ui.exports.latex_widths import text_width
 from branchwise.ui.exports.text import one_line
 
 _SPECIAL = {
@@ -37,8 +40,10 @@ _SPECIAL = {
 _IN_NUMBERS = {"-": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", UNKNOWN: "--"}
 _BREAK = r"\allowbreak{}"
 _BREAKS_AFTER = "/:.@_-+="
-_NARROW, LONG = 8, 16
-"""Letters of a word that stay on one line, in a narrow column and in sentences."""
+_LONG = 16
+"""Letters of a sentence that stay on one line."""
+_SPARE = 0.95
+"""The share of a column's width that letters may take which stay on one line."""
 
 
 def escape(text: str) -> str:
@@ -46,21 +51,31 @@ def escape(text: str) -> str:
     return "".join(_SPECIAL.get(character, character) for character in one_line(text))
 
 
-def breakable(text: str, most: int = _NARROW) -> str:
-    """The same, with places in words of more than so many letters at which a line may end."""
-    return " ".join(_breakable_word(word, most) for word in one_line(text).split())
+def sentence(text: str) -> str:
+    """The same, with places in long words at which a line may end."""
+    return _breakable(text, lambda letters: len(letters) <= _LONG)
 
 
-def _breakable_word(word: str, most: int) -> str:
-    if len(word) <= most:
-        return escape(word)
-    parts, since = [], 0
+def breakable(text: str, width: float, size: float) -> str:
+    """The same, where words are wider than a column, in points, in a font of `size` points."""
+    return _breakable(text, lambda letters: text_width(letters, size) <= _SPARE * width)
+
+
+def _breakable(text: str, fits: Callable[[str], bool]) -> str:
+    return " ".join(
+        escape(word) if fits(word) else _breakable_word(word, fits)
+        for word in one_line(text).split()
+    )
+
+
+def _breakable_word(word: str, fits: Callable[[str], bool]) -> str:
+    parts, line = [], ""
     for letter in word:
-        parts.append(_SPECIAL.get(letter, letter))
-        since += 1
-        if letter in _BREAKS_AFTER or since >= most:
+        if line and (line[-1] in _BREAKS_AFTER or not fits(line + letter)):
             parts.append(_BREAK)
-            since = 0
+            line = ""
+        parts.append(_SPECIAL.get(letter, letter))
+        line += letter
     return "".join(parts)
 
 

@@ -21,7 +21,7 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 def markdown(report: "StudyReport", tables: "Sequence[Table]") -> str:
     """The tables that are for readers, each under its title and over its notes."""
-    questions = f"{counted(len(report.questions), 'question')} of {escape(report.source)}"
+    questions = f"{counted(len(report.questions), 'question')} of {escape(report.source_names)}"
     head = f"# {escape(report.title)}\n\n{questions}, by branchwise {escape(report.version)}.\n"
     parts = [_section(table.as_printed()) for table in tables if table.printed]
     return "\n".join([head, *parts])

@@ -52,7 +52,7 @@ def draw_error_classes(report: StudyReport) -> Drawing | None:
         name_rows(band[0], names)
     name_columns(bands[0], [group.title for group in classes])
     axes.set_xlim(0, _ROOM)
-    axes.set_xticks([0, 0.5, 1], labels=["0", "50", "100"])
+    axes.set_xticks([0, 0.5, 1], labels=["0", "", "100"])
     _legend(figure)
     return finish(figure, "error-classes", " ".join([found[0].caption, *of.says]))
 

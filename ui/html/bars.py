@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from branchwise.corpora.text import counted
 from branchwise.eval.errors.classes import ErrorClass
 from branchwise.eval.numbers import percent
 from branchwise.eval.reporting.figures.errors import ErrorShares, SystemErrors
@@ -20,7 +21,7 @@ _CLASSES = ("e6", "e3", "e4", "e7")
 def draw_stacked(title: str, bars: Sequence[Bar]) -> Markup:
     """Bars of equal length, each a whole; parts are told apart by colour, order and number."""
     drawn = [part for place, bar in enumerate(bars) for part in _stacked(bar, 46.0 * place)]
-    said = f"shares of {len(bars)} systems; values below"
+    said = f"shares of {counted(len(bars), 'system')}; values below"
     return figure(46 * len(bars) + 2, title, said, drawn)
 
 
@@ -35,7 +36,9 @@ def draw_error_shares(found: ErrorShares) -> Markup:
         for column, group in enumerate(found.classes):
             kind = _CLASSES[found.of.classes.index(group) % len(_CLASSES)]
             parts += _bar(one, group, kind, _LEFT + _COLUMN * column, top + 19)
-    said = f"shares of items of {len(found.systems)} systems with each error; values below"
+    said = (
+        f"shares of items of {counted(len(found.systems), 'system')} with each error; values below"
+    )
     return figure(_HEADING + 36 * len(found.systems), found.title, said, parts)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
+from branchwise.corpora.text import counted
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import as_text, interval, number
 from branchwise.eval.reporting.figures.cost import Cost, Point
@@ -44,7 +45,7 @@ def draw_scatter(cost: Cost) -> Markup:
         parts += _point(cost, one, x, y, on_front=one in front)
     if len(systems) <= _MOST_NAMES:
         parts += _names(systems, x, y)
-    said = f"{y_title} against {x_title} of {len(systems)} systems; values below"
+    said = f"{y_title} against {x_title} of {counted(len(systems), 'system')}; values below"
     return figure(_SCATTER_HEIGHT, cost.title, said, parts)
 
 
@@ -126,7 +127,7 @@ def draw_lines(chart: Lines) -> Markup:
         # Beside each other, so that intervals of equal means are all to be seen.
         shift = 0.0 if not few else (place - (len(chart.series) - 1) / 2) * min(5.0, step / 6)
         parts += _series(one, chart, y, [x + shift for x in xs], with_intervals=few)
-    said = f"{chart.y} by {chart.x} for {len(chart.series)} systems; values below"
+    said = f"{chart.y} by {chart.x} for {counted(len(chart.series), 'system')}; values below"
     return figure(_LINES_HEIGHT, chart.title, said, parts)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
+from branchwise.corpora.text import counted
 from branchwise.eval.numbers import interval, signed
 from branchwise.eval.reporting.figures.changes import ChangeFigure, ChangeRow
 from branchwise.eval.tasks import Task
@@ -39,7 +40,8 @@ def draw_forest(found: ChangeFigure, task: Task) -> Markup:
     for one in found.rows:
         parts += _system(one, task, x, y)
         y += _NAME + _ROW * len(one.differences)
-    said = f"differences of {len(found.rows)} systems to the base with 95% intervals; values below"
+    of = counted(len(found.rows), "system")
+    said = f"differences of {of} to the base with 95% intervals; values below"
     return figure(bottom + _FOOT, found.title, said, parts)
 
 

@@ -192,7 +192,7 @@ def _facts(report: StudyReport) -> list[tuple[str, str]]:
         questions += f", {several:,} with alternative gold answers"
     facts = [
         ("questions", questions),
-        ("from", short(report.source, 200)),
+        ("from", short(report.source_names, 200)),
         ("systems", f"{len(report.systems):,}"),
         ("branches matched by" if report.task.is_attributable else "scored by", _matchers(report)),
     ]

@@ -74,7 +74,7 @@ def base_words(report: StudyReport, base: SystemReport) -> list[str]:
             for column, one in found
         )
         n = base.scores.questions(subset)
-        lines.append(f"{means} on {n:,} {report.task.questions_words(subset)}")
+        lines.append(f"{means} on {report.task.counted_questions(n, subset)}")
     return lines
 
 

@@ -7,6 +7,7 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.figures.changes import total_notes
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.table import (
+    OF_INTERVALS,
     CellValue,
     Table,
     TableColumn,
@@ -17,7 +18,7 @@ from branchwise.eval.statistics import ScoreDifference
 
 DIFFERENCE_NOTES = (
     "A difference is the system's mean less the base's, over the questions that both have.",
-    "In brackets: Student's paired 95% interval.",
+    f"{OF_INTERVALS}: Student's paired 95% interval.",
     "p: exact McNemar test for EM, else a permutation test of the mean difference.",
 )
 _HOLM = "p is corrected by Holm's method over the systems that are compared with the base."

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from branchwise.eval.ceilings.breakdowns import Breakdown, bins_of, grouping_of, groupings_of
 from branchwise.eval.ceilings.curves import Effort
+from branchwise.eval.grouping import UNKNOWN
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.changes import DIFFERENCE_NOTES, difference_cell
 from branchwise.eval.reporting.tables.table import (
@@ -51,7 +52,9 @@ def breakdown_table(report: StudyReport, name: str) -> Table:
         for system, found in _broken_down(report, name)
         for one in found.bins
     )
-    notes = (_CEILINGS_SAY,) if report.analysed else ()
+    notes: tuple[str, ...] = (_CEILINGS_SAY,) if report.analysed else ()
+    if any(row[1] == UNKNOWN for row in rows):
+        notes += (f"{UNKNOWN}: questions without it, which tests leave out.",)
     printed = len({row[1] for row in rows}) > 1  # else it repeats the main results
     title = f"By {grouping.words}"
     section: PageSection | None = "more" if printed else None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from branchwise.eval.ceilings.epochs import MEAN_RECALL, UNION_RECALL, EpochSpread
-from branchwise.eval.numbers import number
+from branchwise.eval.numbers import number, ordinal
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.table import (
     SUBSET,
@@ -77,7 +77,7 @@ _AGREEMENT = (
 )
 _BEST_OF = (
     "Best of k: mean over questions of the highest of k epochs, over all choices of k; of exact "
-    "match this is pass@k. Epoch k: its mean."
+    "match this is pass@k. 1st epoch: its mean; in traces and files of answers it is epoch 0."
 )
 _MOST_TRIALS = 5
 _TOLD_K = (2, 3, 5, 10, 20, 50, 100)
@@ -97,10 +97,10 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
         TableColumn("metric", "metric", "text", is_key=True),
         TableColumn("n", "n", "count"),
         TableColumn("epochs", "epochs", "count"),
-        TableColumn("within", "SD within", "value", 3),
-        TableColumn("between", "SD between", "value", 3),
-        TableColumn("best", "best epoch"),
-        TableColumn("worst", "worst epoch"),
+        TableColumn("within", "SD within", "value", 3, heading="SD\nwithin"),
+        TableColumn("between", "SD between", "value", 3, heading="SD\nbetween"),
+        TableColumn("best", "best epoch", heading="best\nepoch"),
+        TableColumn("worst", "worst epoch", heading="worst\nepoch"),
         TableColumn("agreement", "agreement"),
         *_trial_columns(most, printed=False),
     )
@@ -147,11 +147,21 @@ def _trial_columns(most: int, *, printed: bool) -> tuple[TableColumn, ...]:
     epochs = range(1, most + 1)
     return (
         *(
-            TableColumn(f"epoch_{n}", f"epoch {n}", printed=printed and most <= _MOST_TRIALS)
+            TableColumn(
+                f"epoch_{n}",
+                f"{ordinal(n)} epoch",
+                printed=printed and most <= _MOST_TRIALS,
+                heading=f"{ordinal(n)}\nepoch",
+            )
             for n in epochs
         ),
         *(
-            TableColumn(f"best_of_{k}", f"best of {k}", printed=printed and k in told)
+            TableColumn(
+                f"best_of_{k}",
+                f"best of {k}",
+                printed=printed and k in told,
+                heading=f"best\nof {k}",
+            )
             for k in epochs[1:]
         ),
     )

@@ -7,6 +7,7 @@ from branchwise.eval.gold_sets import gold_set_note
 from branchwise.eval.question_scores import of_subset, question_deviation, told_subsets
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import (
+    OF_INTERVALS,
     CellValue,
     Table,
     TableColumn,
@@ -18,7 +19,7 @@ from branchwise.eval.studies.settings import flat
 from branchwise.eval.tasks import Column as Metric
 from branchwise.eval.tasks import Task
 
-_INTERVAL = "In brackets: 95% bootstrap interval, questions being drawn."
+_INTERVAL = f"{OF_INTERVALS}: 95% bootstrap interval, questions being drawn."
 _DEVIATION = "SD: standard deviation over questions."
 
 
@@ -192,6 +193,7 @@ def _cells(scores: Scores, subset: str, metric: Metric) -> Iterator[CellValue]:
 
 
 def _slug(title: str) -> str:
+    words = title.replace("'s ", " ").lower()
     return "results-" + "-".join(
-        "".join(c if c.isascii() and c.isalnum() else " " for c in title).split()
+        "".join(c if c.isascii() and c.isalnum() else " " for c in words).split()
     )

@@ -21,6 +21,9 @@ CellValue = str | int | float | Aggregate | ChangeCell | None
 """A text, a number, a mean (or a difference of means) with its interval and n, a difference with
 its p-value; None is unknown."""
 
+OF_INTERVALS = "In brackets"
+"""How a note on the intervals of a table begins, where they stand in brackets."""
+
 PageSection = Literal[
     "summary", "scores", "changes", "errors", "cost", "ceilings", "tools", "matchers", "more"
 ]

@@ -36,7 +36,7 @@ class LatexTable:
 def read_latex(text: str) -> LatexTable:
     """What stands in the file of a table."""
     floats = text.split(r"\begin{table")[1:]
-    found = LatexTable(re.sub(r" \(\d+ of \d+\)$", "", _caption(floats[0])))
+    found = LatexTable(re.sub(r" \(\d+~of~\d+\)$", "", _caption(floats[0])))
     for one in floats:
         parts = [_rows(part) for part in one.split(r"\begin{tabular}")[1:]]
         found.parts = max(found.parts, len(parts))
