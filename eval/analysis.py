@@ -49,9 +49,9 @@ class Analysis:
 
     read: Callable[[], "TracedRun"]
     task: Task
+    rows: tuple[ItemScore, ...]
     reach: Reach | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
-    rows: tuple[ItemScore, ...] = ()
     read_errors: Callable[[], tuple[ItemErrors, ...]] = tuple
 
     @cached_property
@@ -163,4 +163,4 @@ def analyse(
     modules = total_work(one.modules for one in found)
     task = get_task(scores.scorer.task)
     run = TracedRun(traced, tuple(one.errors for one in found))
-    return Analysis(lambda: run, task, reach, modules, scores.items)
+    return Analysis(lambda: run, task, scores.items, reach, modules)

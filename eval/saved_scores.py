@@ -116,7 +116,7 @@ class SavedScores:
         if self.errors is None or self.ceilings is None:
             return None
         task = get_task(self.scores.scorer.task)
-        found = Analysis(read, task, rows=self.scores.items, read_errors=read_errors)
+        found = Analysis(read, task, self.scores.items, read_errors=read_errors)
         # As computed before: these are what an analysis makes of its items when it is asked.
         vars(found).update(errors=self.errors, ceilings=self.ceilings, epochs=self.epochs)
         vars(found).update(right=self.right, _curves=dict(self.curves))
