@@ -1,6 +1,6 @@
 """What is known of entities, in a schema's terms: plans are made and executed with this."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from branchwise.corpora.synthesis.terms import value_kind
 TYPE, OCCUPATION = "P31", "P106"
 _NONE = np.uint32(2**32 - 1)
 """Above all numbers of texts."""
+_MEMBERS_AT_HAND = 2**18
 
 
 class Facts(Protocol):
@@ -72,6 +73,9 @@ class GraphFacts:
         self.schema = schema
         self._statements = statements
         self._ways: dict[tuple[str, bool], _Way] = {}
+        # What was asked for lately: plans ask for the same members again and again.
+        self._related: dict[tuple[str, bool], dict[str, tuple[str, ...]]] = {}
+        self._at_hand = 0
         self._masks: dict[str, np.ndarray] = {}
         self._sorted: dict[str, _Members] = {}
         self._numbers = lru_cache(2)(self._numbers_of)
@@ -88,13 +92,22 @@ class GraphFacts:
     def related(
         self, relation: str, inverse: bool, members: Iterable[str]
     ) -> dict[str, tuple[str, ...]]:
-        way, text, wanted = self._way(relation, inverse), self._statements.text, list(members)
-        starts, ends = way.bounds(self._numbers_of(wanted))
-        return {
-            member: tuple(map(text, way.values[start:end].tolist()))
-            for member, start, end in zip(wanted, starts.tolist(), ends.tolist(), strict=True)
-            if start < end
-        }
+        if self._at_hand > _MEMBERS_AT_HAND:
+            self._related.clear()
+            self._at_hand = 0
+        known = self._related.setdefault((relation, inverse), {})
+        wanted = list(members)
+        if unknown := [member for member in wanted if member not in known]:
+            known.update(self._found(self._way(relation, inverse), unknown))
+            self._at_hand += len(unknown)
+        return {member: values for member in wanted if (values := known[member])}
+
+    def _found(self, way: "_Way", members: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Each member with its values, which may be none."""
+        text = self._statements.text
+        starts, ends = way.bounds(self._numbers_of(members))
+        for member, start, end in zip(members, starts.tolist(), ends.tolist(), strict=True):
+            yield member, tuple(map(text, way.values[start:end].tolist())) if start < end else ()
 
     def degrees(self, relation: str, inverse: bool, members: tuple[str, ...]) -> np.ndarray:
         way = self._way(relation, inverse)
