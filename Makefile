@@ -82,6 +82,7 @@ bench: install
 	$(BIN)/python benchmarks/client.py
 	$(BIN)/python benchmarks/turns.py
 	$(BIN)/python benchmarks/corpora.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python benchmarks/search_manners.py
 	$(BIN)/python benchmarks/query_splitting.py

@@ -4,6 +4,9 @@ Unit vectors of 384 numbers around a centre for each 50 of them, kept as float16
 around the same centres. Encoding is left out. The exact nearest ten are flat's.
 
     python benchmarks/dense.py [--vectors 1000000] [--queries 200] [--recall .99] [--folder DIR]
+
+With `--rankings` it compares instead what both find with a real encoder, on the questions and
+passages of `lexical.py --rankings`.
 """
 
 import argparse
@@ -15,10 +18,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from lexical import compare_kinds, judged
 from machine import describe_machine
 
 from branchwise.corpora import flat, ivf
+from branchwise.corpora.folder import Corpus
+from branchwise.corpora.indexing import build_index
 from branchwise.corpora.kept_vectors import KEPT_VECTORS, mapped
+from branchwise.corpora.manifest import read_manifest
 
 DIMENSION, AROUND_ONE, SPREAD, CHUNK, K, TURNS = 384, 50, 0.6, 20_000, 10, 3
 
@@ -45,8 +52,12 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--recall", type=float, default=0.99)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--rankings", action="store_true")
     options = parser.parse_args()
     print(describe_machine())
+    if options.rankings:
+        compare_rankings()
+        return
     centres = np.random.default_rng(1).standard_normal(
         (max(1, options.vectors // AROUND_ONE), DIMENSION), dtype=np.float32
     )
@@ -60,6 +71,31 @@ def main() -> None:
                 file.write(around(centres, count, start + 2).astype(np.float16).tobytes())
         vectors = mapped(kept / KEPT_VECTORS, options.vectors, DIMENSION, "float16")
         compare(vectors, around(centres, options.queries, 0), kept, folder, options.recall)
+
+
+def compare_rankings() -> None:
+    """Overlap of the first ten and recall of support; the vectors of ivf are flat's, too."""
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, corpus, queries in judged(Path(temporary)):
+            manifest = read_manifest(Corpus.open(corpus), build_index(corpus, "ivf").name)
+            encoder = manifest.encoder
+            assert encoder is not None
+            made = mapped(
+                corpus / "index" / "ivf" / KEPT_VECTORS,
+                manifest.passages,
+                encoder.dimension,
+                manifest.dtype,
+            )
+            np.save(corpus / "vectors.npy", made)
+            build_index(
+                corpus,
+                "flat",
+                backend=encoder.backend,
+                vectors=corpus / "vectors.npy",
+                dtype="float16",
+            )
+            print(f"{manifest.probes} lists probed for {manifest.recall}; ", end="")
+            compare_kinds(name, corpus, queries, ("ivf", "flat"))
 
 
 def compare(

@@ -26,6 +26,8 @@ from pathlib import Path
 
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
+# Where pyarrow is installed, its allocator would start a thread.
+os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
 os.environ |= {"HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1", "OPENAI_API_KEY": "none"}
 
 from killing.campaign import Campaign, Tally  # noqa: E402

@@ -8,7 +8,7 @@ an agent's search: batcher, analysis, index, passages from disk. Each runs in a 
 and they take turns, so that a busy machine slows all alike: read the ratios.
 
     python benchmarks/lexical.py [--passages 1000000] [--repeats 5] [--queries 200] [--with-bm25s]
-        [--folder DIR]
+        [--with-dense] [--folder DIR]
 
 With `--rankings` it compares instead what bm25 and bm25s find: overlap of the first ten, and recall
 of support on a world's questions and, with BRANCHWISE_DATA, on 2Wiki's passages, whose support are
@@ -36,8 +36,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import orjson
 from machine import describe_machine
+from many_vectors import Inputs, write_encoder, write_vectors
 
-K, CLIENTS, VOCABULARY = 10, 32, 300_000
+K, CLIENTS, VOCABULARY, DIMENSION = 10, 32, 300_000, 384
 METHODS = ("one_after_the_other", "together")
 SYLLABLES = tuple("ka ro mi ten sul par vo lin bas que nor tia mel gar dun phe ost".split())  # noqa: SIM905
 
@@ -132,7 +133,49 @@ class OursByBm25s(Ours):
     KIND = "bm25s"
 
 
-SYSTEMS: dict[str, Any] = {"tantivy": Plain, "bm25": Ours, "bm25s": OursByBm25s}
+class OursByVectors(Ours):
+    """Synthetic vectors of passages; queries are encoded by a BERT of one layer."""
+
+    KIND = "ivf"
+
+    @classmethod
+    def index(cls, corpus: Path, folder: Path) -> None:
+        from branchwise.corpora.indexing import build_index
+
+        given = vectors_of(corpus)
+        build_index(corpus, cls.KIND, encoder=str(given.encoder), vectors=given.vectors)
+
+
+class OursByBoth(Ours):
+    """The fusion of `bm25` and `ivf`."""
+
+    KIND = "hybrid"
+
+    @classmethod
+    def index(cls, corpus: Path, folder: Path) -> None:
+        """It needs none of its own."""
+
+
+DENSE = ("ivf", "hybrid")
+SYSTEMS: dict[str, Any] = {
+    "tantivy": Plain,
+    "bm25": Ours,
+    "bm25s": OursByBm25s,
+    "ivf": OursByVectors,
+    "hybrid": OursByBoth,
+}
+
+
+def vectors_of(corpus: Path) -> Inputs:
+    """Vectors beside a corpus, which are made unless they are there."""
+    made = Inputs(corpus, corpus.with_suffix(".npy"), corpus.with_name(f"encoder{DIMENSION}"))
+    if not made.encoder.exists():
+        write_encoder(made.encoder, DIMENSION)
+    if not made.vectors.exists():
+        with (corpus / "corpus.jsonl").open("rb") as lines:
+            count = sum(1 for _ in lines)
+        write_vectors(made.vectors, corpus, made.encoder, count, DIMENSION)
+    return made
 
 
 def index(name: str, corpus: Path, folder: Path, pipe: Connection) -> None:
@@ -205,9 +248,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--with-bm25s", action="store_true")
+    parser.add_argument("--with-dense", action="store_true", help="ivf and hybrid, too.")
     parser.add_argument("--folder", type=Path, help="Keep and use again what is made here.")
     parser.add_argument("--rankings", action="store_true")
     options = parser.parse_args()
+    from branchwise.corpora.folder import Corpus
+
     print(describe_machine())
     if options.rankings:
         compare_rankings()
@@ -217,7 +263,14 @@ def main() -> None:
         corpus = folder / f"C{options.passages}"
         if not corpus.exists():
             make_corpus(corpus, options.passages)
-        names = [name for name in SYSTEMS if name != "bm25s" or options.with_bm25s]
+        Corpus.open(corpus)  # which counts and hashes it the first time, as building it would
+        left = {*(() if options.with_bm25s else ("bm25s",)), *(() if options.with_dense else DENSE)}
+        names = [name for name in SYSTEMS if name not in left]
+        if options.with_dense:
+            # In a process of its own: what this one once held would count as its children's peak.
+            making = multiprocessing.get_context("spawn").Process(target=vectors_of, args=(corpus,))
+            making.start()
+            making.join()
         _index_all(names, corpus)
         _search_all(names, corpus, make_queries(corpus, options.queries), options.repeats)
 
@@ -277,12 +330,17 @@ def _started(work: Any, name: str, corpus: Path) -> tuple[Connection, Any]:
 
 def compare_rankings() -> None:
     """Overlap of the first ten and recall of support, of bm25 beside bm25s."""
+    from branchwise.corpora.indexing import build_index
+
     with tempfile.TemporaryDirectory() as temporary:
-        for name, corpus, queries in _judged(Path(temporary)):
-            _compare(name, corpus, queries)
+        for name, corpus, queries in judged(Path(temporary)):
+            for kind in ("bm25", "bm25s"):
+                shutil.rmtree(corpus / "index" / kind, ignore_errors=True)
+                build_index(corpus, kind)
+            compare_kinds(name, corpus, queries, ("bm25", "bm25s"))
 
 
-def _judged(folder: Path) -> Iterator[tuple[str, Path, list[tuple[str, set[str]]]]]:
+def judged(folder: Path) -> Iterator[tuple[str, Path, list[tuple[str, set[str]]]]]:
     """Name, corpus, and queries with the ids of their support."""
     from manners.worlds import ENTITIES, branchwise, questions
 
@@ -325,23 +383,23 @@ def _two_wiki(data: Path, folder: Path) -> tuple[Path, list[tuple[str, set[str]]
     return folder, random.Random(1).sample(asked, 600)
 
 
-def _compare(name: str, corpus: Path, queries: Sequence[tuple[str, set[str]]]) -> None:
-    from branchwise.corpora.indexing import build_index
+def compare_kinds(
+    name: str, corpus: Path, queries: Sequence[tuple[str, set[str]]], kinds: tuple[str, str]
+) -> None:
+    """Print how far the rankings of two indexes agree, and what each finds."""
     from branchwise.corpora.open import open_retriever
 
     found: dict[str, list[list[str]]] = {}
-    for kind in ("bm25", "bm25s"):
-        shutil.rmtree(corpus / "index" / kind, ignore_errors=True)
-        build_index(corpus, kind)
+    for kind in kinds:
         rankings = open_retriever(corpus, kind).search([text for text, _ in queries], 10)
         found[kind] = [[hit.passage.id for hit in ranking] for ranking in rankings]
     shared = statistics.mean(
         len({*ours} & {*theirs}) / max(1, len(theirs))
-        for ours, theirs in zip(found["bm25"], found["bm25s"], strict=True)
+        for ours, theirs in zip(*found.values(), strict=True)
     )
     print(f"{name}: {len(queries)} queries, overlap at 10 {shared:.3f}", end="")
     for kind, rankings in found.items():
-        recalls = (_recall(rankings, queries, depth) for depth in (3, 10))
+        recalls = (recall_of(rankings, queries, depth) for depth in (3, 10))
         print(
             f"; {kind} recall at 3 and 10 " + " ".join(f"{recall:.3f}" for recall in recalls),
             end="",
@@ -349,7 +407,7 @@ def _compare(name: str, corpus: Path, queries: Sequence[tuple[str, set[str]]]) -
     print()
 
 
-def _recall(
+def recall_of(
     rankings: Iterable[Sequence[str]], queries: Sequence[tuple[str, set[str]]], depth: int
 ) -> float:
     return statistics.mean(

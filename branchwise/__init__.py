@@ -8,7 +8,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from branchwise.api import ask, compare, resume, run, score
+    from branchwise.api import ask, compare, merge, resume, run, score
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.graph.answers import Graph
     from branchwise.corpora.loaders import load_questions
@@ -41,6 +41,7 @@ __all__ = [
     "ask",
     "compare",
     "load_questions",
+    "merge",
     "metric",
     "node",
     "resume",
@@ -64,6 +65,7 @@ _HOMES = {
     "ask": "branchwise.api",
     "compare": "branchwise.api",
     "load_questions": "branchwise.corpora.loaders",
+    "merge": "branchwise.api",
     "metric": "branchwise.eval.plugins.metric",
     "node": "branchwise.graphs.plugins.declared",
     "resume": "branchwise.api",

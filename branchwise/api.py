@@ -7,7 +7,7 @@ has a plural (`--metric`: `metrics`). What is a setting of a system stands in `S
 import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from branchwise.eval.plugins.loading import Named
     from branchwise.eval.runner import Observer
     from branchwise.eval.scoring_choice import ScoringChoice
+    from branchwise.eval.store.shards import Shard
+    from branchwise.eval.studies.merging import MergedFolder
     from branchwise.graphs.agent import Outcome
     from branchwise.graphs.role_decoding import RoleDecoding
     from branchwise.graphs.system import System
@@ -75,6 +77,7 @@ def run(
     patience: float | str = PATIENCE,
     max_cost: float | None = None,
     pilot: int | None = None,
+    shard: str | None = None,
     matcher: str = "lexical",
     judge_entities: bool = False,
     judge: str | None = None,
@@ -91,14 +94,16 @@ def run(
     (`load_questions`), or one that was loaded. Blocks until every item has ended or the run
     stopped: `run.state` says which. `patience`: how long a server that is gone is waited for, in
     seconds or as "2m"; `max_cost` in USD, which stays with the run. `pilot`: only so many questions
-    now; the same call without it goes on in the same folder. `matcher` and what follows say how the
-    run will be scored. `progress`: show a bar, or lines where there is no terminal; `observer`: is
-    told of each item that ends instead. Raises InputError before any work.
+    now; the same call without it goes on in the same folder. `shard`: only a part of the items,
+    "1/4" to "4/4" for four, which `merge` joins. `matcher` and what follows say how the run will be
+    scored. `progress`: show a bar, or lines where there is no terminal; `observer`: is told of each
+    item that ends instead. Raises InputError before any work.
     """
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.loaders.source import QuestionSource
     from branchwise.eval import experiment
     from branchwise.eval.costs.kept_prices import limit_of
+    from branchwise.eval.store.shards import Shard
     from branchwise.eval.tasks import gold_of
     from branchwise.results import RunResult
 
@@ -114,7 +119,8 @@ def run(
     restraints = _restraints(patience, max_cost, priced)
     if max_cost is not None:
         check_affordable(system, scoring, priced)
-    total = min(pilot, len(chosen)) if pilot else len(chosen) * epochs
+    part = None if shard is None else Shard.parse(shard)
+    total = _count_items(chosen, epochs, pilot, part)
     with ExitStack() as shown:
         made = experiment.run(
             chosen,
@@ -128,6 +134,7 @@ def run(
             restraints=restraints,
             prices=Path(prices) if prices else None,
             pilot=pilot,
+            shard=part,
         )
     return RunResult.of(made)
 
@@ -198,6 +205,17 @@ def resume(
     return RunResult.of(made)
 
 
+def merge(paths: "Iterable[Path | str]", out: Path | str) -> "MergedFolder":
+    """Put shards of one run or of one study together at `out`, as `branchwise merge` does.
+
+    Merging again adds what has ended since. What comes back counts the items, and names what is
+    missing. Raises InputError for what are not different shards of one run or study.
+    """
+    from branchwise.eval.studies.merging import merge_folders
+
+    return merge_folders([Path(path) for path in paths], Path(out))
+
+
 @_named
 def ask(
     question: str,
@@ -265,6 +283,7 @@ def score(
     from branchwise.eval.judging.judge_check import check_of
     from branchwise.eval.scoring import ScoringSettings, score_run
     from branchwise.eval.scoring_predictions import score_predictions
+    from branchwise.eval.store import open_run
     from branchwise.graphs.role_decoding import checked_roles
     from branchwise.results import ScoreResult
 
@@ -287,11 +306,13 @@ def score(
     )
     if path is not None and questions is None and predictions is None and task is None:
         keep_prices(path, Path(prices) if prices else None)
-        return ScoreResult.of(score_run(path, settings).scores)
+        scores = score_run(path, settings).scores
+        with closing(open_run(path)) as reader:
+            return ScoreResult.of(scores, reader.questions())
     if path is None and questions is not None and predictions is not None:
         source = QuestionSource.parse(questions, fields, separator)
         scored = score_predictions(source, Path(predictions), task, settings)
-        return ScoreResult.of(scored.scores)
+        return ScoreResult.of(scored.scores, (item.question for item in scored.settled.items))
     raise InputError(
         "it is not clear what to score",
         where="score",
@@ -308,6 +329,19 @@ def compare(base: "Run | Path | str", *others: "Run | Path | str") -> "ComparedR
     from branchwise.results import compare_runs
 
     return compare_runs([base, *others])
+
+
+def _count_items(
+    questions: QuestionSet, epochs: int, pilot: int | None, shard: "Shard | None"
+) -> int:
+    """How many items a pass over a new run has."""
+    from branchwise.eval.pilots import pilot_ids
+
+    ids = [question.id for question in questions.questions]
+    if pilot:
+        chosen = pilot_ids(questions.questions, pilot)
+        ids, epochs = [id for id in ids if id in chosen], 1
+    return shard.count(ids, epochs) if shard else len(ids) * epochs
 
 
 def _observer(

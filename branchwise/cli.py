@@ -14,6 +14,7 @@ from branchwise.commands.export import export
 from branchwise.commands.fork import fork
 from branchwise.commands.kg import kg_app
 from branchwise.commands.mdcr import mdcr_app
+from branchwise.commands.merge import merge
 from branchwise.commands.questions import questions_app
 from branchwise.commands.quiet import add_quiet
 from branchwise.commands.recover import recover
@@ -57,7 +58,7 @@ def options(
 
 for command in (demo, ask, run, resume, ablate, score, report, errors, trace, fork, export):
     app.command(cls=SystemCommand if command in (ask, run) else None)(command)
-for command in (verify, recover):
+for command in (merge, verify, recover):
     app.command()(command)
 _GROUPS = (
     (corpus_app, "corpus", "Build, index and search passage collections.", "index C --kind bm25"),

@@ -1,13 +1,15 @@
 """What `branchwise.run`, `score` and `compare` return: short in a shell, tables in a notebook."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.corpora.questions import Question
 from branchwise.eval.experiment import Run
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.changes import changes_table
@@ -78,17 +80,32 @@ class QuestionTrace:
         return trace_html(self.trace)
 
 
+@dataclass(frozen=True, repr=False)
 class ScoreResult(Scores):
-    """Scores of a run or of a predictions file; printed, the headline metrics of each subset."""
+    """Scores of a run or of a predictions file; printed, the headline metrics of each subset.
+
+    `asked`: the questions by id.
+    """
+
+    asked: Mapping[str, Question] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, scores: Scores) -> Self:
-        return cls(scores.scorer, scores.counts, scores.aggregates, scores.items)
+    def of(cls, scores: Scores, questions: Iterable[Question]) -> Self:
+        by_id = {question.id: question for question in questions}
+        return cls(scores.scorer, scores.counts, scores.aggregates, scores.items, by_id)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A flat record for each item: its id, epoch, whether it is ambiguous, and every metric."""
+        """A flat record for each item: its id, epoch, question, whether that is ambiguous, what its
+        data set says of it (`meta.KEY`), and every metric."""
         return [
-            {"id": one.id, "epoch": one.epoch, "ambiguous": one.ambiguous, **one.metrics}
+            {
+                "id": one.id,
+                "epoch": one.epoch,
+                "question": (question := self.asked[one.id]).question,
+                "ambiguous": one.ambiguous,
+                **{f"meta.{key}": value for key, value in question.meta.items()},
+                **one.metrics,
+            }
             for one in self.items
         ]
 

@@ -125,7 +125,7 @@ INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}
 DEFAULT = "flat"
 RECALL = 0.99
 """At ten, of a kind that is not exact."""
-HYBRID, HYBRID_PARTS = "hybrid", ("flat", "bm25")
+HYBRID = "hybrid"
 """Made at search time, of two indexes."""
 SERVERS, FLASHRAG = ("http:", "https:"), "flashrag:"
 """How retrievers begin that search elsewhere."""
@@ -149,3 +149,9 @@ def index_kind(name: str) -> IndexKind:
 def kind_called(name: str) -> str:
     """The kind of an index that is not there, going by its name."""
     return name if name in INDEX_KINDS else DEFAULT
+
+
+def hybrid_parts(names: Sequence[str]) -> tuple[str, str]:
+    """Which of a corpus's indexes `hybrid` is made of: the exact dense one where there is one."""
+    dense = "ivf" if "ivf" in names and DEFAULT not in names else DEFAULT
+    return dense, "bm25"

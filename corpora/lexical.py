@@ -11,7 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.corpora.analysis import ANALYZER, Analyzer, check_analyzer, no_words
+from branchwise.corpora.analysis import (
+    ANALYZER,
+    check_analyzer,
+    no_words,
+    spaced,
+    tantivy_analyzer,
+)
 from branchwise.corpora.atomic import remove_folder
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.errors import InputError
@@ -46,7 +52,7 @@ class LexicalIndex:
     ) -> None:
         self._searcher, self._schema = searcher, schema
         self._corpus, self._folder = corpus, folder
-        self._analyzer = Analyzer()
+        self._analyzer = tantivy_analyzer()
 
     def rank(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
         """For each query the best `k` rows with a term of it, and their BM25 scores."""
@@ -54,7 +60,7 @@ class LexicalIndex:
 
     def _best(self, text: str, k: int) -> list[Scored]:
         # Sorted, since scores are sums of floats: the order of a query's words must not change one.
-        terms = sorted(self._analyzer.terms(text)[:_MOST_TERMS])
+        terms = sorted(self._analyzer.analyze(spaced(text))[:_MOST_TERMS])
         if not terms:
             return []
         with _damage(self._corpus, self._folder):
@@ -104,7 +110,7 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
         dtype="float32",
         analyzer=ANALYZER,
         scoring=SCORING,
-        versions=made_with("tantivy", "PyStemmer"),
+        versions=made_with("tantivy"),
     )
 
 
@@ -112,10 +118,11 @@ def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
     import tantivy
 
     fields = tantivy.SchemaBuilder().add_integer_field(_ROW, fast=True)
-    fields = fields.add_text_field(_CONTENTS, tokenizer_name="whitespace", index_option="freq")
+    fields = fields.add_text_field(_CONTENTS, tokenizer_name=ANALYZER, index_option="freq")
     folder.mkdir()
     try:
         index = tantivy.Index(fields.build(), path=str(folder))
+        index.register_tokenizer(ANALYZER, tantivy_analyzer())
         writer = index.writer(heap_size=_WRITER_BYTES, num_threads=1)
         try:
             words = _add_all(writer, corpus, progress)
@@ -139,13 +146,13 @@ def _add_all(writer: "tantivy.IndexWriter", corpus: Corpus, progress: Progress) 
     """Give the writer every passage; whether any of them has a term."""
     from tantivy import Document
 
-    analyzer, words = Analyzer(), False
+    analyzer, words = tantivy_analyzer(), False
     for row, contents in enumerate(corpus.contents()):
-        terms = analyzer.terms(contents)
-        words = words or bool(terms)
+        text = spaced(contents)
+        words = words or bool(analyzer.analyze(text))
         passage = Document()
         passage.add_integer(_ROW, row)
-        passage.add_text(_CONTENTS, " ".join(terms))
+        passage.add_text(_CONTENTS, text)
         writer.add_document(passage)
         if row % _REPORT_EVERY == 0:
             progress(row, len(corpus))

@@ -12,10 +12,10 @@ from branchwise.corpora.kinds import (
     DEFAULT,
     FLASHRAG,
     HYBRID,
-    HYBRID_PARTS,
     INDEX_KINDS,
     SERVERS,
     Index,
+    hybrid_parts,
 )
 from branchwise.corpora.manifest import (
     INDEX_FOLDER,
@@ -95,7 +95,7 @@ def open_retriever(
     keys: Keys = NO_KEYS,
     headers: Mapping[str, str] | None = None,
 ) -> Retriever:
-    """The retriever over index `name`, or `hybrid` for flat and bm25 fused.
+    """The retriever over index `name`, or `hybrid` for flat (or else ivf) and bm25 fused.
 
     Without a name: the only index there is, else `flat`. `http:URL` and `flashrag:CONFIG.yaml`
     search elsewhere, independent of the corpus; a plug-in (`file.py:name`, `module:name`, or the
@@ -136,8 +136,9 @@ def _open_plugin(
 def _open_own(corpus_dir: Path, name: str | None) -> Retriever:
     corpus = Corpus.open(corpus_dir)
     chosen = chosen_index(corpus.path, name)
-    if chosen == HYBRID and HYBRID not in index_names(corpus.path):
-        parts = [_open(corpus, part) for part in HYBRID_PARTS]
+    names = index_names(corpus.path)
+    if chosen == HYBRID and HYBRID not in names:
+        parts = [_open(corpus, part) for part in hybrid_parts(names)]
         identity = {"kind": HYBRID, "k": FUSION_K, "depth": DEPTH} | {
             "parts": [part.identity for part in parts]
         }
@@ -162,7 +163,7 @@ def chosen_index(corpus_dir: Path, name: str | None, words: SettingNames = FLAGS
             remedy=words.add("retriever", names[0]),
         )
     chosen = name or DEFAULT
-    parts = HYBRID_PARTS if chosen == HYBRID and HYBRID not in names else (chosen,)
+    parts = hybrid_parts(names) if chosen == HYBRID and HYBRID not in names else (chosen,)
     for part in parts:
         if part not in names:
             raise _no_index(corpus_dir, part, names, "retriever" if name else "corpus")

@@ -36,6 +36,7 @@ from branchwise.eval.store.completing import complete_spec
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.store.run_store import check_vacant
+from branchwise.eval.store.shards import Shard
 from branchwise.eval.tasks import get_task, gold_of
 from branchwise.eval.tasks.protocols import check_questions, flow_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
@@ -104,16 +105,17 @@ def run(
     restraints: Restraints | None = None,
     prices: Path | None = None,
     pilot: int | None = None,
+    shard: Shard | None = None,
 ) -> Run:
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
     Blocks until every item has ended, the run was interrupted, or a server stays away. `scoring`
     says who aligns and judges when the run is scored; `restraints` what holds requests back (by
     default, servers that are gone are waited for): a limit of cost stays with the run, and so does
-    `prices`, a file.
-    `pilot`: only so many questions now; the same call without it goes on in the same folder. Raises
-    InputError before any work where something is missing, StoreError where the folder cannot be
-    written.
+    `prices`, a file. `pilot`: only so many questions now; the same call without it goes on in the
+    same folder. `shard`: only its items, in a folder that can be merged with those of the other
+    shards. Raises InputError before any work where something is missing, StoreError where the
+    folder cannot be written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
     if isinstance(questions, QuestionSet):
@@ -132,13 +134,13 @@ def run(
     except KeyboardInterrupt:
         if is_pilot(path):
             return Run(path, _state(path, "interrupted"))
-        spec = _unopened_spec(chosen, system, task, epochs, scoring)
+        spec = _unopened_spec(chosen, system, task, epochs, scoring, shard)
         create_run(path, spec, chosen.questions)
         _keep_money(path, prices, restraints)
-        return Run(path, RunState(0, 0, len(chosen) * epochs, stopped="interrupted"))
+        return Run(path, _state(path, "interrupted"))
     agent.check_settings()
     _check_put(agent, task or chosen.task, chosen.questions, chosen.source)
-    spec = run_spec(chosen, agent, task, epochs, scoring)
+    spec = run_spec(chosen, agent, task, epochs, scoring, shard)
     if is_pilot(path):
         _check_continues(path, spec, agent)
     else:
@@ -156,6 +158,7 @@ def check_run(
     task: str | None = None,
     epochs: int = 1,
     scoring: ScoringChoice = BY_NAMES,
+    shard: Shard | None = None,
 ) -> str:
     """Refuse what `run` refuses of these chosen questions, and ask nothing.
 
@@ -169,7 +172,8 @@ def check_run(
         agent.check_settings()
         _check_put(agent, task or questions.task, questions.questions, questions.source)
         if out and is_pilot(out):
-            _check_continues(out, run_spec(questions, agent, task, epochs, scoring), agent)
+            spec = run_spec(questions, agent, task, epochs, scoring, shard)
+            _check_continues(out, spec, agent)
         return agent.digest
     finally:
         run_blocking(agent.aclose())
@@ -193,8 +197,8 @@ def _check_continues(path: Path, spec: RunSpec, agent: "Agent") -> None:
     check_same_system(path, meta, agent)
     named = {"task": "task", "questions_digest": "questions", "epochs": "epochs"}
     now = asdict(spec)
-    for key, what in {**named, "scoring": "scoring"}.items():
-        if meta.get(key) != now[key]:
+    for key, what in {**named, "scoring": "scoring", "shard": "shard"}.items():
+        if (meta.get(key) or {}) != (now[key] or {}):
             raise InputError(
                 f"the pilot in this folder was of another run (changed: {what})",
                 where=str(path),
@@ -203,15 +207,26 @@ def _check_continues(path: Path, spec: RunSpec, agent: "Agent") -> None:
 
 
 def run_spec(
-    questions: QuestionSet, agent: "Agent", task: str | None, epochs: int, scoring: ScoringChoice
+    questions: QuestionSet,
+    agent: "Agent",
+    task: str | None,
+    epochs: int,
+    scoring: ScoringChoice,
+    shard: Shard | None = None,
 ) -> RunSpec:
-    """The description of an agent's run over questions; `task` None: the question set's own."""
-    spec = _unopened_spec(questions, agent.system, task, epochs, scoring)
+    """The description of an agent's run over questions, or of a shard of it; `task` None: the
+    question set's own."""
+    spec = _unopened_spec(questions, agent.system, task, epochs, scoring, shard)
     return replace(spec, identity=agent.identity, system_digest=agent.digest)
 
 
 def _unopened_spec(
-    questions: QuestionSet, system: System, task: str | None, epochs: int, scoring: ScoringChoice
+    questions: QuestionSet,
+    system: System,
+    task: str | None,
+    epochs: int,
+    scoring: ScoringChoice,
+    shard: Shard | None,
 ) -> RunSpec:
     """The same of a run that was stopped before its system was open: that is what it lacks."""
     return RunSpec(
@@ -224,6 +239,7 @@ def _unopened_spec(
         epochs=epochs,
         version=version("branchwise"),
         scoring=replace(scoring, metrics=_located(scoring.metrics)).to_json(),
+        shard=shard.record([q.id for q in questions.questions], epochs) if shard else {},
     )
 
 

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,11 +13,10 @@ from branchwise.graphs.stage import UNREADABLE
 _VARYING = re.compile(r"\d+")
 
 
-@dataclass(frozen=True)
-class Unanswered:
+class Unanswered(NamedTuple):
     """How many items, and how often for which reason; the first of them, with its run."""
 
-    count: int
+    items: int
     reasons: list[tuple[str, int]]
     first: tuple[Path, str] | None
 
@@ -35,7 +33,7 @@ class Failures(NamedTuple):
     @property
     def is_total(self) -> bool:
         """Whether no item that has ended has a readable answer."""
-        return 0 < self.ended == self.failed.count + self.unreadable.count
+        return 0 < self.ended == self.failed.items + self.unreadable.items
 
 
 class _Counted:

@@ -56,6 +56,11 @@ class RunState:
     here: int = 0
     stopped: str | None = None
 
+    @property
+    def total(self) -> int:
+        """How many items there are; none in a shard to which no item belongs."""
+        return self.done + self.failed + self.pending
+
 
 @dataclass(frozen=True)
 class Part:

@@ -37,9 +37,12 @@ def test_scores_are_short_in_a_shell(scores: ScoreResult) -> None:
 def test_scores_are_rows_and_a_data_frame(scores: ScoreResult) -> None:
     rows = scores.rows()
     assert len(rows) == 16
-    assert list(rows[0])[:3] == ["id", "epoch", "ambiguous"]
+    assert list(rows[0])[:4] == ["id", "epoch", "question", "ambiguous"]
+    (first,) = [row for row in rows if row["id"] == "movie-41-0001"]
+    assert first["question"].startswith("Which film studios produced a film made in Thessesh")
     frame = scores.to_pandas()
     assert frame["strict_recall"].mean() == pytest.approx(scores.mean("strict_recall", "all").mean)
+    assert frame.groupby("meta.steps").size().sum() == 16
     assert frame.groupby("ambiguous").size().to_dict() == {True: 10, False: 6}
 
 

@@ -91,7 +91,9 @@ def _table(columns: Sequence[tuple[str, SubsetTotals]]) -> "Table":
         table.add_column(plain(name), justify="right", overflow="fold")
     for row in _ROWS:
         counts = [row.count(found) for _, found in columns]
-        if row.needs_trace and not any(found.traced for _, found in columns):
+        # Of failed items nothing is known.
+        known = any(found.traced and found.failed < found.items for _, found in columns)
+        if row.needs_trace and not known:
             continue
         if row.is_total or any(counts):
             style = "bold" if row.is_total else ""

@@ -1,5 +1,6 @@
 """What questions are like, for a terminal."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -21,17 +22,25 @@ from branchwise.ui.console import console, print_line, printable_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-_WIDEST_BAR = 40
+_WIDEST_BAR, _MOST_KEYS = 40, 20
 
 
 def print_statistics(found: Statistics) -> None:
-    """Print the means beside the published ones, and histograms as bars."""
+    """Print means, of questions with plans beside the published ones, and histograms as bars."""
     console().print(_means(found))
-    print_line(console(), f"published: {SOURCE}")
+    if found.have_plans:
+        print_line(console(), f"published: {SOURCE}")
+    if (found.means[OTHER].most_branches or 0) > 1:
+        print_line(console(), "one reading: of one annotator at least; others may list several")
     console().print()
     for line in _histograms(found):
         print_line(console(), line)
-    print_line(console(), f"plan shapes: {found.shapes}")
+    if found.have_plans:
+        print_line(console(), f"plan shapes: {found.shapes}")
+    if found.meta:
+        known = Counter(found.meta).most_common(_MOST_KEYS)
+        keys = ", ".join(f"{printable(key)[:60]} ({count:,})" for key, count in known)
+        print_line(console(), f"for `report --by meta.KEY`: {keys}")
 
 
 def as_json(found: Statistics) -> str:
@@ -49,6 +58,7 @@ def as_json(found: Statistics) -> str:
                 for heading, counts in found.histograms.items()
             },
             "shapes": found.shapes,
+            "meta": dict(found.meta),
         }
     )
 
@@ -79,11 +89,17 @@ def _means(found: Statistics) -> "Table":
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("means")
-    for heading in ("one reading", "published", "ambiguous", "published"):
+    columns = {"one reading": found.means[OTHER], "ambiguous": found.means[AMBIGUOUS]}
+    shown = [
+        column
+        for (heading, own), kind in zip(columns.items(), (OTHER, AMBIGUOUS), strict=True)
+        for column in [(heading, own), ("published", PUBLISHED[kind])][: 1 + found.have_plans]
+    ]
+    for heading, _ in shown:
         table.add_column(heading, justify="right")
-    columns = [found.means[OTHER], PUBLISHED[OTHER], found.means[AMBIGUOUS], PUBLISHED[AMBIGUOUS]]
-    for name, cells in _rows(columns):
-        table.add_row(name, *cells)
+    for name, cells in _rows([means for _, means in shown]):
+        if set(cells) != {"-"}:
+            table.add_row(name, *cells)
     return table
 
 

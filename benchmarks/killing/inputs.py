@@ -30,11 +30,11 @@ def make_inputs(launcher: Launcher, place: Place) -> None:
     """Questions, passages, a corpus with its index, a world with its graph, runs, a study."""
     folder = place.inputs
     folder.mkdir()
-    _write(folder / "q.jsonl", [_question(n) for n in range(QUESTIONS)])
-    _write(folder / "few.jsonl", [_question(n) for n in range(3)])
-    _write(folder / "many.jsonl", [_question(n) for n in range(MANY)])
-    _write(folder / "p.jsonl", [_passage(n) for n in range(PASSAGES)])
-    _write(folder / "more.jsonl", [_passage(n) for n in range(100 * PASSAGES)])
+    write(folder / "q.jsonl", [question(n) for n in range(QUESTIONS)])
+    write(folder / "few.jsonl", [question(n) for n in range(3)])
+    write(folder / "many.jsonl", [question(n) for n in range(MANY)])
+    write(folder / "p.jsonl", [passage(n) for n in range(PASSAGES)])
+    write(folder / "more.jsonl", [passage(n) for n in range(100 * PASSAGES)])
     (folder / "study.yaml").write_text(STUDY.format(url=place.server.url))
     model = f"openai:scripted@{place.server.url}"
     asks = ["run", "--questions", "q.jsonl", "--corpus", "C", "--model", model]
@@ -85,17 +85,17 @@ def shares(place: Place) -> list[tuple[Subject, int]]:
     ]
 
 
-def _question(n: int) -> object:
+def question(n: int) -> object:
     answers = {"Heat (1995 film)": ["Michael Mann"], "Heat (1986 film)": ["Dick Richards"]}
     return {"id": f"q{n}", "question": f"Number {n:03d}: who directed Heat?", "answers": answers}
 
 
-def _passage(n: int) -> object:
+def passage(n: int) -> object:
     text = f"Heat is film {n} of {1900 + n % 120}, which director number {n * 7 % 1000} made."
     return {"id": f"p{n:04d}", "contents": f"Heat {n}\n{text}"}
 
 
-def _write(path: Path, records: list[object]) -> None:
+def write(path: Path, records: list[object]) -> None:
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
 
 

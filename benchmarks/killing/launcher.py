@@ -125,6 +125,7 @@ def _serve(control: socket.socket) -> Any:
     """Start what is asked for, until the host is gone. Returns the job in each fork."""
     signal.signal(signal.SIGINT, lambda *_: None)  # what is started would inherit being deaf
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"  # pyarrow's allocator
     for name in _IMPORTED:
         importlib.import_module(name)
     threads = len(list(Path("/proc/self/task").iterdir()))

@@ -15,8 +15,10 @@ from branchwise.commands.pace_options import (
     MaxCost,
     Patience,
     Pilot,
+    ShardOption,
     check_forecast,
     outages_of,
+    read_shard,
 )
 from branchwise.commands.scoring_options import PriceFile, load_prices
 from branchwise.eval.bounds import MAX_CONCURRENCY
@@ -36,6 +38,7 @@ def ablate(
     ] = None,
     dry_run: DryRun = False,
     pilot: Pilot = None,
+    shard: ShardOption = None,
     estimate_from: EstimateFrom = None,
     patience: Patience = None,
     max_cost: MaxCost = None,
@@ -74,10 +77,11 @@ def ablate(
     from branchwise.eval.studies.schema import load_study
 
     check_forecast(pilot, estimate_from, dry_run=dry_run)
+    part = read_shard(shard)
     given = read_keys(key)
     loaded = load_study(study).with_keys(given)
     keys = Keys(loaded.study.keys)
-    design = StudyDesign.of(loaded)
+    design = StudyDesign.of(loaded, part)
     folder = out or Path("studies") / design.name
     if prices is not None:
         priced = load_prices(prices)
@@ -96,7 +100,14 @@ def ablate(
         _forecast(loaded, design, pace, folder, estimate_from)
         return
     again = _again(
-        study, out, {"prices": prices, "concurrency": concurrency, "max-requests": max_requests}
+        study,
+        out,
+        {
+            "shard": shard,
+            "prices": prices,
+            "concurrency": concurrency,
+            "max-requests": max_requests,
+        },
     )
     again += "".join(f" --key {shlex.quote(one)}" for one in key or ())
     try:
@@ -149,7 +160,7 @@ def _tell_pilot(
     text = f"\nThe answers are kept; the study itself:\n  {again}"
     screen.print(text, markup=False, soft_wrap=True)
     found = say_failures([path for _, path in made.folder.runs()], again)
-    sys.exit(1 if found.failed.count or found.is_total else 0)
+    sys.exit(1 if found.failed.items or found.is_total else 0)
 
 
 def _print_plan(
@@ -165,7 +176,7 @@ def _print_plan(
     from branchwise.ui.study_plan_table import print_plan
 
     samples = samples_of(digests, folder, source) if digests else {}
-    planned = PlanPace(pace.concurrency, pace.max_cost, samples)
+    planned = PlanPace(pace.concurrency, pace.max_cost, samples, design.shard)
     assert pace.prices is not None
     print_plan(plan_of(loaded, design.systems, design.questions, pace.prices, planned))
 
@@ -222,6 +233,7 @@ def finish(
     """
     from branchwise.commands.run import say_failures
     from branchwise.commands.score import say
+    from branchwise.ui.console import error_console
     from branchwise.ui.metric_failures import failure_lines
 
     folder = shlex.quote(str(made.folder.path))
@@ -230,8 +242,11 @@ def finish(
     if made.state.stopped:
         _say_stopped(made.state.stopped, again, f"  branchwise report {folder}")
         sys.exit(1)
+    if not made.state.total:
+        error_console().print(f"{made.folder.path}: this shard has no items", soft_wrap=True)
+        return
     scores = show_study(made, design, keys, as_json=as_json)
-    failed = say_failures([path for _, path in made.folder.runs()], again).failed.count
+    failed = say_failures([path for _, path in made.folder.runs()], again).failed.items
     if say(failure_lines(scores)) or failed:
         sys.exit(1)
 
@@ -258,6 +273,7 @@ def show_study(
     or what `report --json` prints."""
     from branchwise.commands.report import print_json
     from branchwise.commands.score import print_runs, score_and_save
+    from branchwise.commands.shards import say_shard
     from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.reporting.run_folders import systems_of_runs
     from branchwise.eval.scoring import ScoringSettings
@@ -266,6 +282,7 @@ def show_study(
 
     choice = design.scoring if design.scoring.asks else None
     settings = ScoringSettings(choice, keys=keys or NO_KEYS, restraints=made.restraints)
+    say_shard(made.folder.runs()[0][1])
     runs = [(name, score_and_save(path, settings)) for name, path in made.folder.runs()]
     systems = systems_of_runs(runs, made.folder.record.systems)
     scored = [run.scores for _, run in runs]

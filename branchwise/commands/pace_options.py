@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from branchwise.agents.outages import Outages
     from branchwise.agents.restraints import Restraints
     from branchwise.eval.costs.prices import Prices
+    from branchwise.eval.store.shards import Shard
 
 
 class _Duration(click.ParamType[float]):
@@ -56,6 +57,15 @@ Pilot = Annotated[
         metavar="N",
     ),
 ]
+ShardOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Run only part I of N, in a folder of its own: 1/4 to 4/4 for four machines. "
+        "`branchwise merge` joins them.",
+    ),
+]
 EstimateFrom = Annotated[
     Path | None,
     typer.Option(
@@ -63,6 +73,13 @@ EstimateFrom = Annotated[
         metavar="RUN",
     ),
 ]
+
+
+def read_shard(text: str | None) -> "Shard | None":
+    """The shard of the option. Raises InputError."""
+    from branchwise.eval.store.shards import Shard
+
+    return None if text is None else Shard.parse(text)
 
 
 def outages_of(patience: float | None) -> "Outages":

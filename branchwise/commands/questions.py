@@ -116,7 +116,7 @@ def info(
     ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure a question set, beside the published numbers of DeepAmbigQA.
+    """Measure a question set; one with plans beside the published numbers of DeepAmbigQA.
 
     Example: branchwise questions info q.jsonl --figures figures
     """
@@ -164,13 +164,13 @@ def _of_world(world: str, *, quiet: bool) -> "tuple[Question, ...]":
 
 def _draw(found: "Statistics", folder: Path) -> None:
     from branchwise.commands.report_files import write_folder
-    from branchwise.ui.console import error_console
+    from branchwise.ui.console import progress_console
     from branchwise.ui.figures.questions import question_figures
 
     files = question_figures(found)
     write_folder(folder, files)
     line = f"written: {folder}: {', '.join(files)}"
-    error_console().print(line, markup=False, soft_wrap=True)
+    progress_console().print(line, markup=False, soft_wrap=True)
 
 
 def _show_question(source: str, id: str, questions: "tuple[Question, ...]") -> None:

@@ -49,7 +49,11 @@ if TYPE_CHECKING:
 
 def report(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run folders, or a study's folder.")
+        list[Path],
+        typer.Argument(
+            metavar="DIR...",
+            help="Run folders, or a study's folder; shards of one count as one.",
+        ),
     ],
     base: BaseOption = None,
     systems: SystemNames = None,
@@ -117,7 +121,10 @@ def report(
         saves=False,
         metrics=tuple(metric or ()),
     )
-    runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
+    merged = chosen_runs.shards
+    runs = [
+        (name, _read(path, settings, is_told=path in merged)) for name, path in chosen_runs.runs
+    ]
     _warn_if_not_comparable([run.scores for _, run in runs])
     say(failure_lines([run.scores for _, run in runs]))
     _check_breakdowns(groupings, runs)
@@ -130,7 +137,7 @@ def report(
         if html is not None:
             _write_html(reports, html)
     if json_output:
-        print_json(chosen_runs.runs, _systems(runs, chosen_runs))
+        print_json(chosen_runs.given, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
         shown = _systems(runs, chosen_runs)
         printed = printed_published(published, beside, runs, full=full)
@@ -217,7 +224,7 @@ def _systems(runs: "Sequence[tuple[str, ScoredRun]]", named: NamedRuns) -> "list
     return systems_of_runs([*zip(names, scored, strict=True)], named.records)
 
 
-def print_json(runs: list[tuple[str, Path]], systems: "Sequence[SystemReport]") -> None:
+def print_json(runs: Sequence[tuple[str, object]], systems: "Sequence[SystemReport]") -> None:
     """Print the aggregates of scored runs and their changes, one entry per run."""
     from branchwise.ui.console import printable_json
 
@@ -267,19 +274,29 @@ def warn_if_pending(path: Path) -> None:
 
     Raises InputError if no item has ended. A study's run is continued with the others.
     """
+    from branchwise.commands.shards import say_shard
     from branchwise.corpora.errors import InputError
     from branchwise.eval.store import open_run
+    from branchwise.eval.store.shards import Shard
     from branchwise.eval.studies.folder import STUDY_FILE
     from branchwise.ui.console import error_console
 
     reader = open_run(path)
     try:
-        counts = reader.progress()
+        counts, shard = reader.progress(), Shard.recorded(reader.meta)
     finally:
         reader.close()
     study = path.resolve().parents[1]
     is_studys = (study / STUDY_FILE).is_file()
     again = f"ablate STUDY.yaml --out {study}" if is_studys else f"resume {path}"
+    if shard:
+        again = f"ablate STUDY.yaml --shard {shard} --out {study}" if is_studys else again
+        if not counts["total"]:
+            raise InputError(
+                f"shard {shard} has no items", where=str(path), remedy="report it with the others"
+            )
+        if not is_studys:
+            say_shard(path)
     if counts["pending"] == counts["total"]:
         raise InputError(
             "no item has ended yet", where=str(path), remedy=f"continue with: branchwise {again}"
@@ -293,12 +310,14 @@ def warn_if_pending(path: Path) -> None:
         )
 
 
-def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
+def _read(path: Path, settings: "ScoringSettings", *, is_told: bool) -> "ScoredRun":
+    """`is_told`: what of it has not ended has been said."""
     from branchwise.commands.score import announcing
     from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.scoring import score_run
 
-    warn_if_pending(path)
+    if not is_told:
+        warn_if_pending(path)
     priced = settings.prices or prices_of(path)
     return score_run(path, replace(settings, prices=priced, announce=announcing(priced)))
 

@@ -26,7 +26,9 @@ from branchwise.commands.pace_options import (
     MaxCost,
     Patience,
     Pilot,
+    ShardOption,
     check_forecast,
+    read_shard,
 )
 from branchwise.commands.scoring_options import (
     Judge,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from branchwise.eval.failures import Failures, Unanswered
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring_choice import ScoringChoice
+    from branchwise.eval.store.shards import Shard
     from branchwise.graphs.system import System
 
 _REASONS = 3
@@ -86,6 +89,7 @@ def run(
     max_cost: MaxCost = None,
     dry_run: DryRun = False,
     pilot: Pilot = None,
+    shard: ShardOption = None,
     estimate_from: EstimateFrom = None,
     json_output: AsJson = False,
     matcher: Matcher = None,
@@ -101,6 +105,7 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
     check_forecast(pilot, estimate_from, dry_run=dry_run)
+    part = read_shard(shard)
     from branchwise import api
     from branchwise.agents.outages import PATIENCE
     from branchwise.corpora.keys import Keys
@@ -113,7 +118,9 @@ def run(
     scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
     loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
     selected = Selection(_read_ids(ids), limit).of(loaded)
-    wanted = _Wanted(system, selected, out, task, epochs, scoring, max_cost, prices, concurrency)
+    wanted = _Wanted(
+        system, selected, out, task, epochs, scoring, max_cost, prices, concurrency, part
+    )
     if dry_run and pilot is None:
         wanted.forecast(estimate_from)
         return
@@ -129,6 +136,7 @@ def run(
         patience=PATIENCE if patience is None else patience,
         max_cost=max_cost,
         pilot=pilot,
+        shard=shard,
         matcher="lexical" if matcher is None else matcher,
         judge_entities=judge_entities,
         judge=judge,
@@ -166,6 +174,7 @@ class _Wanted:
     max_cost: float | None
     prices: Path | None
     concurrency: int
+    shard: "Shard | None"
 
     @property
     def priced(self) -> "Prices":
@@ -189,6 +198,7 @@ class _Wanted:
                 task=self.task,
                 epochs=self.epochs,
                 scoring=self.scoring,
+                shard=self.shard,
             )
         except InputError as error:
             refusal = error
@@ -211,7 +221,7 @@ class _Wanted:
             soft_wrap=True,
         )
         found = say_failures([made.path], f"branchwise resume {_quoted(made.path)}")
-        sys.exit(1 if found.failed.count or found.is_total else 0)
+        sys.exit(1 if found.failed.items or found.is_total else 0)
 
     def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
         from branchwise.eval.studies.plan import PlanPace, plan_run
@@ -220,7 +230,7 @@ class _Wanted:
 
         name = (folder or Path("run")).name
         samples = samples_of({name: digest}, folder, source) if digest else {}
-        pace = PlanPace(self.concurrency, self.max_cost, samples)
+        pace = PlanPace(self.concurrency, self.max_cost, samples, self.shard)
         plan = plan_run(
             name, self.system, self.questions, self.epochs, self.scoring, self.priced, pace
         )
@@ -343,8 +353,12 @@ def finish(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) ->
             soft_wrap=True,
         )
         sys.exit(1)
+    if not made.state.total:
+        # Of few questions and many shards one may get none; the others go on.
+        error_console().print(f"{made.path}: this shard has no items", soft_wrap=True)
+        return
     show_scores(made, keys, as_json=as_json)
-    if say_failures([made.path], f"branchwise resume {_quoted(made.path)}").failed.count:
+    if say_failures([made.path], f"branchwise resume {_quoted(made.path)}").failed.items:
         sys.exit(1)
 
 
@@ -366,10 +380,10 @@ def say_failures(runs: Sequence[Path], again: str) -> "Failures":
 
     found = failures_of(runs)
     lines = []
-    if n := found.failed.count:
+    if n := found.failed.items:
         lines.append(f"{n} of {counted(found.items, 'item')} failed and {_count(n)} 0:")
         lines += [*_reasons(found.failed), "again with:", f"  {again} --retry-failed"]
-    if (n := found.unreadable.count) and found.unreadable.first:
+    if (n := found.unreadable.items) and found.unreadable.first:
         run, question = found.unreadable.first
         answers = "answer that could not be read" if n == 1 else "answers that could not be read"
         lines.append(f"{n} of {counted(found.items, 'item')} gave {answers} and {_count(n)} 0:")
@@ -396,18 +410,20 @@ def _reasons(found: "Unanswered") -> list[str]:
 def show_scores(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) -> "Scores":
     """Score the run, print the headline metrics and what to type next, or all as JSON."""
     from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, score_and_save
+    from branchwise.commands.shards import say_shard, shard_name
     from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.reporting.study_report import SystemReport
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console, printable_json
 
     settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
-    scored = score_and_save(made.path, settings)
+    say_shard(made.path)
+    scored, name = score_and_save(made.path, settings), shard_name(made.path)
     if as_json:
-        document = {"name": made.path.name, "path": str(made.path), **scored.to_json()}
+        document = {"name": name, "path": str(made.path), **scored.to_json()}
         typer.echo(printable_json(document))
     else:
-        print_runs([SystemReport(made.path.name, scored)])
+        print_runs([SystemReport(name, scored)])
         console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
         say_next(made.path)
     exit_if_in_vain(scored.settled, scored.scores)

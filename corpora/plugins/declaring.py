@@ -3,12 +3,12 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast, get_type_hints
 
 from pydantic import BaseModel
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.faults import fault_line
+from branchwise.corpora.plugins.faults import fault_line, is_importing
 from branchwise.corpora.plugins.injection import (
     Injected,
     InjectedParameter,
@@ -65,13 +65,27 @@ class Plugin:
         stands for the class of them that a parameter is annotated with.
 
         `read` gives the fields that its kind adds. Raises InputError, with file and line, for an
-        unsuitable function, and for a second plug-in of the same name in a file.
+        unsuitable function (while a file is imported, only where it is named: `RefusedPlugin`), and
+        for a second plug-in of the same name in a file.
         """
+        try:
+            plugin = cls._declared(function, read, **options)
+        except InputError as error:
+            if not is_importing.get():
+                raise
+            return cast(Self, RefusedPlugin(error))
+        _check_once(plugin, getattr(function, "__globals__", {}))
+        return plugin
+
+    @classmethod
+    def _declared(
+        cls, function: Function, read: "Callable[[Declaration], Mapping[str, Any]]", **options: Any
+    ) -> Self:
         declaration = _declaration(cls, function, **options)
         own = {"description": options.get("description"), **read(declaration)}
         if own["description"] is None:
             own["description"] = first_paragraph(declaration)
-        plugin = cls(
+        return cls(
             name=declaration.name,
             function=function,
             injected=declaration.injected,
@@ -79,8 +93,17 @@ class Plugin:
             seconds=options.get("seconds"),
             **own,
         )
-        _check_once(plugin, getattr(function, "__globals__", {}))
-        return plugin
+
+
+@dataclass(frozen=True)
+class RefusedPlugin:
+    """Stands in an imported file for a function that cannot be what its decorator declares, so that
+    the file's other plug-ins can be used."""
+
+    error: InputError
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        raise self.error
 
 
 class Declaration(NamedTuple):

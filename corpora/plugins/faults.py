@@ -4,6 +4,7 @@ import contextlib
 import sys
 import traceback
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 from branchwise.corpora.errors import InputError
@@ -12,6 +13,8 @@ from branchwise.corpora.secrets import without_keys
 from branchwise.corpora.text import encodable, one_line
 
 MAX_LINE = 500
+is_importing = ContextVar("is_importing", default=False)
+"""Whether a plug-in's file or module is being imported."""
 
 
 class WrongResult(ValueError):  # noqa: N818 - it is what the call came to
@@ -40,6 +43,7 @@ def importing(place: str, file: Path | None = None) -> Iterator[None]:
 
     `file`: the plug-in's file, whose own line is named rather than that of a library below it.
     """
+    before = is_importing.set(True)
     try:
         with process_as_it_was(), catch_output() as printed:
             yield
@@ -51,6 +55,7 @@ def importing(place: str, file: Path | None = None) -> Iterator[None]:
     except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end us
         raise _cannot(error, _where(error, place, file)) from None
     finally:
+        is_importing.reset(before)
         if (said := printed.end()) and sys.stderr:
             sys.stderr.write(said)
 

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from branchwise.corpora.errors import InputError, nearest
+from branchwise.corpora.plugins.declaring import RefusedPlugin
 from branchwise.corpora.plugins.faults import importing
 from branchwise.corpora.plugins.files import import_file
 from branchwise.corpora.plugins.kinds import KINDS, group_of
@@ -130,13 +131,16 @@ def _of_entry_point(spec: EntryPointSpec, group: Group) -> LoadedPlugin:
 
 def _attribute(module: ModuleType, name: str, place: str, group: Group) -> Any:
     try:
-        return reduce(getattr, name.split("."), module)
+        found = reduce(getattr, name.split("."), module)
     except AttributeError:
         raise InputError(
             f"it does not define {name!r}",
             where=place,
             remedy=_names_in(module, group, near=name),
         ) from None
+    if isinstance(found, RefusedPlugin):
+        raise found.error
+    return found
 
 
 def _names_in(module: ModuleType, group: Group, near: str = "") -> str:

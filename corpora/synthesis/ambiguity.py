@@ -106,7 +106,10 @@ class Focuses:
 
     def used(self, focus: Focus) -> None:
         """Note that a question begins with it."""
-        self._used[focus.name if focus.ambiguous else focus.entities[0]] += 1
+        if focus.ambiguous:
+            self._shared.used[self._shared.places[focus.name]] += 1
+        else:
+            self._used[focus.entities[0]] += 1
 
     def _focus(self, name: str, entities: list[str], move: Move, links: Neighbours) -> Focus:
         sets = tuple(frozenset(links[entity]) for entity in entities)
@@ -130,12 +133,7 @@ class Focuses:
 
     def _drawn_name(self, group: "_Group") -> str:
         """A name of a group, by how many of its bearers fit and how often it was used."""
-        weights = (group.sizes**4).astype(np.float64)
-        for name, times in self._used.items():
-            place = self._shared.places.get(name, -1)
-            within = group.places.searchsorted(place)
-            if within < len(group) and group.places[within] == place:
-                weights[within] /= (1 + times) ** 2
+        weights = group.sizes**4 / (1 + self._shared.used[group.places]) ** 2
         upto = cast("Sequence[float]", weights.cumsum())
         (drawn,) = self._rng.choices(range(len(group)), cum_weights=upto)
         return self._shared.names[int(group.places[drawn])]
@@ -166,10 +164,14 @@ class _Group:
 
 
 class _Shared:
-    """All shared names with their bearers in a row; those of `names[n]` begin at `starts[n]`."""
+    """All shared names with their bearers in a row; those of `names[n]` begin at `starts[n]`.
+
+    `used`: how often each name was.
+    """
 
     def __init__(self, names: SharedNames) -> None:
         self.names = list(names)
         self.places = {name: place for place, name in enumerate(self.names)}
         self.bearers = tuple(bearer.id for found in names.values() for bearer in found)
         self.starts = np.cumsum([0, *map(len, names.values())])
+        self.used = np.zeros(len(self.names), dtype=np.int64)

@@ -64,12 +64,19 @@ Histogram = Mapping[str, SubsetCount]
 class Statistics:
     """Means of the ambiguous and the other questions, and how often what comes.
 
-    `histograms`: by heading. `shapes` counts different plan shapes.
+    `histograms`: by heading. `shapes` counts different plan shapes, `meta` the questions that have
+    a key with values to break scores down by.
     """
 
     means: Mapping[bool, Means]
     histograms: Mapping[str, Histogram]
     shapes: int
+    meta: Mapping[str, int]
+
+    @property
+    def have_plans(self) -> bool:
+        """Whether they are of DeepAmbigQA's kind, so that its numbers can stand beside them."""
+        return any(one.steps is not None for one in self.means.values())
 
 
 def describe_questions(questions: Sequence[Question]) -> Statistics:
@@ -79,7 +86,13 @@ def describe_questions(questions: Sequence[Question]) -> Statistics:
         {kind: _means(half) for kind, half in halves.items()},
         _histograms(halves),
         len({shape for q in questions if (shape := q.meta.get("shape"))}),
+        Counter(key for q in questions for key, value in q.meta.items() if _tells_apart(value)),
     )
+
+
+def _tells_apart(value: object) -> bool:
+    values = value if isinstance(value, list) else [value]
+    return all(isinstance(one, str | int | float) for one in values)
 
 
 def _means(questions: Sequence[Question]) -> Means:

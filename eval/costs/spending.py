@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from itertools import chain
 from typing import Any
 
 from branchwise.agents.reply import ModelError
@@ -102,13 +103,15 @@ class Spending:
 
 
 def recorded_cost(system: System, run: RunReader, prices: Prices, name: str = "") -> float:
-    """USD of all replies that are recorded in a run of the system; `name` in a study.
+    """USD of all replies that are recorded in a run of the system, those among them that were paid
+    twice; `name` in a study.
 
     Raises InputError if a server counted no tokens, since the cost of its replies is then unknown.
     """
     settings, total = system.model_dump(), 0.0
     by_role: dict[str, Price | None] = {}
-    for role, usage in run.model_usage():
+    twice = ((reply["role"], reply["usage"]) for _, reply in run.paid_twice())
+    for role, usage in chain(run.model_usage(), twice):
         if role not in by_role:
             by_role[role] = prices.price(role_model(settings, role))
         cost = cost_at(by_role[role], _usage(Usage(**usage)))

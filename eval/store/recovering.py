@@ -28,7 +28,17 @@ from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.survey import Survey, survey
 from branchwise.eval.store.tables import LATER, Row
 
-_SAVED = ("passages", "questions", "items", "opening", "events", "responses", "judgements", "reach")
+_SAVED = (
+    "passages",
+    "questions",
+    "items",
+    "opening",
+    "events",
+    "responses",
+    "judgements",
+    "reach",
+    "paid_twice",
+)
 """Scores and their errors are left out: scoring makes them again from the recovered items."""
 
 
@@ -106,7 +116,8 @@ class _Recovering:
         given = self._add_questions(questions)
         self._restore_opening()
         found = self._survey()
-        expected = places(self._spec, self._count)
+        ids = [found.questions[n] for n in range(self._count)]
+        expected = places(self._spec, ids)
         kept = {p.item for p in expected if found.has_ended(p.item) and found.is_whole(p.item)}
         for item in kept:
             # Settings of format 1 do not say it.

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.store.connection import DATABASE, FORMAT, connect_to_read
+from branchwise.eval.store.connection import DATABASE, FORMAT, WHOLE, connect_to_read
 from branchwise.eval.store.damage import DamagedError, reading
 from branchwise.eval.store.packing import PACKED, unpacked
 from branchwise.eval.store.spec import RunSpec
@@ -27,6 +27,8 @@ from branchwise.eval.store.tables import (
 RUN_ID, QUESTION_COUNT, OPENING_COUNT = "run_id", "question_count", "opening_count"
 """Keys of `meta` in addition to those of `RunSpec` and the format: a number of the run's own, so
 that no row of another run passes for its own, and how many questions and opening events it has."""
+SHARD = "shard"
+"""The key of `RunSpec` that only a shard has."""
 _AT_ONCE = 256
 
 
@@ -51,6 +53,15 @@ class RunFile:
                 self.connection.close()
                 raise
 
+    @classmethod
+    def over(cls, run: Path, connection: sqlite3.Connection) -> "RunFile":
+        """The rows as the connection sees them that is writing the run."""
+        file = cls.__new__(cls)
+        file.run, file.connection = run, connection
+        with reading(run):
+            file.layout, file.meta = read_meta(connection, run)
+        return file
+
     @property
     def question_count(self) -> int | None:
         """How many questions the run has; None if the file does not say (format 1)."""
@@ -60,10 +71,7 @@ class RunFile:
     @property
     def item_count(self) -> int | None:
         """How many items the run has; None if the file does not say (format 1)."""
-        if self.question_count is None or self.meta["fork"]:
-            return self.question_count
-        epochs: int = self.meta["epochs"]
-        return self.question_count * epochs
+        return None if self.question_count is None else count_items(self.meta, self.question_count)
 
     @property
     def opening_count(self) -> int | None:
@@ -77,7 +85,7 @@ class RunFile:
 
     def each(self, table: str, rest: str = "", values: Sequence[Any] = ()) -> Iterator[Row]:
         """The same, read as needed. A table that is made later may be missing."""
-        if table in LATER and not self._has(table):
+        if table in LATER and not self.has(table):
             return
         columns = self.layout.columns(table)
         for row in self.query(f"SELECT {columns} FROM {table} {rest}", values):  # noqa: S608 - names of ours
@@ -127,7 +135,8 @@ class RunFile:
                 return
             yield from rows
 
-    def _has(self, table: str) -> bool:
+    def has(self, table: str) -> bool:
+        """Whether a table that is made on first use is there."""
         sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
         return next(self.query(sql, (table,)), None) is not None
 
@@ -163,17 +172,35 @@ def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mappin
     if not has_checksums:
         _check_settings(meta)
         return Layout(None), meta
-    required = {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *(field.name for field in fields(RunSpec))}
-    missing = required - meta.keys()
-    if missing:
+    if missing := missing_settings(meta):
         raise DamagedError(run, f"settings of the run are missing: {', '.join(sorted(missing))}")
+    if not _is_shard(meta.get(SHARD) or {"number": 1, "of": 1, "items": 0}):
+        raise DamagedError(run, "what it says of its shard is not what was written")
     return Layout.of_run(meta[RUN_ID], packs=int(meta["format"]) > 2), meta
 
 
 def missing_settings(meta: Mapping[str, Any]) -> set[str]:
     """The required settings of a run that are missing here."""
     spec = {field.name for field in fields(RunSpec)}
+    if int(meta.get("format", WHOLE)) < FORMAT:
+        spec.remove(SHARD)
     return {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *spec} - meta.keys()
+
+
+def count_items(meta: Mapping[str, Any], questions: int) -> int:
+    """How many items a run of so many questions has by its settings."""
+    if shard := meta.get(SHARD):
+        return int(shard["items"])
+    return questions * (1 if meta.get("fork") else int(meta["epochs"]))
+
+
+def _is_shard(said: Any) -> bool:
+    if not isinstance(said, dict):
+        return False
+    number, of, items = (said.get(key) for key in ("number", "of", "items"))
+    if not (isinstance(number, int) and isinstance(of, int) and isinstance(items, int)):
+        return False
+    return 1 <= number <= of and items >= 0
 
 
 def check_schema(connection: sqlite3.Connection, layout: Layout, run: Path) -> None:

@@ -10,7 +10,7 @@ import orjson
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.store.passage_references import references
-from branchwise.eval.store.run_file import QUESTION_COUNT
+from branchwise.eval.store.run_file import QUESTION_COUNT, count_items
 from branchwise.eval.store.tables import ENDED, Row
 
 _MAX_EVENTS = 1 << 20
@@ -118,7 +118,7 @@ def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
     # A run of format 1 does not say how many questions it has.
     known = {*found.questions, *(state.question for state in found.items.values())}
     found.question_count = int(meta.get(QUESTION_COUNT, len(known)))
-    found.item_count = found.question_count * (1 if meta.get("fork") else int(meta["epochs"]))
+    found.item_count = count_items(meta, found.question_count)
     return found
 
 

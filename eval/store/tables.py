@@ -37,6 +37,7 @@ COLUMNS = {
     "reach": ("key", "body"),
     "judgements": ("role", "digest", "sample", "body"),
     "scored_runs": ("settings", "body"),
+    "paid_twice": ("item", "reply", "body"),
     "packed_items": ("item", "body"),
     "passage_blocks": ("block", "body"),
 }
@@ -51,12 +52,15 @@ LATER = {
     "judgements": "role TEXT NOT NULL, digest TEXT NOT NULL, sample INTEGER NOT NULL,"
     " body BLOB NOT NULL{}, PRIMARY KEY (role, digest, sample)",
     "scored_runs": "settings TEXT PRIMARY KEY, body BLOB NOT NULL{}",
+    "paid_twice": "item INTEGER NOT NULL, reply TEXT NOT NULL, body BLOB NOT NULL{},"
+    " PRIMARY KEY (item, reply)",
     "packed_items": "item INTEGER PRIMARY KEY, body BLOB NOT NULL{}",
     "passage_blocks": "block INTEGER PRIMARY KEY, body BLOB NOT NULL{}",
     "packed_passages": "hash INTEGER PRIMARY KEY, place INTEGER NOT NULL",
 }
-"""Tables that are made on first use. `packed_passages`: by hash, a passage's block and its place
-there; its content is checked by the hash."""
+"""Tables that are made on first use. `paid_twice`: model replies that no trace has, since their
+items ended in another folder, too (merging.py). `packed_passages`: by hash, a passage's block and
+its place there; its content is checked by the hash."""
 PACKS = ("packed_items", "passage_blocks", "packed_passages")
 """Those of a run whose rows are packed."""
 _PLAIN = frozenset({"meta", "passages", "opening", "events", "responses"})

@@ -22,12 +22,14 @@ from branchwise.eval.studies.names import model_names
 STUDY_FILE = "study.json"
 DRAFT_FILE = f"{STUDY_FILE}.new"
 RUNS, LOCK = "runs", "lock"
-FORMAT = 2
+FORMAT, WHOLE = 3, 2
+"""Versions of `study.json`: of a shard of a study, and of a whole one."""
 _FIELDS = {
     "name": "the name",
     "task": "the task",
     "questions_digest": "the questions",
     "epochs": "the epochs",
+    "shard": "the shard",
 }
 _MAX_LISTED = 3
 
@@ -54,12 +56,13 @@ class SystemRecord(BaseModel):
 class StudyRecord(BaseModel):
     """`study.json`: which systems answer which questions. A base stands before what changes it.
 
-    `study`: the study file as it was read when the folder was made.
+    `study`: the study file as it was read when the folder was made. `shard`: "1/4" where each run
+    has only that part of its items, empty where they are whole.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: int = FORMAT
+    format: int = WHOLE
     version: str
     name: str
     task: str
@@ -68,6 +71,12 @@ class StudyRecord(BaseModel):
     epochs: int = Field(ge=1)
     systems: tuple[SystemRecord, ...] = Field(min_length=1)
     study: Mapping[str, Any] = {}
+    shard: str = ""
+
+    @property
+    def whole(self) -> "StudyRecord":
+        """Of a shard's study, the record of the whole one."""
+        return self.model_copy(update={"shard": "", "format": WHOLE})
 
     def difference(self, other: "StudyRecord") -> str | None:
         """In a few words, why the other record is of another study; None if it is not.
@@ -75,7 +84,7 @@ class StudyRecord(BaseModel):
         Addresses, folders and versions may differ: no answer depends on them.
         """
         found = [
-            f"{words} ({getattr(self, field)!s:.40} there, {getattr(other, field)!s:.40} here)"
+            f"{words} ({_told(self, field)} there, {_told(other, field)} here)"
             for field, words in _FIELDS.items()
             if getattr(self, field) != getattr(other, field)
         ]
@@ -91,6 +100,10 @@ class StudyRecord(BaseModel):
                 more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
                 found.append(f"systems {what}: {', '.join(names[:_MAX_LISTED])}{more}")
         return "; ".join(found) or None
+
+
+def _told(record: StudyRecord, field: str) -> str:
+    return str(getattr(record, field) or "none")[:40]
 
 
 class StudyFolder:
@@ -229,7 +242,12 @@ def _check_vacant(path: Path) -> None:
 
 
 def _document(record: StudyRecord) -> bytes:
-    return orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2) + b"\n"
+    fields = record.model_dump(mode="json")
+    if record.shard:
+        fields["format"] = FORMAT
+    else:
+        del fields["shard"]
+    return orjson.dumps(fields, option=orjson.OPT_INDENT_2) + b"\n"
 
 
 @contextmanager

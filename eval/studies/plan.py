@@ -17,6 +17,7 @@ from branchwise.eval.costs.price_table import Price
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.estimates import Estimate, Sample, together
 from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.store.shards import Shard
 from branchwise.eval.studies.grading_plan import GradingPlan, grading_plans
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
@@ -114,10 +115,11 @@ class StudyPlan:
     scored_by: tuple[str, ...]
     as_of: str | None
     grading: tuple[GradingPlan, ...] = ()
+    shard: Shard | None = None
 
     @property
     def items(self) -> int:
-        """Questions times epochs times systems."""
+        """Questions times epochs times systems, or a shard's part of them."""
         return sum(system.items for system in self.systems)
 
     @property
@@ -153,17 +155,20 @@ class StudyPlan:
             "scored_by": list(self.scored_by),
             "unpriced": list(self.unpriced),
             "grading": [one.to_json() for one in self.grading],
+            "shard": str(self.shard) if self.shard else None,
             "expected": self.expected.to_json() if self.expected else None,
         }
 
 
 @dataclass(frozen=True)
 class PlanPace:
-    """How what is planned is to be run, and what is known of it: `samples` by system."""
+    """How what is planned is to be run, and what is known of it: `samples` by system. `shard`: only
+    its items."""
 
     concurrency: int = CONCURRENCY
     max_cost: float | None = None
     samples: Mapping[str, Sample] = field(default_factory=dict)
+    shard: Shard | None = None
 
 
 def plan_of(
@@ -212,7 +217,8 @@ def plan_systems(
     pace: PlanPace,
 ) -> StudyPlan:
     """What systems may take over these questions."""
-    items = len(questions) * epochs
+    ids = [question.id for question in questions.questions]
+    items = pace.shard.count(ids, epochs) if pace.shard else len(ids) * epochs
     planned = tuple(
         _system_plan(named, items, _conversations(questions, named), prices, pace)
         for named in systems
@@ -231,6 +237,7 @@ def plan_systems(
         scored_by=() if grading else _scorers(scoring, systems),
         as_of=_as_of(systems, prices),
         grading=grading,
+        shard=pace.shard,
     )
 
 

@@ -26,6 +26,7 @@ from branchwise.eval.experiment import check_same_system, check_scoring, run_spe
 from branchwise.eval.runner import Observer, Part, RunState, Silent, run_parts
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunStore
+from branchwise.eval.store.shards import Shard
 from branchwise.eval.studies.checks import KEYS
 from branchwise.eval.studies.folder import StudyFolder, StudyRecord, SystemRecord, study_lock
 from branchwise.eval.studies.schema import LoadedStudy
@@ -42,7 +43,7 @@ class StudyDesign:
     """Which systems answer which questions, and how they are scored: a study's identity.
 
     `systems`: a base stands before what changes it. `document`: the study file as it was read, to
-    be kept.
+    be kept. `shard`: only its items are run.
     """
 
     name: str
@@ -51,9 +52,10 @@ class StudyDesign:
     epochs: int = 1
     scoring: ScoringChoice = BY_NAMES
     document: Mapping[str, Any] = field(default_factory=dict)
+    shard: Shard | None = None
 
     @classmethod
-    def of(cls, loaded: LoadedStudy) -> "StudyDesign":
+    def of(cls, loaded: LoadedStudy, shard: Shard | None = None) -> "StudyDesign":
         """What a study file says, its questions read. Raises InputError."""
         study = loaded.study
         return cls(
@@ -63,6 +65,7 @@ class StudyDesign:
             study.questions.epochs,
             loaded.scoring,
             study.to_json(),
+            shard,
         )
 
 
@@ -204,6 +207,7 @@ def _record(design: StudyDesign, agents: Sequence["Agent"]) -> StudyRecord:
             for named, agent in zip(design.systems, agents, strict=True)
         ),
         study=design.document,
+        shard=str(design.shard or ""),
     )
 
 
@@ -211,7 +215,9 @@ def _folder(design: StudyDesign, out: Path, agents: Sequence["Agent"]) -> StudyF
     """The folder with all runs in it, made now or begun before."""
     folder = StudyFolder.create(out, _record(design, agents))
     specs = {
-        named.slug: run_spec(design.questions, agent, None, design.epochs, design.scoring)
+        named.slug: run_spec(
+            design.questions, agent, None, design.epochs, design.scoring, design.shard
+        )
         for named, agent in zip(design.systems, agents, strict=True)
     }
     folder.fill(specs, design.questions.questions)
@@ -259,7 +265,8 @@ class _Going:
         """A run folder may have been replaced since the study was made."""
         meta = store.reader.meta
         check_same_system(store.path, meta, agent)
-        if meta["questions_digest"] != self.design.questions.digest:
+        same_questions = meta["questions_digest"] == self.design.questions.digest
+        if not same_questions or Shard.recorded(meta) != self.design.shard:
             raise InputError(
                 "the run holds other questions than the study",
                 where=str(store.path),

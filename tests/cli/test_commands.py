@@ -169,6 +169,8 @@ def test_a_run_in_which_every_question_failed_has_failed(
     assert code == 1
     assert "failed 1" in out
     assert f"branchwise resume {tmp_path / 'R'} --retry-failed" in err
+    # What was retrieved is unknown, not nothing.
+    assert "branches with nothing retrieved" not in type_in("report", tmp_path / "R", "--full")[1]
 
 
 def test_a_resumed_run_counts_what_had_ended_before(type_in, tmp_path, model, chat_server):

@@ -111,6 +111,19 @@ def test_of_a_small_corpus_it_finds_what_flat_finds(built):
     ]
 
 
+def test_hybrid_is_made_of_it_where_there_is_no_flat(built, tmp_path):
+    def dense(corpus):
+        return open_retriever(corpus, "hybrid").identity["parts"][0]["kind"]
+
+    copy = shutil.copytree(built, tmp_path / "C")
+    assert dense(copy) == "flat"
+    shutil.rmtree(copy / "index" / "flat")
+    assert dense(copy) == "ivf"
+    shutil.rmtree(copy / "index" / "ivf")
+    with pytest.raises(InputError, match=r"no index 'flat' \(it has bm25\)"):
+        open_retriever(copy, "hybrid")
+
+
 def test_a_ranking_depends_neither_on_its_company_nor_on_k(built):
     retriever = open_retriever(built, "ivf")
     queries = ["volcano on Sicily", "board game", "a river to the sea", "Etna", "red planet"]

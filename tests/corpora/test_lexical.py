@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from branchwise.corpora.analysis import STOP_WORDS, Analyzer
+from branchwise.corpora.analysis import STOP_WORDS, Analyzer, spaced, tantivy_analyzer
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
@@ -171,6 +171,39 @@ def test_terms_of_ascii_are_found_as_of_any_text(text):
         t for word in re.findall(r"\w\w+", text.lower()) for t in Analyzer().terms(word)
     ]
     assert Analyzer().terms(f"{text} ß") == spelled
+
+
+PREFIXES = [
+    "gener",
+    "commun",
+    "skies",
+    "dying",
+    "évén",
+    "natur",
+    "hop",
+    "pröb",
+    "proceed",
+    "yy",
+    "",
+]
+SUFFIXES = ["ational", "ingly", "eed", "ies", "ss", "ogist", "fulli", "ement", "ied", "ying", "e"]
+
+
+@given(
+    st.text()
+    | st.text(st.characters(max_codepoint=127))
+    | st.lists(
+        st.builds(
+            "{}{}{}".format,
+            st.sampled_from(PREFIXES),
+            st.text("aeioubdlsty", max_size=4),
+            st.sampled_from(SUFFIXES),
+        )
+    ).map(" ".join)
+)
+def test_both_kinds_have_the_same_terms(text):
+    """tantivy's stemmer is another program, PyStemmer's counterpart."""
+    assert tantivy_analyzer().analyze(spaced(text)) == Analyzer().terms(text)
 
 
 def test_stop_words_are_those_of_bm25s():

@@ -128,6 +128,16 @@ def test_only_plugins_of_the_kind_are_recommended(file, group, said):
         assert str(caught.value).rstrip(")").endswith(said)
 
 
+def test_a_plugin_that_is_refused_leaves_the_others_of_its_file_alone(tmp_path):
+    file = tmp_path / "two.py"
+    good = '@tool\ndef good(x: str) -> str:\n    """Says it."""\n    return x\n'
+    bad = "@metric\ndef bad(item):\n    return 1.0\n"
+    file.write_text(f"from branchwise import metric, tool\n{bad}{good}")
+    assert load_plugin(f"{file}:good", "tools").name == "good"
+    with pytest.raises(InputError, match=r"two\.py:2: the metric bad has no docstring"):
+        load_plugin(f"{file}:bad", "metrics")
+
+
 def test_where_a_file_has_no_plugin_of_the_kind_its_functions_are_named(tmp_path):
     file = tmp_path / "undeclared.py"
     file.write_text("def plain(x):\n    return x\n")

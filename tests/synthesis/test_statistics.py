@@ -236,3 +236,15 @@ def test_a_folder_that_is_a_file_is_said_in_one_line(by_hand, monkeypatch, capfd
         main()
     assert ended.value.code == 2
     assert capfd.readouterr().err == f"branchwise: {by_hand}: is a file; name a folder\n"
+
+
+def test_questions_without_plans_stand_alone_with_their_keys(info, tmp_path):
+    path = tmp_path / "own.jsonl"
+    meta = {"decade": 1990, "tags": ["a"], "notes": {"by": "me"}}
+    one = {"id": "q", "question": "Who?", "answers": {"x": "A", "y": "B"}, "meta": meta}
+    path.write_text(json.dumps(one))
+    said = info(path)
+    assert "ublished" not in said
+    assert "steps" not in said
+    assert said.endswith("for `report --by meta.KEY`: decade (1), tags (1)\n")
+    assert json.loads(info(path, "--json"))["meta"] == {"decade": 1, "tags": 1}

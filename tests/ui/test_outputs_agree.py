@@ -384,5 +384,5 @@ def test_bars_of_errors_print_the_shares_of_the_table(outputs: Outputs) -> None:
             assert f"{name}: {group.title}: {told}" in said or not float(of_all)
             assert f"{items * float(of_all):.0f} of all {items}" in said
     drawn = re.findall(r">(\d+|–)</text>", outputs.figures["error-classes.svg"])
-    ticks = Counter({tick: len(classes) for tick in ("0", "50", "100")})
+    ticks = Counter({tick: len(classes) for tick in ("0", "100")})
     assert Counter(drawn) == Counter(shares) + ticks

@@ -52,13 +52,13 @@ def breakdown_table(report: StudyReport, name: str) -> Table:
         for system, found in _broken_down(report, name)
         for one in found.bins
     )
-    notes: tuple[str, ...] = (_CEILINGS_SAY,) if report.analysed else ()
+    notes = [_CEILINGS_SAY] if report.analysed else []
     if any(row[1] == UNKNOWN for row in rows):
-        notes += (f"{UNKNOWN}: questions without it, which tests leave out.",)
+        notes.append(f"{UNKNOWN}: questions without it, which tests leave out.")
     printed = len({row[1] for row in rows}) > 1  # else it repeats the main results
     title = f"By {grouping.words}"
     section: PageSection | None = "more" if printed else None
-    return Table(_table_name(name), title, columns, rows, notes, printed, section)
+    return Table(_table_name(name), title, columns, rows, tuple(notes), printed, section)
 
 
 def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
