@@ -28,7 +28,7 @@ from branchwise.agents.refusals import (
 from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.response_bodies import make_call, read_usage
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.keys import NO_KEYS, Keys, no_key
+from branchwise.corpora.keys import NO_KEYS, Keys, refused_key
 from branchwise.corpora.text import storable
 
 if TYPE_CHECKING:
@@ -185,10 +185,11 @@ class OpenAIServer:
             await client.root_async_client.close()
 
     def _advised(self, failure: ModelError) -> ModelError:
-        """Where a server wants a key and none is meant for it, how one is named."""
-        if failure.status != 401 or self._keys.variable(self._spec.url, of_model=True):
+        """Where a server refuses the key, or wants one and gets none, what to do."""
+        if failure.status != 401:
             return failure
-        return ModelError("auth", f"{failure} ({no_key(self._spec.url)})", status=401)
+        advice = refused_key(self._spec.url, self._keys, of_model=True)
+        return ModelError("auth", f"{failure} ({advice})", status=401)
 
     def _connected(self) -> ChatCompletions:
         loop = asyncio.get_running_loop()

@@ -56,7 +56,7 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_named(path: Path, data: bytes) -> None:
-    """Write a file that a user named, as `write_bytes` does.
+    """Write a file that a user named, as `write_bytes` does; its folder is made.
 
     Raises InputError for a folder, for a database (a run's store has its results in it), and where
     nothing can be written.
@@ -66,6 +66,7 @@ def write_named(path: Path, data: bytes) -> None:
             raise InputError("is a folder", where=str(path), remedy="name a file")
         if _is_database(path):
             raise InputError("is a database", where=str(path), remedy="name another file")
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, data)
     except OSError as error:
         raise InputError(

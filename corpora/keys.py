@@ -108,6 +108,12 @@ def no_key(url: str) -> str:
     return f"no key goes to {parts.netloc}; name its variable: {OPTION} {parts.netloc}=VARIABLE"
 
 
+def refused_key(url: str, keys: Keys, *, of_model: bool = False) -> str:
+    """What to do where a server does not accept the key that it got, or got none."""
+    variable = keys.variable(url, of_model=of_model)
+    return f"the key in {variable} is not accepted there: check it" if variable else no_key(url)
+
+
 def check_value(name: str) -> None:
     """Raise InputError where a variable is set to what no request can carry as a key."""
     key = os.environ.get(name, "").strip()
@@ -168,6 +174,9 @@ def _is_for_openai_key(origin: Origin) -> bool:
 def _read(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for host, variable in pairs:
+        if not variable:
+            # What stands there may be the key itself, and is not shown.
+            raise InputError("names a host or a variable alone", where=OPTION, remedy=_EXAMPLE)
         name = checked_host(host)
         if not _VARIABLE.fullmatch(variable):
             # Not shown: it may be the key itself.

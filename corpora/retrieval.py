@@ -30,6 +30,17 @@ class RetrieverError(Exception):
         self.sign = sign
 
 
+class KeyRefusedError(RetrieverError):
+    """The server no longer takes the key (401), so that every other search would fail, too.
+
+    `remedy`: what the user can do, which is not the model's to read.
+    """
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what, "answered")
+        self.remedy = remedy
+
+
 class Retriever(Protocol):
     """Searches one corpus. Thread-safe; a ranking never depends on what it was batched with."""
 

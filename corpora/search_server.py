@@ -18,8 +18,8 @@ from branchwise.corpora.backoff import backoff
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.remote.refusals import asked_wait, server_words
 from branchwise.corpora.http_exchange import ExchangeError, HttpReply, exchange, user_agent
-from branchwise.corpora.keys import NO_KEYS, Keys, no_key
-from branchwise.corpora.retrieval import Hit, RetrieverError
+from branchwise.corpora.keys import NO_KEYS, Keys, refused_key
+from branchwise.corpora.retrieval import Hit, KeyRefusedError, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
 from branchwise.corpora.server_headers import headers_for
 from branchwise.corpora.text import encodable
@@ -103,7 +103,7 @@ class SearchServer:
             self._sleep(pause)
 
     def _post(self, body: bytes, end: float) -> bytes:
-        """The body of an answer with status 200 to 299. Raises _PostError."""
+        """The body of an answer with status 200 to 299. Raises _PostError and KeyRefusedError."""
         seconds = min(self._bounds.seconds, max(0.1, end - time.monotonic()))
         headers = {**self._headers, **_HEADERS, "User-Agent": user_agent()}
         request = Request(self.url, body, headers, method="POST")  # noqa: S310
@@ -115,7 +115,10 @@ class SearchServer:
             raise _failure(ExchangeError("closed"), seconds)
         if 200 <= reply.status < 300:
             return reply.body
-        raise _refusal(reply)
+        refusal = _refusal(reply)
+        if reply.status == 401:
+            raise KeyRefusedError(str(refusal), refused_key(self.url, self._keys))
+        raise refusal
 
 
 class _PostError(RetrieverError):
@@ -187,12 +190,11 @@ def open_search_server(
 
 def _remedy(error: RetrieverError, url: str, keys: Keys) -> str:
     """What to do where a server does not answer its first query."""
+    if isinstance(error, KeyRefusedError):
+        return error.remedy
     status = error.status if isinstance(error, _PostError) else None
-    variable = keys.variable(url)
-    if status in (401, 403) and variable is not None:
-        return f"the key in {variable} is not accepted there: check it"
-    if status in (401, 403):
-        return no_key(url)
+    if status == 403:
+        return refused_key(url, keys)
     if status is not None and status < 500 and status != 404:
         return "the server does not take the request: does it speak Search-R1's protocol?"
     return f"start the server or correct the address in --retriever (Search-R1's path is {PATH})"

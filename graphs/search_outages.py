@@ -4,12 +4,14 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from branchwise.agents.journal import item_of
+from branchwise.agents.outages import PassEndedError
 from branchwise.corpora.absence import Sign
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.retrieval import RetrieverError
+from branchwise.corpora.retrieval import KeyRefusedError, RetrieverError
 from branchwise.graphs.state import ItemContext
 
 T = TypeVar("T")
+E = TypeVar("E", bound=BaseException)
 _TRIES = 3
 """Failures of one search at a server that answers others, until it counts as failed."""
 
@@ -23,7 +25,7 @@ async def waited_for(
     """What `search` brings; it is repeated once its server is back. `server` None: it asks none.
 
     `on_wait` gets the seconds of each wait, which are not the question's. Raises what the search
-    raises, and ServerGoneError.
+    raises, ServerGoneError, and PassEndedError where the server no longer takes the key.
     """
     if server is None or context.outages is None:
         return await search()
@@ -32,6 +34,8 @@ async def waited_for(
         try:
             return await watch.asked(search, of=item, sign=_sign, on_wait=on_wait)
         except Exception as error:
+            if refusal := _cause(error, KeyRefusedError):
+                raise PassEndedError(f"{server}: {refusal}; {refusal.remedy}") from error
             if _sign(error) not in ("gone", "lost") or not (tries_left and watch.patience):
                 raise
     raise AssertionError
@@ -39,8 +43,11 @@ async def waited_for(
 
 def _sign(error: BaseException | None) -> Sign | None:
     """What a failed search says of its server, also where a tool tells it in words of its own."""
-    while error is not None:
-        if isinstance(error, RetrieverError | GraphError):
-            return error.sign
+    failed = _cause(error, RetrieverError) or _cause(error, GraphError)
+    return failed.sign if failed else None
+
+
+def _cause(error: BaseException | None, kind: type[E]) -> E | None:
+    while error is not None and not isinstance(error, kind):
         error = error.__cause__
-    return None
+    return error

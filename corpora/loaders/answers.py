@@ -9,6 +9,8 @@ from branchwise.corpora.loaders.record_reader import RecordReader
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, GoldSet
 
 _ANSWER, _BRANCH = names(ANSWER), names(BRANCH)
+_LIKE_TEXT = ("name", "answer", "value", "label")
+"""What an answer's text is called elsewhere."""
 _WRITE = 'write a text, a list of its forms, or {"text": ..., "aliases": [...]}'
 _WRITE_SETS = 'write a list of gold sets, each as "answers" or "branches" are'
 
@@ -233,7 +235,9 @@ class GoldReader(RecordReader):
         if text is None:
             lacks = value.get("text") is None
             found = 'lacks "text"' if lacks else f'has {json_kind(value["text"])} as "text"'
-            self.refuse("not-an-answer", f"{place} {found}", _WRITE)
+            named = next((n for n in _LIKE_TEXT if lacks and self.text(value.get(n))), None)
+            remedy = f'call {named!r} "text"' if named else _WRITE
+            self.refuse("not-an-answer", f"{place} {found}", remedy)
             return None
         if not text.strip():
             self._empty(place)

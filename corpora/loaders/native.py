@@ -94,6 +94,9 @@ class _QuestionReader(GoldReader):
 
     def read(self, record: Mapping[str, Any]) -> Question | None:
         """The question, as far as it could be read."""
+        if record.get("aliases") is not None:
+            what, remedy = 'has "aliases" beside "question"', "write them with their answer: "
+            self.refuse("misspelt-field", what, remedy + '"answers": [["A", "alias of A"], "B"]')
         if not _QUESTION.issuperset(record):
             self.extra.update(self.unknown(record, _QUESTION, ""))
         answers, branches = record.get("answers"), record.get("branches")

@@ -132,7 +132,7 @@ def check_grouping(name: str, tasks: Iterable[Task] = tuple(TASKS.values())) -> 
     known = {name: None for task in tasks for name in groupings_of(task)}
     if name not in known and not (name.startswith(META) and name != META):
         near = did_you_mean(name, known, cutoff=0.5)
-        remedy = f"{near}; or meta.KEY, a key of questions' meta"
+        remedy = f"a key of the questions' meta is written meta.{name[:80]}; {near}"
         raise InputError(f"there is no breakdown by {name[:80]!r}", remedy=remedy)
 
 

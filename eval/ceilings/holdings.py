@@ -136,6 +136,8 @@ def corpus_holding(
     progress: Progress,
 ) -> Holding:
     """Look into the corpus: one pass for ids and, with `read_passages`, one for mentions."""
+    if source.path is None and source.served:
+        return UnknownHolding("what the retrieval server searches is not known here")
     if source.path is None:
         return UnknownHolding("the run does not say where the corpus is that it searched")
     try:

@@ -13,10 +13,14 @@ RETRIEVER = "local_retriever"
 
 @dataclass(frozen=True)
 class SearchedCorpus:
-    """The corpus that was searched: where it was, and its SHA-256; None where nothing says."""
+    """The corpus that was searched: where it was, and its SHA-256; None where nothing says.
+
+    `served`: by a retrieval server, which alone knows what it searches.
+    """
 
     path: Path | None = None
     sha256: str | None = None
+    served: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,9 +61,9 @@ def run_sources(
     system, identity = meta["system"], meta["identity"]
     names = [tool["function"]["name"] for tool in identity.get("tools") or ()]
     folder = corpus or (Path(system["corpus"]) if system.get("corpus") else None)
-    graph = identity.get("kg") or {}
+    graph, retriever = identity.get("kg") or {}, identity.get("retriever") or {}
     return Sources(
-        SearchedCorpus(folder, _corpus_sha256(identity.get("retriever") or {}))
+        SearchedCorpus(folder, _corpus_sha256(retriever), retriever.get("kind") == "http")
         if RETRIEVER in names
         else None,
         SearchedGraph(kg or system.get("kg"), graph.get("sha256"))

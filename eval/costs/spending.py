@@ -170,7 +170,8 @@ def _check_call(model: str, limit: object, prices: Prices, whose: str, remedy: s
         raise InputError(
             f"no price is known for {model}{whose}",
             where=OPTION,
-            remedy=f"name it in --prices FILE, or leave out {OPTION}",
+            remedy=f"name it in --prices FILE (USD per million tokens), "
+            f'models: {{"{model}": {{input: 0.25, output: 2}}}}, or leave out {OPTION}',
         )
     if price.output and limit is None:
         raise InputError(

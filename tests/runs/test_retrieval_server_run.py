@@ -70,6 +70,24 @@ def test_a_search_that_fails_is_a_recorded_error_and_the_question_goes_on(
     assert event["error"].startswith("the retrieval server answers with status 400: no such index;")
 
 
+def test_a_key_that_expires_stops_the_run_and_fails_no_question(
+    chat_server, make_system, question_file, server, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SEARCH_TOKEN", "a-token-of-the-institute")
+    chat_server.play(search_then_answer)
+    server.play(None, sends({"detail": "expired"}, 401))
+    host = server.url.split("/")[2]
+    settings = {"corpus": None, "retriever": server.url, "keys": {host: "SEARCH_TOKEN"}}
+    system = make_system().model_copy(update=settings)
+    stopped = run(str(question_file(2)), system, out=tmp_path / "run", concurrency=1)
+    assert (stopped.state.failed, stopped.state.pending) == (0, 2)
+    assert stopped.state.stopped == (
+        f"{server.url}: the retrieval server answers with status 401: expired; "
+        "the key in SEARCH_TOKEN is not accepted there: check it"
+    )
+    assert resume(stopped.path).state.done == 2
+
+
 def test_the_command_takes_the_address_and_says_when_nobody_is_there(
     question_file, server, tmp_path
 ):
