@@ -102,7 +102,7 @@ bench: install
 
 # Source archive and wheel, and the quick tests of the archive with the wheel, outside the checkout.
 dist: install
-	@HF_HUB_OFFLINE=1 $(BIN)/python tests/support/distribution.py dist -- -q --quick
+	@HF_HUB_OFFLINE=1 $(BIN)/python tests/support/distribution.py dist -- -q --quick --ignore tests/peers
 
 # Mutated inputs for SECONDS, the same ones for the same SEED; what is found is kept.
 fuzz: install
