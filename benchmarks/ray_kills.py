@@ -17,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 os.environ |= {"HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1", "OPENAI_API_KEY": "none"}
@@ -25,8 +27,11 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1", "OPENAI_API_KEY":
 from killing.inputs import PASSAGES, passage, question, write
 from killing.runs import StudySubject
 from killing.server import CountingServer
+from killing.stores import STATES, databases
 from killing.subjects import Place
 from machine import describe_machine
+
+from branchwise.eval.store import open_run
 
 AT_ONCE, WORKERS, DELAY = 16, 4, 0.3
 STUDY = """
@@ -41,6 +46,50 @@ concurrency: {at_once}
 ON_RAY = ("--on", "ray", "--workers", str(WORKERS))
 GONE_IN = 180.0
 """Seconds that what a killed process has started may take to end by itself."""
+
+
+class RayStudy(StudySubject):
+    """A study whose workers are killed within the life of its process.
+
+    There a request that was on its way at a kill is lawfully sent twice in one life, so that counts
+    say nothing. Whether a recorded response is asked for again is told exactly: once the store
+    holds all the answers that the whole study needs of a request, no such request may come.
+    """
+
+    def begin(self) -> None:
+        super().begin()
+        self._recorded_at: dict[str, int] = {}
+
+    def look(self) -> None:
+        """Note of which requests all answers are recorded by now, beside the writing process."""
+        log = self.place.server.log
+        found = Counter(log[number] for number in answers(self.store))
+        here = len(log)
+        for request, count in found.items():
+            if count >= self.requests[request]:
+                self._recorded_at.setdefault(request, here)
+
+    def killed(self) -> list[str]:
+        self.look()
+        return [fault for fault in super().killed() if not fault.endswith("asked for again")]
+
+    def asked_again(self) -> int:
+        """Requests that came although all their answers were recorded."""
+        log, never = self.place.server.log, sys.maxsize
+        return sum(
+            number >= self._recorded_at.get(log[number], never)
+            for number in range(self.case_from, len(log))
+        )
+
+
+def answers(folder: Path) -> Iterator[int]:
+    """The server's numbers of the model's answers that stores hold."""
+    for path in databases(folder):
+        with closing(open_run(path.parent)) as reader:
+            for item, *_ in reader.items_with_status(STATES):
+                for (key, _), body in reader.responses(item).items():
+                    if key.kind == "model":
+                        yield int(body["usage"]["reasoning"])
 
 
 class Processes:
@@ -139,14 +188,14 @@ def make_inputs(place: Place, questions: int) -> None:
 
 
 def campaign(place: Place, root: Path, options: argparse.Namespace) -> list[str]:
-    subject, moments = StudySubject(place), random.Random(options.seed)
+    subject, moments = RayStudy(place), random.Random(options.seed)
     processes = Processes(root, place.inputs / "study.yaml")
     place.folder = root / "whole"
     place.folder.mkdir()
     subject.begin()
     processes.must_end(processes.start(subject.store))
     subject.learn()
-    killed, drivers, again, cases, longest = 0, 0, 0, 0, 0.0
+    killed, drivers, again, cases, looks, longest = 0, 0, 0, 0, 0, 0.0
     agents: dict[int, str] = {}
     faults: list[str] = []
     while killed < options.workers or drivers < options.drivers:
@@ -168,6 +217,8 @@ def campaign(place: Place, root: Path, options: argparse.Namespace) -> list[str]
                 if due and killed < options.workers and alive:
                     struck = kill(moments.choice(alive))
                     killed, due = killed + struck, due - struck
+                    subject.look()
+                    looks += 1
                 elif drivers < options.drivers and alive:
                     left = below(process.pid)
                     drivers += kill(process.pid)
@@ -180,13 +231,16 @@ def campaign(place: Place, root: Path, options: argparse.Namespace) -> list[str]
             print(f"\r{killed} workers, {drivers} drivers, {faults}", end="", flush=True)
         processes.must_end(process)
         faults += subject.ended()
+        if late := subject.asked_again():
+            faults.append(f"{late} recorded responses asked for again")
         again += subject.again
     slowest = seconds_until_gone(agents)
     sent = subject.requests.total()
+    most = killed * AT_ONCE // WORKERS + drivers * AT_ONCE
     print(
         f"\n{cases} cases of {sent} requests: {killed} workers and {drivers} drivers killed, "
-        f"{again} requests sent again, of at most {killed * AT_ONCE // WORKERS + drivers * AT_ONCE}"
-        f" or so on their way; what a killed process started was gone in {longest:.1f} s, "
+        f"{looks} looks, {again} requests sent again, of about {most} on their way at most; "
+        f"what a killed process started was gone in {longest:.1f} s, "
         f"Ray's agents {slowest:.0f} s after the last"
     )
     print("\n".join(faults) or "no faults")
