@@ -1,5 +1,6 @@
 """The command line: every command is a function in `commands/`, registered here."""
 
+import inspect
 from typing import Annotated
 
 import typer
@@ -80,3 +81,19 @@ for group, name, about, example in _GROUPS:
         group, name=name, help=f"{about}\n\nExample: branchwise {name} {example}", short_help=about
     )
 add_quiet(app)
+
+
+def _fill(commands: typer.Typer) -> None:
+    """Let help fill the terminal: docstrings break their lines where files do."""
+    for command in commands.registered_commands:
+        said = inspect.cleandoc(command.help or inspect.getdoc(command.callback) or "")
+        command.help = "\n\n".join(
+            one if one.startswith("Example") else one.replace("\n", " ")
+            for one in said.split("\n\n")
+        )
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _fill(group.typer_instance)
+
+
+_fill(app)

@@ -70,6 +70,13 @@ def test_every_command_has_help_with_an_example(type_in):
         assert "Example: branchwise" in " ".join(out.split()), command
 
 
+def test_help_fills_the_terminal_whatever_its_width(type_in, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    said = type_in("ask", "--help")[1]
+    assert "the model failed, said what cannot be" in said
+    assert " read, or answered with nothing." in said
+
+
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
