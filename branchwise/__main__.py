@@ -131,6 +131,10 @@ def _complain(message: str, code: int) -> int:
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    from branchwise.corpora.warning import StoppedWarning
+
+    if isinstance(message, StoppedWarning):
+        return  # the command says more of it
     _complain(f"warning: {message}", 0)
 
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.questions import Question
+from branchwise.corpora.warning import StoppedWarning, warn
 from branchwise.eval.experiment import Run
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.changes import changes_table
 from branchwise.eval.reporting.tables.results import results_tables, scores_table
 from branchwise.eval.reporting.tables.table import Table
+from branchwise.eval.runner import INTERRUPTED
 from branchwise.eval.scores import Scores
 from branchwise.eval.statistics import Comparison, ScoreDifference
 from branchwise.ui.traces.trace import Trace
@@ -32,6 +34,10 @@ class RunResult(Run):
 
     @classmethod
     def of(cls, run: Run) -> Self:
+        """Warns of a run that stopped by itself: nothing else tells a script."""
+        if (why := run.state.stopped) and why != INTERRUPTED:
+            go_on = f"nothing is lost, branchwise.resume({str(run.path)!r}) goes on"
+            warn(f"{run.path} stopped: {why}; {go_on}", StoppedWarning)
         return cls(run.path, run.state, run.restraints)
 
     def trace(self, question: str, epoch: int = 0) -> "QuestionTrace":

@@ -32,7 +32,7 @@ from branchwise.eval.on_ray.messages import WorkerSystem
 from branchwise.eval.on_ray.pool import RayPool
 from branchwise.eval.pilots import is_pilot, mark_pilot, unmark_pilot
 from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys
-from branchwise.eval.runner import Engine, Observer, RunState, Silent, run_pending
+from branchwise.eval.runner import INTERRUPTED, Engine, Observer, RunState, Silent, run_pending
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
 from branchwise.eval.store.completing import complete_spec
@@ -141,11 +141,11 @@ def run(
             engine = _engine(opened, on, agent, task or chosen.task, restraints, observer)
         except KeyboardInterrupt:
             if is_pilot(path):
-                return Run(path, _state(path, "interrupted"))
+                return Run(path, _state(path, INTERRUPTED))
             spec = _unopened_spec(chosen, system, task, epochs, scoring, shard)
             create_run(path, spec, chosen.questions)
             _keep_money(path, prices, restraints)
-            return Run(path, _state(path, "interrupted"))
+            return Run(path, _state(path, INTERRUPTED))
         spec = run_spec(chosen, agent, task, epochs, scoring, shard)
         if is_pilot(path):
             _check_continues(path, spec, agent)
@@ -329,7 +329,7 @@ def resume(
                 on = None
             engine = _engine(opened, on, agent, meta["task"], restraints, observer)
         except KeyboardInterrupt:
-            return Run(Path(path), _state(Path(path), "interrupted"))
+            return Run(Path(path), _state(Path(path), INTERRUPTED))
         _keep_money(Path(path), prices, restraints)
         observer.opens("")
         return _continue(

@@ -40,6 +40,10 @@ class Silent:
         return None
 
 
+INTERRUPTED = "interrupted"
+"""Why a run stopped that its user stopped."""
+
+
 @dataclass(frozen=True)
 class RunState:
     """The items after a pass over them: `here` ended in it. `stopped`: why it ended early, None
@@ -154,7 +158,7 @@ async def run_parts(
     except asyncio.CancelledError:
         if (task_itself := asyncio.current_task()) and task_itself.cancelling():
             raise
-        stopped = "interrupted"
+        stopped = INTERRUPTED
     finally:
         for part in parts:
             await part.agent.aclose()

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from branchwise import run, score
+from branchwise.corpora.warning import StoppedWarning
 from support.chat_server import (
     call,
     calls,
@@ -242,7 +243,9 @@ def test_a_refused_key_stops_the_run_and_leaves_its_questions_to_resume(
     chat_server, make_system, question_file, tmp_path
 ):
     chat_server.play(lambda body: fail(401, "bad key"))
-    made = run(str(question_file(5)), make_system(), out=tmp_path / "run", concurrency=2)
+    with pytest.warns(StoppedWarning, match=r"401 bad key .*; nothing is lost") as told:
+        made = run(str(question_file(5)), make_system(), out=tmp_path / "run", concurrency=2)
+    assert {one.filename for one in told} == {__file__}
     assert made.state.stopped
     assert made.open().progress()["pending"] == 5
 
