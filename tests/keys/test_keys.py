@@ -68,8 +68,8 @@ def test_keys_are_laid_over_others():
 
 
 REFUSED = {
-    ("localhost",): "what is named for localhost is not the name of an environment variable",
-    ("localhost=",): "what is named for localhost is not the name of an environment variable",
+    ("secret-0123",): "names a host or a variable alone",
+    ("localhost=",): "names a host or a variable alone",
     ("localhost=sk-secret-0123",): "is not the name of an environment variable",
     ("http://localhost/v1=FIRST_KEY",): "'http://localhost/v1' is not a host",
     ("me:secret-0123@h=FIRST_KEY",): "it is not a host",
