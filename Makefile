@@ -56,7 +56,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 		|| { echo "branchwise needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[bertscore,fast,serve,mcp,parquet,datasets,notebook,dev]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[bertscore,fast,serve,mcp,parquet,datasets,notebook,ray,dev]"
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps optimum-intel
 	@touch $@
 
@@ -102,7 +102,7 @@ bench: install
 
 # Source archive and wheel, and the quick tests of the archive with the wheel, outside the checkout.
 dist: install
-	@HF_HUB_OFFLINE=1 $(BIN)/python tests/support/distribution.py dist -- -q --quick
+	@HF_HUB_OFFLINE=1 $(BIN)/python tests/support/distribution.py dist -- -q --quick --ignore tests/peers
 
 # Mutated inputs for SECONDS, the same ones for the same SEED; what is found is kept.
 fuzz: install

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
@@ -50,6 +50,11 @@ class Outage(NamedTuple):
     seconds: float
     waiting: int
     reason: str
+
+    def with_other(self, other: Outage) -> Outage:
+        """The outage as two processes see it that wait for the server."""
+        longer = max(self, other, key=lambda one: one.seconds)
+        return longer._replace(waiting=self.waiting + other.waiting)
 
     def line(self, noun: str = "question") -> str:
         """ "no answer from localhost:8000 for 30 s, 16 questions wait"; `noun`: what waits."""
@@ -233,6 +238,7 @@ class Outages:
     """A watch for each server that is asked, by address: shared by all that ask there.
 
     `patience`: seconds without an answer after which the pass ends; 0: requests fail at once.
+    `told`: by who told it, the servers that are gone for other processes of the pass.
     """
 
     def __init__(
@@ -246,6 +252,7 @@ class Outages:
             raise ValueError(f"patience is at least 0 seconds, not {patience}")
         self.patience, self._sleep, self._clock = patience, sleep, clock
         self._watches: dict[str, ServerWatch] = {}
+        self.told: dict[object, Sequence[Outage]] = {}
 
     def at(self, server: str) -> ServerWatch:
         """The one watch of this address."""
@@ -256,5 +263,9 @@ class Outages:
 
     def now(self) -> list[Outage]:
         """The servers that are gone, without outages of a moment."""
-        found = [watch.outage for watch in list(self._watches.values())]
-        return [one for one in found if one and one.seconds >= SHOWN_AFTER]
+        own = [watch.outage for watch in list(self._watches.values())]
+        found: dict[str, Outage] = {}
+        for one in filter(None, (*own, *(one for told in self.told.values() for one in told))):
+            known = found.get(one.server)
+            found[one.server] = one if known is None else known.with_other(one)
+        return [one for one in found.values() if one.seconds >= SHOWN_AFTER]

@@ -24,6 +24,7 @@ from branchwise.eval.bounds import CONCURRENCY, JudgePairs, ScoreVariant
 if TYPE_CHECKING:
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.experiment import Run
+    from branchwise.eval.on_ray.connection import RayPlace
     from branchwise.eval.plugins.loading import Named
     from branchwise.eval.runner import Observer
     from branchwise.eval.scoring_choice import ScoringChoice
@@ -74,6 +75,8 @@ def run(
     limit: int | None = None,
     epochs: int = 1,
     concurrency: int = CONCURRENCY,
+    on: str | None = None,
+    workers: int | None = None,
     patience: float | str = PATIENCE,
     max_cost: float | None = None,
     pilot: int | None = None,
@@ -92,12 +95,13 @@ def run(
 
     `questions`: a question set as `--questions` names one, with its `fields` and `separator`
     (`load_questions`), or one that was loaded. Blocks until every item has ended or the run
-    stopped: `run.state` says which. `patience`: how long a server that is gone is waited for, in
-    seconds or as "2m"; `max_cost` in USD, which stays with the run. `pilot`: only so many questions
-    now; the same call without it goes on in the same folder. `shard`: only a part of the items,
-    "1/4" to "4/4" for four, which `merge` joins. `matcher` and what follows say how the run will be
-    scored. `progress`: show a bar, or lines where there is no terminal; `observer`: is told of each
-    item that ends instead. Raises InputError before any work.
+    stopped: `run.state` says which. `on`: "ray" or "ray://HOST:PORT", where Ray answers them by as
+    many `workers` (default: one a core). `patience`: how long a server that is gone is waited for,
+    in seconds or as "2m"; `max_cost` in USD, which stays with the run. `pilot`: only so many
+    questions now; the same call without it goes on in the same folder. `shard`: only a part of the
+    items, "1/4" to "4/4" for four, which `merge` joins. `matcher` and what follows say how the run
+    will be scored. `progress`: show a bar, or lines where there is no terminal; `observer`: is told
+    of each item that ends instead. Raises InputError before any work.
     """
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.loaders.source import QuestionSource
@@ -134,6 +138,7 @@ def run(
             restraints=restraints,
             prices=Path(prices) if prices else None,
             pilot=pilot,
+            on=_place(on, workers),
             shard=part,
         )
     return RunResult.of(made)
@@ -155,6 +160,8 @@ def resume(
     headers: Mapping[str, str] = NO_HEADERS,
     retry_failed: bool = False,
     concurrency: int = CONCURRENCY,
+    on: str | None = None,
+    workers: int | None = None,
     patience: float | str = PATIENCE,
     max_cost: float | None = None,
     prices: Path | str | None = None,
@@ -201,6 +208,7 @@ def resume(
             prices=Path(prices) if prices else None,
             keys=Keys(keys or {}),
             headers=[f"{name}={value}" for name, value in headers.items()],
+            on=_place(on, workers),
         )
     return RunResult.of(made)
 
@@ -306,9 +314,10 @@ def score(
     )
     if path is not None and questions is None and predictions is None and task is None:
         keep_prices(path, Path(prices) if prices else None)
-        scores = score_run(path, settings).scores
+        # First: a run stays one file where the last to close it may write.
         with closing(open_run(path)) as reader:
-            return ScoreResult.of(scores, reader.questions())
+            asked = list(reader.questions())
+        return ScoreResult.of(score_run(path, settings).scores, asked)
     if path is None and questions is not None and predictions is not None:
         source = QuestionSource.parse(questions, fields, separator)
         scored = score_predictions(source, Path(predictions), task, settings)
@@ -372,6 +381,12 @@ def _scoring(
         variant=variant,
         metrics=metrics,
     )
+
+
+def _place(on: str | None, workers: int | None) -> "RayPlace | None":
+    from branchwise.eval.on_ray.connection import RayPlace
+
+    return None if on is None else RayPlace.parse(on, workers)
 
 
 def _prices(path: Path | str | None) -> "Prices":

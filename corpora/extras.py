@@ -13,6 +13,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "parquet": ("pyarrow",),
     "datasets": ("datasets",),
     "notebook": ("pandas",),
+    "ray": ("ray",),
 }
 
 

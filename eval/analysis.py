@@ -6,7 +6,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, grouping_of, groupings_of
+from branchwise.eval.ceilings.breakdowns import (
+    Breakdown,
+    Places,
+    breakdown,
+    grouping_of,
+    groupings_of,
+    places_of,
+)
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceilings
 from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
 from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
@@ -17,7 +24,7 @@ from branchwise.eval.errors.module_work import ModuleWork, total_work
 from branchwise.eval.errors.totals import ErrorTotals, totals
 from branchwise.eval.examination import examine_items
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.question_scores import SUBSETS
+from branchwise.eval.question_scores import SUBSETS, ItemScore
 from branchwise.eval.scores import Scores
 from branchwise.eval.tasks import Task, get_task
 
@@ -36,13 +43,16 @@ class Analysis:
     `task`: what the items were scored as. `read`: reads the items, when something asks for them:
     what was saved of them may be enough (`eval.saved_scores`). `reach`: what the tools could have
     given, None where it was not looked up. `modules`: what query expansion, extraction and
-    plug-ins' nodes did.
+    plug-ins' nodes did. `rows`: the items' metrics. `read_errors`:
+    reads what went wrong in each item where that was saved; else it gives none.
     """
 
     read: Callable[[], "TracedRun"]
     task: Task
+    rows: tuple[ItemScore, ...]
     reach: Reach | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
+    read_errors: Callable[[], tuple[ItemErrors, ...]] = tuple
 
     @cached_property
     def _traced(self) -> "TracedRun":
@@ -53,10 +63,10 @@ class Analysis:
         """The items, as they were scored."""
         return self._traced.items
 
-    @property
+    @cached_property
     def item_errors(self) -> tuple[ItemErrors, ...]:
         """What went wrong in each of them."""
-        return self._traced.errors
+        return self.read_errors() or self._traced.errors
 
     @cached_property
     def errors(self) -> ErrorTotals:
@@ -88,10 +98,20 @@ class Analysis:
     def breakdown(self, by: str) -> Breakdown:
         """Scores and ceilings by a property of the question."""
         if by not in self._breakdowns:
-            grouping = grouping_of(self.task, by)
-            found = breakdown(grouping, self.items, self.task.headline, self.ceilings)
+            grouping, columns = grouping_of(self.task, by), self.task.headline
+            found = breakdown(grouping, self.rows, self.places(by), columns, self.ceilings)
             self._breakdowns[by] = found
         return self._breakdowns[by]
+
+    def places(self, by: str) -> Places:
+        """The items' bins by a property of the question."""
+        if by not in self._places:
+            self._places[by] = places_of(grouping_of(self.task, by), self.items)
+        return self._places[by]
+
+    @cached_property
+    def _places(self) -> dict[str, Places]:
+        return {}
 
     # Page, tables and figures of one report ask for the same ones, which take seconds each.
     @cached_property
@@ -143,4 +163,4 @@ def analyse(
     modules = total_work(one.modules for one in found)
     task = get_task(scores.scorer.task)
     run = TracedRun(traced, tuple(one.errors for one in found))
-    return Analysis(lambda: run, task, reach, modules)
+    return Analysis(lambda: run, task, scores.items, reach, modules)

@@ -1,7 +1,7 @@
 """Running an experiment from beginning to end; a new run and a continued one take the same path."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -27,9 +27,12 @@ from branchwise.eval.blocking import run_blocking
 from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.costs.kept_prices import keep_limit, keep_prices
 from branchwise.eval.costs.spending import Spending, recorded_cost
+from branchwise.eval.on_ray.connection import RayPlace
+from branchwise.eval.on_ray.messages import WorkerSystem
+from branchwise.eval.on_ray.pool import RayPool
 from branchwise.eval.pilots import is_pilot, mark_pilot, unmark_pilot
 from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys
-from branchwise.eval.runner import Observer, RunState, Silent, run_pending
+from branchwise.eval.runner import Engine, Observer, RunState, Silent, run_pending
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
 from branchwise.eval.store.completing import complete_spec
@@ -105,6 +108,7 @@ def run(
     restraints: Restraints | None = None,
     prices: Path | None = None,
     pilot: int | None = None,
+    on: RayPlace | None = None,
     shard: Shard | None = None,
 ) -> Run:
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
@@ -114,8 +118,8 @@ def run(
     default, servers that are gone are waited for): a limit of cost stays with the run, and so does
     `prices`, a file. `pilot`: only so many questions now; the same call without it goes on in the
     same folder. `shard`: only its items, in a folder that can be merged with those of the other
-    shards. Raises InputError before any work where something is missing, StoreError where the
-    folder cannot be written.
+    shards. `on`: where Ray answers the questions (None: this process does). Raises InputError
+    before any work where something is missing, StoreError where the folder cannot be written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
     if isinstance(questions, QuestionSet):
@@ -129,25 +133,43 @@ def run(
         check_vacant(path)
     restraints = restraints or Restraints(outages=Outages())
     observer.opens(opened_words(system))
-    try:
-        agent = make_agent(system, task or chosen.task, restraints)
-    except KeyboardInterrupt:
-        if is_pilot(path):
+    with ExitStack() as opened:
+        try:
+            agent = make_agent(system, task or chosen.task, restraints)
+            agent.check_settings()
+            _check_put(agent, task or chosen.task, chosen.questions, chosen.source)
+            engine = _engine(opened, on, agent, task or chosen.task, restraints, observer)
+        except KeyboardInterrupt:
+            if is_pilot(path):
+                return Run(path, _state(path, "interrupted"))
+            spec = _unopened_spec(chosen, system, task, epochs, scoring, shard)
+            create_run(path, spec, chosen.questions)
+            _keep_money(path, prices, restraints)
             return Run(path, _state(path, "interrupted"))
-        spec = _unopened_spec(chosen, system, task, epochs, scoring, shard)
-        create_run(path, spec, chosen.questions)
+        spec = run_spec(chosen, agent, task, epochs, scoring, shard)
+        if is_pilot(path):
+            _check_continues(path, spec, agent)
+        else:
+            create_run(path, spec, chosen.questions)
         _keep_money(path, prices, restraints)
-        return Run(path, _state(path, "interrupted"))
-    agent.check_settings()
-    _check_put(agent, task or chosen.task, chosen.questions, chosen.source)
-    spec = run_spec(chosen, agent, task, epochs, scoring, shard)
-    if is_pilot(path):
-        _check_continues(path, spec, agent)
-    else:
-        create_run(path, spec, chosen.questions)
-    _keep_money(path, prices, restraints)
-    observer.opens("")
-    return _continue(path, agent, concurrency, observer, restraints, pilot=pilot)
+        observer.opens("")
+        return _continue(path, agent, concurrency, observer, restraints, pilot=pilot, engine=engine)
+
+
+def _engine(
+    opened: ExitStack,
+    on: RayPlace | None,
+    agent: "Agent",
+    task: str,
+    restraints: Restraints,
+    observer: Observer,
+) -> Engine | None:
+    """What answers the items of a run, open as long as the stack is; None: this process."""
+    if on is None:
+        return None
+    observer.opens(f"starting {on.words}")
+    system = WorkerSystem(with_absolute_paths(agent.system), task)
+    return opened.enter_context(RayPool.opened(on, [system], [agent.identity], restraints))
 
 
 def check_run(
@@ -233,7 +255,7 @@ def _unopened_spec(
         task=task or questions.task,
         source=questions.source,
         questions_digest=questions.digest,
-        system=_with_absolute_paths(system).model_dump(mode="json"),
+        system=with_absolute_paths(system).model_dump(mode="json"),
         identity={},
         system_digest="",
         epochs=epochs,
@@ -261,6 +283,7 @@ def resume(
     prices: Path | None = None,
     keys: Keys = NO_KEYS,
     headers: Sequence[str] = (),
+    on: RayPlace | None = None,
 ) -> Run:
     """Continue a run that was killed, interrupted or extended by `retry_failed`.
 
@@ -271,7 +294,7 @@ def resume(
     `expander` and `extractor` where the servers of the same retriever and models are now,
     `prompt_set` which built-in prompts it began with, should that not be known; `keys` and
     `headers` (NAME=VALUE) go to the servers before those that the run names, which keeps none of
-    them: it says what it began with.
+    them: it says what it began with. `on` as in `run`, wherever it began.
     """
     _check_at_least_one(concurrency=concurrency)
     with closing(open_run(Path(path))) as reader:
@@ -295,19 +318,29 @@ def resume(
     restraints, observer = restraints or Restraints(outages=Outages()), observer or Silent()
     system = System.model_validate(settings)
     observer.opens(opened_words(system))
-    try:
-        agent = make_agent(system, meta["task"], restraints)
-    except KeyboardInterrupt:
-        return Run(Path(path), _state(Path(path), "interrupted"))
-    if meta["system_digest"]:
-        check_same_system(Path(path), meta, agent)
-    else:
-        _opened_at_last(Path(path), agent)
-    _keep_money(Path(path), prices, restraints)
-    observer.opens("")
-    return _continue(
-        Path(path), agent, concurrency, observer, restraints, retry_failed=retry_failed
-    )
+    with ExitStack() as opened:
+        try:
+            agent = make_agent(system, meta["task"], restraints)
+            if meta["system_digest"]:
+                check_same_system(Path(path), meta, agent)
+            else:
+                _opened_at_last(Path(path), agent)
+            if _ended(Path(path), retry_failed=retry_failed) is not None:
+                on = None
+            engine = _engine(opened, on, agent, meta["task"], restraints, observer)
+        except KeyboardInterrupt:
+            return Run(Path(path), _state(Path(path), "interrupted"))
+        _keep_money(Path(path), prices, restraints)
+        observer.opens("")
+        return _continue(
+            Path(path),
+            agent,
+            concurrency,
+            observer,
+            restraints,
+            retry_failed=retry_failed,
+            engine=engine,
+        )
 
 
 def _keep_money(path: Path, prices: Path | None, restraints: Restraints) -> None:
@@ -354,6 +387,7 @@ def _continue(
     *,
     retry_failed: bool = False,
     pilot: int | None = None,
+    engine: Engine | None = None,
 ) -> Run:
     if (ended := _ended(path, retry_failed=retry_failed)) is not None:
         return Run(path, ended)
@@ -373,6 +407,7 @@ def _continue(
                 observer=observer,
                 retry_failed=retry_failed,
                 pilot=pilot,
+                engine=engine,
             )
 
     return Run(path, run_blocking(pass_over_items()), restraints)
@@ -506,8 +541,8 @@ def check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> No
         )
 
 
-def _with_absolute_paths(system: System) -> System:
-    """So that the run can be resumed from any folder."""
+def with_absolute_paths(system: System) -> System:
+    """The system, named so that the run can be resumed from any folder."""
     paths = {
         one.name: str(Path(value).resolve())
         for one in SETTINGS

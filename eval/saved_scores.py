@@ -7,23 +7,27 @@ what a plug-in measures may depend on anything.
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from branchwise.eval.analysis import Analysis, TracedRun
+from branchwise.eval.ceilings.breakdowns import Places, groupings_of
 from branchwise.eval.ceilings.ceilings import CeilingScores
 from branchwise.eval.ceilings.curves import EFFORTS, Curve, Effort
 from branchwise.eval.ceilings.epochs import EpochSpread
 from branchwise.eval.costs.usage import Costs
+from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.module_work import ModuleWork
 from branchwise.eval.errors.totals import ErrorTotals
+from branchwise.eval.grouping import BinPlace
 from branchwise.eval.left_out import OmittedField
+from branchwise.eval.question_scores import ItemScore
 from branchwise.eval.scores import Scores
 from branchwise.eval.tasks import get_task
 
@@ -35,6 +39,25 @@ if TYPE_CHECKING:
 _SCORED_BY = ("corpora", "tools", "agents", "trace", "graphs", "eval")
 """Folders whose code the scores of a run depend on."""
 _LIBRARIES = ("numpy", "scipy", "sacrebleu", "pydantic")
+
+
+class SavedPlaces(NamedTuple):
+    """The bins of items by a property: all different ones, and which of them each item has."""
+
+    bins: tuple[tuple[BinPlace, ...], ...]
+    items: tuple[int, ...]
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[ItemScore], places: Places) -> "SavedPlaces":
+        """Those of the items in these rows."""
+        found = [tuple(places[row.id, row.epoch]) for row in rows]
+        numbers = {bins: number for number, bins in enumerate(dict.fromkeys(found))}
+        return cls(tuple(numbers), tuple(map(numbers.__getitem__, found)))
+
+    def by_item(self, rows: Iterable[ItemScore]) -> Places:
+        """The bins again. Raises ValueError where they are of other rows."""
+        numbered = zip(rows, self.items, strict=True)
+        return {(row.id, row.epoch): self.bins[number] for row, number in numbered}
 
 
 @dataclass(frozen=True)
@@ -54,6 +77,7 @@ class SavedScores:
     epochs: EpochSpread | None = None
     right: Mapping[str, int] = field(default_factory=dict)
     curves: Mapping[Effort, Curve] = field(default_factory=dict)
+    places: Mapping[str, SavedPlaces] = field(default_factory=dict)
 
     @classmethod
     def of_run(cls, of: str, run: "ScoredRun") -> "SavedScores":
@@ -69,6 +93,10 @@ class SavedScores:
             epochs=analysis.epochs,
             right=analysis.right,
             curves={by: analysis.curve(by) for by in EFFORTS},
+            places={
+                by: SavedPlaces.of_rows(run.scores.items, analysis.places(by))
+                for by in groupings_of(analysis.task)
+            },
         )
 
     @classmethod
@@ -80,15 +108,20 @@ class SavedScores:
         """JSON, every digit of every number kept."""
         return _adapter().dump_json(self)
 
-    def analysis(self, read: Callable[[], TracedRun]) -> Analysis | None:
-        """The run's analysis; `read` reads its items, should they be asked for."""
+    def analysis(
+        self, read: Callable[[], TracedRun], read_errors: Callable[[], tuple[ItemErrors, ...]]
+    ) -> Analysis | None:
+        """The run's analysis; `read` reads its items, should they be asked for, and `read_errors`
+        what was saved of what went wrong in them."""
         if self.errors is None or self.ceilings is None:
             return None
         task = get_task(self.scores.scorer.task)
-        found = Analysis(read, task)
+        found = Analysis(read, task, self.scores.items, read_errors=read_errors)
         # As computed before: these are what an analysis makes of its items when it is asked.
         vars(found).update(errors=self.errors, ceilings=self.ceilings, epochs=self.epochs)
         vars(found).update(right=self.right, _curves=dict(self.curves))
+        places = {by: saved.by_item(self.scores.items) for by, saved in self.places.items()}
+        vars(found).update(_places=places)
         return found
 
 

@@ -4,6 +4,7 @@ The results are saved beside the run.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,14 @@ from branchwise.corpora.questions import Question
 from branchwise.corpora.warning import warn
 from branchwise.eval.analysis import Analysis, TracedRun, analyse
 from branchwise.eval.blocking import run_blocking
-from branchwise.eval.ceilings.breakdowns import Breakdown, breakdown, grouping_of, groupings_of
+from branchwise.eval.ceilings.breakdowns import (
+    Breakdown,
+    Places,
+    breakdown,
+    grouping_of,
+    groupings_of,
+    places_of,
+)
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.costs.kept_prices import prices_of
@@ -31,6 +39,7 @@ from branchwise.eval.costs.spending import Spending, check_bounded_scoring
 from branchwise.eval.costs.usage import SPENT, Costs, PaidTwice, run_costs
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
+from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
 from branchwise.eval.gold_sets import each_gold_set
 from branchwise.eval.grouping import META, ScoredItem
@@ -160,7 +169,13 @@ class ScoredRun:
             return None
         if self.analysis:
             return self.analysis.breakdown(by)
-        return breakdown(grouping_of(task, by), self.items, task.headline)
+        return breakdown(grouping_of(task, by), self.scores.items, self.places(by), task.headline)
+
+    def places(self, by: str) -> Places:
+        """Its items' bins by a property of the question."""
+        if self.analysis:
+            return self.analysis.places(by)
+        return places_of(grouping_of(self.scores.scorer.scored_task, by), self.items)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,
@@ -238,12 +253,18 @@ def _saved(reader: RunReader, saving: _Saving, settings: ScoringSettings) -> Sco
         assert again is not None, "as it was when it was saved"
         return TracedRun(again.items, again.item_errors)
 
+    def read_errors() -> tuple[ItemErrors, ...]:
+        with closing(open_run(path)) as again, reading(path):
+            found = again.every_saved_error(saved.scores.digest)
+            errors = tuple(map(ItemErrors.from_json, found))
+        return errors if len(errors) == len(saved.scores.items) else ()
+
     return ScoredRun(
         path,
         saved.scores,
         saved.costs,
         Settled(()),
-        analysis=saved.analysis(read),
+        analysis=saved.analysis(read, read_errors),
         modules=saved.modules,
         left_out=saved.left_out,
         system=System.recorded(reader.system),

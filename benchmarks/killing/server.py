@@ -24,8 +24,8 @@ class CountingServer(ChatServer):
     (`reasoning_tokens`): with it, a response in a store names the request that it answers.
     """
 
-    def __init__(self) -> None:
-        super().__init__(self._numbered)
+    def __init__(self, delay: float = 0.0) -> None:
+        super().__init__(self._numbered, delay=delay)
         self.log: list[str] = []
 
     def _numbered(self, body: Body) -> Answer:

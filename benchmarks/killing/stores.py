@@ -11,6 +11,7 @@ import orjson
 
 from branchwise.eval.store import open_run
 from branchwise.eval.store.connection import DATABASE
+from branchwise.eval.store.tables import BY_ITSELF
 
 STATES = ("pending", "running", "done", "failed")
 # What two runs of the same thing may differ in: time, and the number of the server's answer.
@@ -70,6 +71,7 @@ def _read_one(path: Path, name: str, into: Stored) -> None:
                 into.ended[name, row.item] = orjson.dumps(row.outcome)
                 into.trace[name, row.item].append(_lasting(row.outcome))
     with closing(sqlite3.connect(path / DATABASE)) as connection:
+        BY_ITSELF.enable(connection)
         for table in ("scores", "item_errors", "reach"):
             for *key, body in _rows(connection, table):
                 into.results[name, table, *key] = _lasting(orjson.loads(body))
@@ -81,7 +83,7 @@ def _rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[Any, ...
     """The rows of a table of results: its key, and its body at last."""
     columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
     if columns:
-        chosen = [name for _, name, _, _, _, in_key in columns if in_key] + ["body"]
+        chosen = [name for _, name, _, _, _, in_key in columns if in_key] + ["plain(body)"]
         yield from connection.execute(f"SELECT {', '.join(chosen)} FROM {table}")
 
 

@@ -13,11 +13,14 @@ from branchwise.commands.pace_options import (
     DryRun,
     EstimateFrom,
     MaxCost,
+    On,
     Patience,
     Pilot,
     ShardOption,
+    Workers,
     check_forecast,
     outages_of,
+    place_of,
     read_shard,
 )
 from branchwise.commands.scoring_options import PriceFile, load_prices
@@ -57,6 +60,8 @@ def ablate(
             min=1,
         ),
     ] = None,
+    on: On = None,
+    workers: Workers = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
@@ -77,6 +82,7 @@ def ablate(
     from branchwise.eval.studies.schema import load_study
 
     check_forecast(pilot, estimate_from, dry_run=dry_run)
+    place = place_of(on, workers)
     part = read_shard(shard)
     given = read_keys(key)
     loaded = load_study(study).with_keys(given)
@@ -95,6 +101,7 @@ def ablate(
         priced,
         retry_failed,
         pilot,
+        place,
     )
     if dry_run and pilot is None:
         _forecast(loaded, design, pace, folder, estimate_from)
@@ -107,6 +114,8 @@ def ablate(
             "prices": prices,
             "concurrency": concurrency,
             "max-requests": max_requests,
+            "on": on,
+            "workers": workers,
         },
     )
     again += "".join(f" --key {shlex.quote(one)}" for one in key or ())

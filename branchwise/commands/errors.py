@@ -1,6 +1,7 @@
 """`branchwise errors`: where each answer of a run was lost."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
@@ -174,13 +175,15 @@ def _told(scored: "ScoredRun", ids: list[str] | None, label: str | None) -> Iter
 
 def _items(scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
     """Items with errors, in order; with `ids`, all items with these ids."""
+    from branchwise.eval.store import open_run
     from branchwise.ui.lost_answers import has_any
 
     assert scored.analysis is not None
-    pairs = zip(scored.analysis.items, scored.analysis.item_errors, strict=True)
-    for traced, found in pairs:
+    with closing(open_run(scored.path)) as reader:
+        texts = {question.id: question.question for question in reader.questions()}
+    for found in scored.analysis.item_errors:
         if found.id in ids if ids else has_any(found):
-            yield traced.item.question.question, found
+            yield texts[found.id], found
 
 
 def _lost(question: str, errors: "ItemErrors") -> PrintedErrors:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from branchwise.agents.outages import Outages
     from branchwise.agents.restraints import Restraints
     from branchwise.eval.costs.prices import Prices
+    from branchwise.eval.on_ray.connection import RayPlace
     from branchwise.eval.store.shards import Shard
 
 
@@ -73,6 +74,29 @@ EstimateFrom = Annotated[
         metavar="RUN",
     ),
 ]
+
+On = Annotated[
+    str | None,
+    typer.Option(
+        help="Where to answer: ray (all cores of this machine) or ray://HOST:PORT (a cluster). "
+        "Default: one core.",
+        metavar="PLACE",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(help="With --on: processes that answer. Default: one a core.", min=1),
+]
+
+
+def place_of(on: str | None, workers: int | None) -> "RayPlace | None":
+    """Where Ray answers; None: this process does. Raises InputError, also without Ray."""
+    from branchwise.corpora.errors import InputError
+    from branchwise.eval.on_ray.connection import RayPlace
+
+    if on is None and workers is not None:
+        raise InputError("has no effect alone", where="--workers", remedy="add --on ray")
+    return None if on is None else RayPlace.parse(on, workers)
 
 
 def read_shard(text: str | None) -> "Shard | None":

@@ -24,10 +24,13 @@ from branchwise.commands.pace_options import (
     DryRun,
     EstimateFrom,
     MaxCost,
+    On,
     Patience,
     Pilot,
     ShardOption,
+    Workers,
     check_forecast,
+    place_of,
     read_shard,
 )
 from branchwise.commands.scoring_options import (
@@ -85,6 +88,8 @@ def run(
         typer.Option(help="Number of times that each question is answered.", min=1, max=MAX_EPOCHS),
     ] = 1,
     concurrency: QuestionConcurrency = CONCURRENCY,
+    on: On = None,
+    workers: Workers = None,
     patience: Patience = None,
     max_cost: MaxCost = None,
     dry_run: DryRun = False,
@@ -105,6 +110,7 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
     check_forecast(pilot, estimate_from, dry_run=dry_run)
+    place_of(on, workers)
     part = read_shard(shard)
     from branchwise import api
     from branchwise.agents.outages import PATIENCE
@@ -133,6 +139,8 @@ def run(
         task=task,
         epochs=epochs,
         concurrency=concurrency,
+        on=on,
+        workers=workers,
         patience=PATIENCE if patience is None else patience,
         max_cost=max_cost,
         pilot=pilot,
@@ -150,7 +158,7 @@ def run(
         _say_offline(system)
     if pilot is not None and not made.state.stopped:
         wanted.tell_pilot(made)
-    finish(made, Keys(system.keys), as_json=json_output)
+    finish(made, Keys(system.keys), as_json=json_output, on=on, workers=workers)
 
 
 def _say_offline(system: "System") -> None:
@@ -270,6 +278,8 @@ def resume(
         bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
     concurrency: QuestionConcurrency = CONCURRENCY,
+    on: On = None,
+    workers: Workers = None,
     patience: Patience = None,
     max_cost: MaxCost = None,
     prices: PriceFile = None,
@@ -306,12 +316,14 @@ def resume(
         headers=read_headers(header or ()),
         retry_failed=retry_failed,
         concurrency=concurrency,
+        on=on,
+        workers=workers,
         patience=PATIENCE if patience is None else patience,
         max_cost=max_cost,
         prices=prices,
         progress=True,
     )
-    finish(continued, keys, as_json=json_output)
+    finish(continued, keys, as_json=json_output, on=on, workers=workers)
 
 
 def asks_several(task: str) -> bool:
@@ -338,17 +350,26 @@ def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) 
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
 
 
-def finish(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) -> None:
+def finish(
+    made: "Run",
+    keys: "Keys | None" = None,
+    *,
+    as_json: bool = False,
+    on: str | None = None,
+    workers: int | None = None,
+) -> None:
     """Say how the run ended: its scores where it is whole, how to go on where it is not.
 
-    Exits with 1 where it stopped or items failed.
+    Exits with 1 where it stopped or items failed. `on`, `workers`: where it was answered.
     """
     from branchwise.ui.console import error_console
 
     if made.state.stopped:
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {_quoted(made.path)}{_more_money(made.restraints)}",
+            f"  branchwise resume {_quoted(made.path)}{_more_money(made.restraints)}"
+            f"{f' --on {shlex.quote(on)}' if on else ''}"
+            f"{f' --workers {workers}' if workers else ''}",
             markup=False,
             soft_wrap=True,
         )

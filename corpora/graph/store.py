@@ -1,8 +1,10 @@
 """The triples of a built graph: an Oxigraph store on disk, filled from files."""
 
 import codecs
+import errno
 import hashlib
 import io
+import os
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,10 +33,11 @@ def open_store(folder: Path) -> "pyoxigraph.Store":
     try:
         return pyoxigraph.Store.read_only(str(Path(folder) / STORE_FOLDER))
     except OSError as error:
+        few = any(said in str(error) for said in ("descriptors", os.strerror(errno.EMFILE)))
         raise InputError(
             f"the store cannot be opened ({error})",
             where=str(folder),
-            remedy="build the graph again",
+            remedy="allow more open files (ulimit -n 1024)" if few else "build the graph again",
         ) from None
 
 
@@ -102,9 +105,6 @@ class StorageError(Exception):
     @classmethod
     def of(cls, error: Exception) -> "StorageError":
         """From an error of Oxigraph or SQLite, which put the system's number into words."""
-        import errno
-        import os
-
         said = str(error)
         known = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
         number = next((n for n in known if os.strerror(n) in said), None)

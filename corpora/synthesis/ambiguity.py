@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
+from typing import cast
+
+import numpy as np
 
 from branchwise.corpora.synthesis.drafts import Focus, Neighbours, PlanLimits, RejectedError
 from branchwise.corpora.synthesis.facts import Facts
@@ -55,8 +58,8 @@ class Focuses:
         self._limits = limits
         self._rng = rng
         self._used: Counter[str] = Counter()
-        self._links: dict[tuple[str, bool], Neighbours] = {}
-        self._groups: dict[tuple[str, bool, int], dict[str, int]] = {}
+        self._shared = _Shared(naming.names)
+        self._groups: dict[tuple[str, bool, int], _Group] = {}
         self._narrow: set[tuple[Move, int]] = set()  # lead to fewer than so many, mostly
 
     def shared(self, moves: Moves, least: int) -> Focus:
@@ -66,14 +69,21 @@ class Focuses:
         Raises RejectedError where there is none.
         """
         known = self._groups.get
-        fitting = [m for m in moves.all if known((m.relation, m.inverse, least), True)]
-        if not fitting or not (groups := self._fitting(move := self._move(fitting), least)):
+        fitting = [
+            move
+            for move in moves.all
+            if (group := known((move.relation, move.inverse, least))) is None or len(group)
+        ]
+        if not fitting:
             raise RejectedError("no shared name fits")
-        weights = [size**4 / (1 + self._used[name]) ** 2 for name, size in groups.items()]
-        name = self._rng.choices(list(groups), weights)[0]
-        links = self._of_bearers(move)
-        entities = [bearer.id for bearer in self._naming.names[name] if bearer.id in links]
-        return self._focus(name, entities, move, links)
+        move = self._move(fitting)
+        group = self._fitting(move, least)
+        if not len(group):
+            raise RejectedError("no shared name fits")
+        name = self._drawn_name(group)
+        bearers = [bearer.id for bearer in self._naming.names[name]]
+        links = self._facts.related(move.relation, move.inverse, bearers)
+        return self._focus(name, [entity for entity in bearers if entity in links], move, links)
 
     def single(self, moves: Moves, least: int) -> Focus:
         """An entity with a name of its own, rarely one with a title; one of those that are related
@@ -96,7 +106,10 @@ class Focuses:
 
     def used(self, focus: Focus) -> None:
         """Note that a question begins with it."""
-        self._used[focus.name if focus.ambiguous else focus.entities[0]] += 1
+        if focus.ambiguous:
+            self._shared.used[self._shared.places[focus.name]] += 1
+        else:
+            self._used[focus.entities[0]] += 1
 
     def _focus(self, name: str, entities: list[str], move: Move, links: Neighbours) -> Focus:
         sets = tuple(frozenset(links[entity]) for entity in entities)
@@ -118,21 +131,47 @@ class Focuses:
         chosen = self._rng.choices(pools, [len(pool) for pool in pools], k=_TRIED)
         return list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
 
-    def _of_bearers(self, move: Move) -> Neighbours:
-        """What all entities with shared names are related to."""
-        key = (move.relation, move.inverse)
-        if key not in self._links:
-            self._links[key] = self._facts.related(*key, self._naming.bearers)
-        return self._links[key]
+    def _drawn_name(self, group: "_Group") -> str:
+        """A name of a group, by how many of its bearers fit and how often it was used."""
+        weights = group.sizes**4 / (1 + self._shared.used[group.places]) ** 2
+        upto = cast("Sequence[float]", weights.cumsum())
+        (drawn,) = self._rng.choices(range(len(group)), cum_weights=upto)
+        return self._shared.names[int(group.places[drawn])]
 
-    def _fitting(self, move: Move, least: int) -> dict[str, int]:
+    def _fitting(self, move: Move, least: int) -> "_Group":
         """Names with how many of their bearers the relation leads on from."""
         key = (move.relation, move.inverse, least)
         if key not in self._groups:
-            links = self._of_bearers(move)
-            sizes = {
-                name: sum(least <= len(links.get(b.id, ())) <= self._limits.members for b in found)
-                for name, found in self._naming.names.items()
-            }
-            self._groups[key] = {name: size for name, size in sizes.items() if size > 1}
+            degrees = self._facts.degrees(move.relation, move.inverse, self._shared.bearers)
+            fits = (least <= degrees) & (degrees <= self._limits.members)
+            before = np.append(0, fits.cumsum())
+            sizes = np.diff(before[self._shared.starts])
+            several = np.flatnonzero(sizes > 1)
+            self._groups[key] = _Group(several, sizes[several])
         return self._groups[key]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Names (their places among all, ascending) that a relation leads on from for two bearers or
+    more, and for how many."""
+
+    places: np.ndarray
+    sizes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+class _Shared:
+    """All shared names with their bearers in a row; those of `names[n]` begin at `starts[n]`.
+
+    `used`: how often each name was.
+    """
+
+    def __init__(self, names: SharedNames) -> None:
+        self.names = list(names)
+        self.places = {name: place for place, name in enumerate(self.names)}
+        self.bearers = tuple(bearer.id for found in names.values() for bearer in found)
+        self.starts = np.cumsum([0, *map(len, names.values())])
+        self.used = np.zeros(len(self.names), dtype=np.int64)

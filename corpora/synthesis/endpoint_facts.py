@@ -1,6 +1,7 @@
 """The facts of a graph that is asked in SPARQL: one too large for memory, or on another server."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from branchwise.corpora.graph.answers import MAX_ROWS, Graph, GraphError, QueryResult, Term
 from branchwise.corpora.graph.vocabulary import ENTITY
@@ -20,6 +21,9 @@ from branchwise.corpora.synthesis.terms import (
     thing,
     value_kind,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def _iri(text: str) -> str:
@@ -115,6 +119,12 @@ class EndpointFacts:
             found = self._ask_related(relation, inverse, batch)
             known |= {member: tuple(sorted(found.get(member, ()))) for member in batch}
         return {member: known[member] for member in wanted if known[member]}
+
+    def degrees(self, relation: str, inverse: bool, members: tuple[str, ...]) -> "np.ndarray":
+        import numpy as np
+
+        found = self.related(relation, inverse, members)
+        return np.array([len(found.get(member, ())) for member in members], dtype=np.int64)
 
     def type_of(self, entity: str) -> str | None:
         if entity not in self._types:

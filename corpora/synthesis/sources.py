@@ -12,6 +12,7 @@ from branchwise.corpora.schema_checks import check_types
 from branchwise.corpora.synthesis.facts import Facts, GraphFacts
 from branchwise.corpora.synthesis.settings import whole_schema, world_domains
 from branchwise.corpora.synthesis.shared_names import SharedNames, read_names, shared_names
+from branchwise.corpora.synthesis.statements import FACTS_FOLDER
 from branchwise.corpora.synthesis.support import Support
 from branchwise.corpora.worlds.description import (
     GRAPH_FILE,
@@ -22,6 +23,8 @@ from branchwise.corpora.worlds.description import (
 from branchwise.corpora.worlds.domains import world_schema
 
 CORPUS_FILE = "corpus.jsonl"
+SUPPORT_FOLDER = "support"
+"""Where it is kept what a world's passages state."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,13 @@ def open_source(
     if folder is not None and schema is None:
         world = read_description(folder)
         own, common = world_domains(world.domains, domains or world.domains)
-        facts: Facts = GraphFacts.load(folder / GRAPH_FILE, world_schema(world.domains))
+        facts: Facts = GraphFacts.load(
+            folder / GRAPH_FILE, world_schema(world.domains), folder / FACTS_FOLDER
+        )
         names = names or folder / NAMES_FILE
-        corpus = corpus or folder / CORPUS_FILE
+        corpus, kept = corpus or folder / CORPUS_FILE, None if corpus else folder / SUPPORT_FOLDER
     else:
+        kept = None
         declared, own = _declared(schema, domains)
         (facts, close), common = _facts(graph, declared, keys), ()
     return FactSource(
@@ -71,7 +77,7 @@ def open_source(
         read_names(names) if names else shared_names(facts),
         own,
         common,
-        Support.load(corpus / CORPUS_FILE if corpus.is_dir() else corpus) if corpus else None,
+        Support.load(corpus / CORPUS_FILE if corpus.is_dir() else corpus, kept) if corpus else None,
         close,
     )
 

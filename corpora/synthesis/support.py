@@ -1,14 +1,24 @@
 """Which passages state the facts that lead to an answer."""
 
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import parse_object, read_lines
 from branchwise.corpora.synthesis.conditions import meets
 from branchwise.corpora.synthesis.execute import PlanExecution
 from branchwise.corpora.synthesis.facts import Facts
+from branchwise.corpora.synthesis.kept_arrays import (
+    PackedTexts,
+    file_origin,
+    kept_arrays,
+    packed,
+)
 from branchwise.corpora.synthesis.plans import (
     Atomic,
     Difference,
@@ -19,41 +29,77 @@ from branchwise.corpora.synthesis.plans import (
     Union,
 )
 
+if TYPE_CHECKING:
+    from branchwise.corpora.synthesis.kept_arrays import Arrays
+
 Ids = tuple[str, ...]
 
 
-class Support:
-    """Passage ids by what they state: subject, property, value."""
+_KEY_BYTES = 8
 
-    def __init__(self) -> None:
-        self._ids: dict[str, Ids] = {}
+
+class Support:
+    """Passage ids by what they state: subject, property, value.
+
+    Statements are known by 64 bits of a hash: of ten million, two share one with a probability of
+    1 in 400,000.
+    """
+
+    def __init__(self, arrays: "Arrays") -> None:
+        self._keys, self._passages = arrays["keys"], arrays["passages"]
+        self._ids = PackedTexts(arrays["id"], arrays["id_starts"])
 
     @classmethod
-    def load(cls, corpus: Path) -> "Support":
+    def load(cls, corpus: Path, keep: Path | None = None) -> "Support":
         """From a corpus whose passages have `statements`, as a world's have.
 
+        What states what is kept in `keep`, where it is named, for as long as the file is the same.
         Raises InputError if the file is not such a corpus (with the line).
         """
-        found = cls()
-        for number, line in read_lines(corpus):
-            passage = parse_object(line, f"{corpus}:{number}")
-            try:
-                found._add(passage["id"], passage.get("statements", ()))
-            except (KeyError, TypeError, ValueError):
-                raise InputError(
-                    "has no id, or statements that are not [subject, property, value]",
-                    where=f"{corpus}:{number}",
-                ) from None
-        return found
+        origin = {"corpus": file_origin(corpus)} if corpus.is_file() else {}
+        return cls(kept_arrays(keep, origin, lambda: _read(corpus)))
 
     def ids(self, subject: str, number: str, value: str) -> Ids:
         """The passages that state this, in the corpus's order; none where it is not told."""
-        return self._ids.get(f"{subject} {number} {value}", ())
+        key = np.frombuffer(_key(subject, number, value), dtype=np.uint64)
+        first, end = (int(self._keys.searchsorted(key, side)[0]) for side in ("left", "right"))
+        return tuple(self._ids[place] for place in self._passages[first:end].tolist())
 
-    def _add(self, id: str, statements: Iterable[Any]) -> None:
-        for subject, number, value in statements:
-            key = f"{subject} {number} {value}"
-            self._ids[key] = (*self._ids.get(key, ()), id)
+
+def _key(subject: Any, number: Any, value: Any) -> bytes:
+    return blake2b(f"{subject} {number} {value}".encode(), digest_size=_KEY_BYTES).digest()
+
+
+def _text(id: Any) -> str:
+    if not isinstance(id, str):
+        raise TypeError
+    return id
+
+
+def _read(corpus: Path) -> "Arrays":
+    keys, counts, ids = bytearray(), array("I"), []
+    for number, line in read_lines(corpus):
+        passage = parse_object(line, f"{corpus}:{number}")
+        try:
+            stated = [_key(*statement) for statement in passage.get("statements", ())]
+            ids.append(_text(passage["id"]))
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                "has no id, or statements that are not [subject, property, value]",
+                where=f"{corpus}:{number}",
+            ) from None
+        keys += b"".join(stated)
+        counts.append(len(stated))
+    id, id_starts = packed(ids)
+    found = np.frombuffer(keys, dtype=np.uint64)
+    order = np.argsort(found, kind="stable")
+    passages = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
+    return {
+        "keys": found[order],
+        "passages": passages[order],
+        "id": id,
+        "id_starts": id_starts,
+    }
 
 
 def support_of(

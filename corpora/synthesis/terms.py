@@ -97,7 +97,7 @@ class TaggedName(NamedTuple):
 
 def best_label(names: Iterable[TaggedName]) -> str | None:
     """The label in the best language, the first in order where that has several."""
-    best = min(names, key=_rank, default=None)
+    best = min(names, key=name_rank, default=None)
     return best.text if best else None
 
 
@@ -106,34 +106,8 @@ def best_aliases(names: Iterable[TaggedName], label: str) -> tuple[str, ...]:
     return tuple(sorted({name.text for name in names if name.language in LANGUAGES} - {label}))
 
 
-class EntityNames:
-    """The names of many entities, as they are found."""
-
-    def __init__(self) -> None:
-        self._labels: dict[str, TaggedName] = {}
-        self._aliases: dict[str, tuple[TaggedName, ...]] = {}
-
-    def add_label(self, entity: str, name: TaggedName) -> None:
-        """Keep a label, if it is the best up to now."""
-        known = self._labels.get(entity)
-        if known is None or _rank(name) < _rank(known):
-            self._labels[entity] = name
-
-    def add_alias(self, entity: str, name: TaggedName) -> None:
-        """Keep an alias."""
-        self._aliases[entity] = (*self._aliases.get(entity, ()), name)
-
-    def label(self, entity: str) -> str:
-        """The best label; the entity's number or IRI where it has none."""
-        known = self._labels.get(entity)
-        return known.text if known else entity
-
-    def aliases(self, entity: str) -> tuple[str, ...]:
-        """Other names, sorted."""
-        return best_aliases(self._aliases.get(entity, ()), self.label(entity))
-
-
-def _rank(name: TaggedName) -> tuple[int, str, str]:
+def name_rank(name: TaggedName) -> tuple[int, str, str]:
+    """Its place among labels: the lower, the better."""
     known = name.language in LANGUAGES
     place = LANGUAGES.index(name.language) if known else len(LANGUAGES)
     return place, name.language, name.text

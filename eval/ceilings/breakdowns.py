@@ -8,7 +8,7 @@ from typing import Any
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceiling_metrics
-from branchwise.eval.ceilings.traced import TracedItem, in_order
+from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.grouping import (
     MAX_LABELS,
     META,
@@ -54,23 +54,31 @@ class Breakdown:
         return dict(vars(self)) | {"bins": [found.to_json() for found in self.bins]}
 
 
+Places = Mapping[tuple[str, int], Sequence[BinPlace]]
+"""The bins of items, by question id and epoch; none where the property is unknown."""
+
+
+def places_of(grouping: Grouping, items: Iterable[ScoredItem]) -> Places:
+    """The bins that each item is in."""
+    return {item.key: grouping.bins(item) or () for item in items}
+
+
 def breakdown(
     grouping: Grouping,
-    items: Iterable[ScoredItem],
+    rows: Iterable[ItemScore],
+    places: Places,
     columns: Sequence[Column],
     scores: CeilingScores | None = None,
     *,
     seed: int = 0,
 ) -> Breakdown:
     """Scores in the bins of a grouping: of the task's `columns`, and of the same items' ceilings
-    where these are given.
+    where these are given. `rows`: every item's metrics.
 
     Epochs of a question are averaged within a bin; where they fall into several (by calls), the
     question counts once in each. Questions without the property are in `UNKNOWN`; where none has
     it there are no bins.
     """
-    ordered = in_order(items)
-    places = {item.key: grouping.bins(item) for item in ordered}
     if not any(places.values()):
         return Breakdown(grouping.name, grouping.words, ())
     kept = _most_common(places.values())
@@ -78,33 +86,32 @@ def breakdown(
     totals = totals_of(columns)
     own = [column.key for column in columns if not scores or column.key != scores.recall]
     added = [*own, *(name for total in totals.values() for name in total.sums)]
-    rows: dict[BinPlace, list[ItemScore]] = defaultdict(list)
-    for item in ordered:
-        metrics = {m: item.metrics.get(m) for m in added} | dict(known.get(item.key, {}))
-        row = ItemScore(*item.key, item.item.question.ambiguous, metrics)
-        found = places[item.key] or [UNKNOWN_PLACE]
-        for place in {p if p in kept else OTHERS_PLACE for p in found}:
-            rows[place].append(row)
+    binned_rows: dict[BinPlace, list[ItemScore]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (row.id, row.epoch)):
+        key = row.id, row.epoch
+        metrics = {m: row.metrics.get(m) for m in added} | dict(known.get(key, {}))
+        shown_row = ItemScore(*key, row.ambiguous, metrics)
+        for place in {p if p in kept else OTHERS_PLACE for p in places[key] or [UNKNOWN_PLACE]}:
+            binned_rows[place].append(shown_row)
     shown = (*own, *(ceiling_metrics(scores.recall) if scores else ()))
     bins = tuple(
         Bin(
             place[1],
-            len({row.id for row in rows[place]}),
-            len(rows[place]),
-            aggregates_of(rows[place], shown, seed, totals),
+            len({row.id for row in found}),
+            len(found),
+            aggregates_of(found, shown, seed, totals),
         )
-        for place in sorted(rows)
+        for place, found in sorted(binned_rows.items())
     )
     return Breakdown(grouping.name, grouping.words, bins)
 
 
-def bins_of(grouping: Grouping, items: Iterable[ScoredItem]) -> dict[str, set[str]]:
+def bins_of(places: Places) -> dict[str, set[str]]:
     """The ids of the questions in each bin, by its label, in order; without the property, none."""
     found: dict[BinPlace, set[str]] = defaultdict(set)
-    placed = {item.key: grouping.bins(item) or () for item in items}
-    kept = _most_common(placed.values())
-    for (id, _), places in placed.items():
-        for place in places:
+    kept = _most_common(places.values())
+    for (id, _), own in places.items():
+        for place in own:
             found[place if place in kept else OTHERS_PLACE].add(id)
     return {place[1]: found[place] for place in sorted(found)}
 

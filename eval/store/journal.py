@@ -2,44 +2,62 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
 from branchwise.agents.journal import Asker, CallKey, Slot
 from branchwise.eval.store.passage_references import StoredPassage, fold
-from branchwise.eval.store.writer import Statement, Writer
+from branchwise.eval.store.tables import Layout
+from branchwise.eval.store.writer import Statement
 from branchwise.trace.events import Event
 
 Recorded = Mapping[tuple[CallKey, int], Mapping[str, Any]]
+
+
+class Beginning(NamedTuple):
+    """What the journal of an item begins with.
+
+    `recorded`: the responses of earlier attempts. `first` is written before everything else.
+    `asker` is what every slot says about the item. `opening`: the events that `first` writes,
+    which precede the journal's own.
+    """
+
+    item: int
+    recorded: Recorded
+    first: Sequence[Statement]
+    asker: Asker | None = None
+    opening: Sequence[Event] = ()
+
+
+class Commits(Protocol):
+    """Where statements are committed: the run's writer, or the way to it from another process."""
+
+    @property
+    def layout(self) -> Layout:
+        """How statements write rows."""
+        ...
+
+    async def commit(self, statements: Sequence[Statement], *, ends_item: bool = False) -> None:
+        """Write a batch; returns once it is committed. Raises StoreError."""
+        ...
 
 
 class ItemJournal:
     """Implements `agents.journal.Journal` for one item of a run.
 
     Events wait in memory and travel with the next response that is kept, so tracing costs no extra
-    commits; the item's last events and its final row are one transaction. `first` is written before
-    everything else. `asker` is what every slot says about the item. `opening`: the events that
-    `first` writes, which precede this journal's own.
+    commits; the item's last events and its final row are one transaction.
     """
 
-    def __init__(
-        self,
-        writer: Writer,
-        item: int,
-        recorded: Recorded,
-        first: Sequence[Statement],
-        asker: Asker | None = None,
-        opening: Sequence[Event] = (),
-    ) -> None:
-        self._writer, self._item, self._recorded = writer, item, recorded
-        self._layout, self._kept = writer.layout, set(recorded)
-        self._asker, self.opening = asker, opening
-        self._first = list(first)
+    def __init__(self, writer: Commits, beginning: Beginning) -> None:
+        self._writer, self._layout = writer, writer.layout
+        self._item, self._recorded, first, self._asker, self.opening = beginning
+        self._kept, self._first = set(self._recorded), list(first)
         self._occurrences: dict[CallKey, int] = {}
         self._events: list[tuple[int, int, str, float, bytes]] = []
         self._passages: list[StoredPassage] = []
-        self._seq = len(opening)
+        self._seq = len(self.opening)
         # A tool result comes twice, as a response and as an event, but is folded once. The
         # artifact is held beside its id so that the id stays its own.
         self._folds: dict[int, tuple[Any, dict[str, Any]]] = {}
@@ -64,8 +82,12 @@ class ItemJournal:
 
     async def finish(self, status: str, outcome: Mapping[str, Any]) -> None:
         """Write the item's remaining events and its final row, all or nothing."""
+        await self._writer.commit(self.ending(status, outcome), ends_item=True)
+
+    def ending(self, status: str, outcome: Mapping[str, Any]) -> list[Statement]:
+        """The statements of `finish`, which are one batch."""
         row = (status, self._seq, len(self._kept), orjson.dumps(outcome), self._item)
-        await self._writer.commit([*self._take(), (self._layout.end_item(), [row])], ends_item=True)
+        return [*self._take(), (self._layout.end_item(), [row])]
 
     def _folded(self, record: Mapping[str, Any]) -> bytes:
         """The record as JSON without passage texts, which are queued."""

@@ -260,6 +260,13 @@ class RunReader:
         rest = "WHERE scorer = ? AND item = ?"
         return self._result("item_errors", rest, (scorer_digest, item))
 
+    def every_saved_error(self, scorer_digest: str) -> Iterator[Mapping[str, Any]]:
+        """The same of every item, in order."""
+        rest = "WHERE scorer = ? ORDER BY item"
+        for _, _, body in self._file.each("item_errors", rest, (scorer_digest,)):
+            with reading(self.path):
+                yield orjson.loads(body)
+
     def kept_reach(self, key: str) -> Mapping[str, Any] | None:
         """What was found in the run's corpus and graph (`eval.ceilings.reach`)."""
         return self._result("reach", "WHERE key = ?", (key,))

@@ -18,7 +18,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.store.connection import DATABASE, DRAFT, FORMAT, PAGE_SIZE, WHOLE
 from branchwise.eval.store.item_rows import Place
-from branchwise.eval.store.journal import ItemJournal
+from branchwise.eval.store.journal import Beginning, ItemJournal
 from branchwise.eval.store.opening import begin_with, lay_down
 from branchwise.eval.store.packing import pack_passages
 from branchwise.eval.store.passage_references import fold_question
@@ -84,7 +84,11 @@ class RunStore:
             yield PendingItem(item, self.reader.question(n), epoch, status != "pending")
 
     def begin(self, pending: PendingItem) -> ItemJournal:
-        """The journal of an item; its first commit marks the item as running.
+        """The journal of an item; its first commit marks the item as running."""
+        return ItemJournal(self.writer, self.beginning(pending))
+
+    def beginning(self, pending: PendingItem) -> Beginning:
+        """What an item's journal begins with, here or in another process.
 
         The events of an earlier, unfinished attempt are discarded; its responses are replayed.
         A fork's item starts with the events copied for it.
@@ -94,13 +98,11 @@ class RunStore:
         layout = self.writer.layout
         copied = [begin_with(layout, item)] if opening else []
         if not pending.resumed:
-            return ItemJournal(
-                self.writer, item, {}, [*copied, _running(layout, item)], asker, opening
-            )
+            return Beginning(item, {}, [*copied, _running(layout, item)], asker, opening)
         discard = ("DELETE FROM events WHERE item = ?", [(item,)])
         recorded = self.reader.responses(item)
         first = [*self._unpack(item), discard, *copied, _running(layout, item)]
-        return ItemJournal(self.writer, item, recorded, first, asker, opening)
+        return Beginning(item, recorded, first, asker, opening)
 
     def _unpack(self, item: int) -> list[Statement]:
         """Lay out the responses of a failed item again: the next attempt adds to them."""

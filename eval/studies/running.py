@@ -22,8 +22,16 @@ from branchwise.eval.costs.spending import (
     check_bounded_scoring,
     recorded_cost,
 )
-from branchwise.eval.experiment import check_same_system, check_scoring, run_spec
-from branchwise.eval.runner import Observer, Part, RunState, Silent, run_parts
+from branchwise.eval.experiment import (
+    check_same_system,
+    check_scoring,
+    run_spec,
+    with_absolute_paths,
+)
+from branchwise.eval.on_ray.connection import RayPlace
+from branchwise.eval.on_ray.messages import WorkerSystem
+from branchwise.eval.on_ray.pool import RayPool
+from branchwise.eval.runner import Engine, Observer, Part, RunState, Silent, run_parts
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunStore
 from branchwise.eval.store.shards import Shard
@@ -76,7 +84,8 @@ class StudyPace:
     `concurrency`: questions at a time, of all systems together. `limits`: how many requests go to
     a server at a time (without a limit until it refuses one), `outages` how long one that is gone
     is waited for. `max_cost`: in USD, by `prices` (None: those kept with the study, else the
-    built-in ones). `pilot`: only so many questions for now.
+    built-in ones). `pilot`: only so many questions for now. `on`: where Ray answers the questions;
+    None: this process does.
     """
 
     concurrency: int = CONCURRENCY
@@ -86,6 +95,7 @@ class StudyPace:
     prices: Prices | None = None
     retry_failed: bool = False
     pilot: int | None = None
+    on: RayPlace | None = None
 
 
 class StudyObserver(Protocol):
@@ -140,18 +150,40 @@ def run_study(
     restraints = _restraints(design, pace)
     for named in design.systems:
         check_scoring(design.scoring, named.system, design.questions.task)
-    with study_lock(out):
+    with study_lock(out), ExitStack() as opened:
         shared = SharedSources()
-        try:
-            task = get_task(design.questions.task)
-            agents = make_agents(design.systems, task, restraints, shared)
-            folder = _folder(design, out, agents)
-            folder.keep_prices(pace.prices.path if pace.prices else None)
-            going = _Going(design, folder, agents, pace, restraints)
-            state = run_blocking(going.to_the_end(observer or Unwatched()))
-        finally:
-            shared.close()
+        opened.callback(shared.close)
+        task = get_task(design.questions.task)
+        agents = make_agents(design.systems, task, restraints, shared)
+        engine = _engine(opened, design, agents, pace, restraints)
+        folder = _folder(design, out, agents)
+        folder.keep_prices(pace.prices.path if pace.prices else None)
+        going = _Going(design, folder, agents, pace, restraints, engine)
+        state = run_blocking(going.to_the_end(observer or Unwatched()))
     return StudyRun(folder, state, restraints)
+
+
+def _engine(
+    opened: ExitStack,
+    design: StudyDesign,
+    agents: Sequence["Agent"],
+    pace: StudyPace,
+    restraints: Restraints,
+) -> Engine | None:
+    """What answers the items, open as long as the stack is; None: this process."""
+    if pace.on is None:
+        return None
+    systems = [
+        WorkerSystem(with_absolute_paths(named.system), design.questions.task, part_name(named))
+        for named in design.systems
+    ]
+    identities = [agent.identity for agent in agents]
+    return opened.enter_context(RayPool.opened(pace.on, systems, identities, restraints))
+
+
+def part_name(named: NamedSystem) -> str:
+    """How a system is called in the reason why a pass stopped."""
+    return f"system {named.name!r}"
 
 
 def check_study(design: StudyDesign, out: Path, pace: StudyPace) -> dict[str, str]:
@@ -233,6 +265,7 @@ class _Going:
     agents: Sequence["Agent"]
     pace: StudyPace
     restraints: Restraints
+    engine: Engine | None = None
 
     async def to_the_end(self, observer: StudyObserver) -> RunState:
         # Opened here, on the thread that the loop runs on: SQLite wants one thread a connection.
@@ -250,7 +283,7 @@ class _Going:
                     agent,
                     get_task(store.reader.task),
                     observer.begins(named, store.reader),
-                    f"system {named.name!r}",
+                    part_name(named),
                 )
                 for named, store, agent in zip(systems, stores, self.agents, strict=True)
             ]
@@ -259,6 +292,7 @@ class _Going:
                 concurrency=self.pace.concurrency,
                 retry_failed=self.pace.retry_failed,
                 pilot=self.pace.pilot,
+                engine=self.engine,
             )
 
     def _check(self, store: RunStore, agent: "Agent") -> None:

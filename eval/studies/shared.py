@@ -83,20 +83,27 @@ def make_agents(
 def _agent(
     named: NamedSystem, task: Task, restraints: Restraints, shared: SharedSources
 ) -> "Agent":
-    from branchwise.graphs.agent import Agent
-
     try:
-        return Agent(
-            named.system,
-            flow_of(task, named.system),
-            retriever=shared.retriever(named.system),
-            graph=shared.graph(named.system),
-            restraints=restraints,
-            recordings=open_recordings,
-        )
+        return open_agent(named.system, task, restraints, shared)
     except InputError as error:
         what = f"system {named.name!r}: {error.what}"
         raise InputError(what, where=error.where, remedy=error.remedy) from None
+
+
+def open_agent(
+    system: System, task: Task, restraints: Restraints, shared: SharedSources
+) -> "Agent":
+    """The agent of one of several systems. Raises InputError where it cannot start."""
+    from branchwise.graphs.agent import Agent
+
+    return Agent(
+        system,
+        flow_of(task, system),
+        retriever=shared.retriever(system),
+        graph=shared.graph(system),
+        restraints=restraints,
+        recordings=open_recordings,
+    )
 
 
 def _place(folder: str | None) -> str | None:

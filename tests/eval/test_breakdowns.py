@@ -14,10 +14,12 @@ from branchwise.eval.ceilings.breakdowns import (
     breakdown,
     check_grouping,
     groupings_of,
+    places_of,
 )
 from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
 from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.grouping import MAX_LABELS, Bins
+from branchwise.eval.question_scores import ItemScore
 from branchwise.eval.tasks import get_task
 from support.eval.traced_cases import evidence, traced, traced_items
 
@@ -28,7 +30,10 @@ FOUND, NOTHING = evidence({(0, 0): [(1, True)]}, [10]), evidence({}, [10])
 
 def by(name: str, items: Sequence[TracedItem]) -> Breakdown:
     task = get_task("branches")
-    return breakdown(groupings_of(task)[name], items, task.headline, ceilings(items))
+    grouping = groupings_of(task)[name]
+    rows = [ItemScore(*one.key, one.item.question.ambiguous, one.metrics) for one in items]
+    places = places_of(grouping, items)
+    return breakdown(grouping, rows, places, task.headline, ceilings(items))
 
 
 def sizes(found: Breakdown) -> dict[str, tuple[int, int]]:

@@ -283,3 +283,19 @@ def test_a_damaged_store_is_refused(tmp_path):
     (tmp_path / "G" / "store" / "CURRENT").write_text("MANIFEST-999999\n")
     with pytest.raises(InputError, match="the store cannot be opened"):
         open_store(tmp_path / "G")
+
+
+@pytest.mark.usefixtures("process")
+def test_too_few_open_files_are_no_damage(built_graph):
+    program = (
+        "import sys; from branchwise.corpora.graph.store import open_store; open_store(sys.argv[1])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, built_graph],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "allow more open files (ulimit -n 1024)" in done.stderr
+    assert "build the graph again" not in done.stderr

@@ -64,8 +64,16 @@ def test_it_is_reused_to_the_last_digit(made, scorings, type_in):
     scorings.clear()
     assert type_in("report", made, "--full")[0] == 0
     assert not scorings
-    assert type_in("report", made, "--by", "answers")[0] == 0
-    assert type_in("errors", made)[0] == 0
+    by = type_in("report", made, "--by", "answers,calls")
+    assert not scorings
+    score_run(made, ScoringSettings(reuses=False))
+    assert type_in("report", made, "--by", "answers,calls") == by
+    scorings.clear()
+    errors = type_in("errors", made, "--json")
+    assert not scorings
+    execute(made, "DELETE FROM item_errors WHERE item = 1")
+    assert type_in("errors", made, "--json") == errors
+    assert scorings
 
 
 CHANGES = {

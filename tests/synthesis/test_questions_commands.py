@@ -282,7 +282,7 @@ def test_info_counts_and_shows_alternatives(type_in, tmp_path):
     path.write_text(json.dumps(asked))
     _, printed, _ = type_in("info", str(path))
     [line] = [line.split() for line in printed.splitlines() if line.startswith("with")]
-    assert line == ["with", "alternatives", "1", "-", "-", "-"]
+    assert line == ["with", "alternatives", "1", "-"]
     _, printed, _ = type_in("info", str(path), "--id", "q1")
     assert printed.splitlines()[1:] == [
         *("the film", "  A", "the song", "  B", "alternative 1:", "  x", "    C; D"),

@@ -117,6 +117,10 @@ def serve(
     except GraphError as error:
         send_frame(host, {"error": [error.kind, str(error)]})
         return
+    except InputError as error:
+        message = f"The graph cannot be opened: {error.what}; {error.remedy}."
+        send_frame(host, {"error": ["resources", message]})
+        return
     confine()
     send_frame(host, {"ready": True})
     at_first = _peak_bytes()

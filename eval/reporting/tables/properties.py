@@ -74,7 +74,7 @@ def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
         base = by_name.get(one.base)
         if grouping.is_spent or base is None or base is one:
             continue
-        for label, ids in bins_of(grouping, base.run.items).items():
+        for label, ids in bins_of(base.run.places(grouping.name)).items():
             both = (_only(base.scores, ids), _only(one.scores, ids))
             if all(scores.items for scores in both):
                 pairs[one.name, label] = both

@@ -153,7 +153,7 @@ def scored(case: Case, questions: Sequence[Question]) -> ScoredRun:
     outcomes = [{"error": item.error, "usage": {"agent": usage}} for item in items]
     costs = run_costs(outcomes, {"model": case.model}, Prices.load())
     found = TracedRun(tuple(traced), tuple(errors))
-    analysis = Analysis(lambda: found, get_task("branches"))
+    analysis = Analysis(lambda: found, get_task("branches"), scores.items)
     return ScoredRun(Path("run"), scores, costs, Settled(items), None, analysis)
 
 

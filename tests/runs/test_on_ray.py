@@ -1,0 +1,359 @@
+"""`--on ray`: items are answered by workers, and the run is as one process would have made it."""
+
+import asyncio
+import importlib.util
+import json
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import branchwise
+from branchwise import System
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.limits import Limits
+from branchwise.agents.outages import PassEndedError
+from branchwise.corpora import extras
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.graph.build import build_graph
+from branchwise.corpora.loaders import load_questions
+from branchwise.eval import experiment
+from branchwise.eval.experiment import make_agent
+from branchwise.eval.on_ray import pool
+from branchwise.eval.on_ray.connection import RayPlace
+from branchwise.eval.on_ray.link import WorkerLostError
+from branchwise.eval.on_ray.messages import WorkerSystem
+from branchwise.eval.on_ray.shipping import laid_out, sources_of
+from branchwise.eval.runner import Part
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
+from branchwise.eval.studies.running import StudyDesign, StudyPace, run_study
+from branchwise.eval.studies.systems import NamedSystem
+from branchwise.eval.tasks import get_task
+from support import TESTS
+from support.chat_server import Answer, Body, ChatServer, call, fail, say
+
+needs_ray = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="needs ray: pip install 'branchwise[ray]'"
+)
+OF_THE_MOMENT = {"seconds", "at", "replayed", "waited", "wait"}
+QUESTIONS = 6
+PLUGINS = """
+import os
+from pathlib import Path
+from branchwise import Corpus, metric, node, retriever, tool
+from neighbour import said
+
+@tool
+def year(title: str) -> str:
+    '''The year of a film.'''
+    return said(title)
+
+@tool
+def dies_once(title: str) -> str:
+    '''Ends its process when it is called first.'''
+    mark = Path(__file__).with_name("died")
+    if not mark.exists():
+        mark.touch()
+        os._exit(1)
+    return "1995"
+
+@node("after_tools")
+def leaves(state):
+    '''Changes nothing.'''
+    return {}
+
+@retriever
+def made_up(corpus: Corpus):
+    '''The first passages, whatever is asked for.'''
+    def search(queries, k):
+        return [[(corpus.passage(row), 1.0 / (1 + row)) for row in range(k)] for _ in queries]
+    return search
+
+@metric
+def texts(item):
+    '''How many texts were predicted.'''
+    return sum(len(branch) for branch in item.prediction.answers.values())
+"""
+NEIGHBOUR = "def said(title):\n    return f'{title}: 1995'\n"
+
+
+@pytest.fixture(scope="module")
+def ray_here() -> Iterator[None]:
+    """A Ray of this machine with two cores, which all runs of this module use."""
+    with pytest.MonkeyPatch.context() as patch:
+        # Workers have the environment that Ray was started in.
+        patch.setenv("OPENAI_API_KEY", "sk-test")
+        patch.setenv("NO_PROXY", "127.0.0.1,localhost")
+        with RayPlace(None, 2).connected():
+            yield
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Path:
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    (folder / "neighbour.py").write_text(NEIGHBOUR)
+    (folder / "mine.py").write_text(PLUGINS)
+    return folder / "mine.py"
+
+
+@pytest.fixture
+def system(chat_server: ChatServer, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> System:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    decoding = Decoding(attempts=1, max_tokens=50)
+    model = f"openai:scripted@{chat_server.url}"
+    return System(model=model, corpus=str(corpus), k=2, decoding=decoding)
+
+
+def by_turns(body: Body) -> Answer:
+    """Calls each tool once, then answers; by the request alone."""
+    asked = sum(message["role"] == "assistant" for message in body["messages"])
+    tools = [one["function"]["name"] for one in body.get("tools") or ()]
+    if asked < len(tools):
+        arguments = {
+            "local_retriever": {"query": "Heat film"},
+            "wikidata_search": {"query": "Aurora"},
+            "wikisparql": {"query": "SELECT ?a WHERE { ?a wdt:P57 wd:Q3 }"},
+        }
+        return call(tools[asked], **arguments.get(tools[asked], {"title": "Heat"}))
+    return say(json.dumps({"answers": {"default": ["Michael Mann"]}}))
+
+
+def lasting(value: Any) -> Any:
+    """Without what no two runs share."""
+    if isinstance(value, dict):
+        return {k: lasting(v) for k, v in value.items() if k not in OF_THE_MOMENT}
+    return [lasting(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def recorded(path: Path) -> list[Any]:
+    """Everything that a run keeps of its items, and its scores."""
+    reader = open_run(path)
+    items = [
+        (row.question.id, row.status, lasting(dict(row.outcome or {})),
+         [(one.kind, lasting(dict(one.data))) for one in reader.events(row.item)
+          if one.kind != "retry"])
+        for row in reader.items()
+    ]  # fmt: skip
+    reader.close()
+    scores = branchwise.score(path)
+    return [*items, scores.aggregates, [item.to_json() for item in scores.items]]
+
+
+def graph(folder: Path) -> Path:
+    ends = "<http://www.wikidata.org/entity/Q{}> <http://www.wikidata.org/prop/direct/P57> "
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    (folder / "g.nt").write_text(
+        f"{ends.format(1)}<http://www.wikidata.org/entity/Q3> .\n"
+        f'<http://www.wikidata.org/entity/Q1> {label} "Aurora"@en .\n'
+        f'<http://www.wikidata.org/entity/Q3> {label} "Ann Lee"@en .\n'
+        f'<http://www.wikidata.org/entity/P57> {label} "director"@en .\n'
+    )
+    build_graph([folder / "g.nt"], folder / "graph")
+    return folder / "graph"
+
+
+@needs_ray
+@pytest.mark.usefixtures("ray_here", "process")
+def test_a_study_with_plugins_a_graph_and_an_mcp_server_is_that_of_one_process(
+    system: System, plugins: Path, question_file: Any, chat_server: ChatServer, tmp_path: Path
+) -> None:
+    films = TESTS / "support" / "plugins" / "mcp_films.py"
+    mcp = f"mcp:{shlex.quote(sys.executable)} {shlex.quote(str(films))}#film_year"
+    changes: dict[str, dict[str, Any]] = {
+        "plug-ins": {
+            "tools": (f"{plugins}:year", "local_retriever"),
+            "nodes": (f"{plugins}:leaves",),
+            "retriever": f"{plugins}:made_up",
+        },
+        "graph and MCP": {
+            "kg": str(graph(tmp_path)),
+            "tools": ("local_retriever", "wikidata_search", "wikisparql", mcp),
+        },
+    }
+    systems = tuple(
+        NamedSystem(name, f"s{n}", system.model_copy(update=one), {}, "scripted", name, "plug-ins")
+        for n, (name, one) in enumerate(changes.items())
+    )
+    design = StudyDesign(
+        "two",
+        systems,
+        load_questions(str(question_file(QUESTIONS))),
+        scoring=ScoringChoice(metrics=(f"{plugins}:texts",)),
+    )
+    chat_server.play(by_turns)
+    here = run_study(design, tmp_path / "here").folder
+    refusals = iter([fail(429, retry_after="0.01")])
+    chat_server.play(lambda body: next(refusals, None) or by_turns(body))
+    limits = Limits()
+    pace = StudyPace(limits=limits, on=RayPlace(None, 2))
+    made = run_study(design, tmp_path / "on-ray", pace)
+
+    assert made.state.done == 2 * QUESTIONS
+    for (_, one), (_, other) in zip(here.runs(), made.folder.runs(), strict=True):
+        assert recorded(other) == recorded(one)
+        assert "texts" in str(recorded(one)[-2])
+    (limiter,) = limits.known().values()
+    assert limiter.refusals == 1, "workers share the pace of a server"
+    assert limiter.in_flight == 0
+
+
+@needs_ray
+@pytest.mark.usefixtures("ray_here", "process")
+def test_a_worker_that_dies_gives_its_items_back_and_nothing_recorded_is_asked_for_again(
+    system: System, plugins: Path, question_file: Any, chat_server: ChatServer, tmp_path: Path
+) -> None:
+    tools = ("local_retriever", f"{plugins}:dies_once")
+    mortal = system.model_copy(update={"tools": tools})
+    chat_server.play(by_turns)
+    source = str(question_file(QUESTIONS))
+    made = branchwise.run(
+        source, mortal, out=tmp_path / "R", concurrency=1, on="ray", workers=1, max_cost=1.0,
+        prices=prices(tmp_path),
+    )  # fmt: skip
+    assert (made.state.done, made.state.stopped) == (QUESTIONS, None)
+    assert (plugins.parent / "died").exists()
+    assert (len(chat_server.requests), chat_server.repeats) == (3 * QUESTIONS, 0)
+    here = branchwise.run(source, mortal, out=tmp_path / "here", concurrency=1)
+    assert recorded(made.path) == recorded(here.path)
+
+
+def prices(folder: Path) -> Path:
+    path = folder / "prices.yaml"
+    path.write_text(json.dumps({"models": {"openai:scripted": {"input": 1, "output": 2}}}))
+    return path
+
+
+@needs_ray
+@pytest.mark.usefixtures("ray_here", "process")
+def test_a_run_stops_at_its_cost_as_in_one_process_and_goes_on_after_an_interrupt(
+    system: System, question_file: Any, chat_server: ChatServer, tmp_path: Path
+) -> None:
+    source, priced = str(question_file(QUESTIONS)), prices(tmp_path)
+    usage = {"prompt_tokens": 1000, "completion_tokens": 50}
+    chat_server.play(lambda _: say('{"answers": {"default": ["A"]}}', usage=usage))
+    most: dict[str, Any] = {"concurrency": 1, "max_cost": 0.006, "prices": priced}
+    here = branchwise.run(source, system, out=tmp_path / "here", **most)
+    asked = len(chat_server.requests)
+    bounded = branchwise.run(source, system, out=tmp_path / "R", on="ray", workers=1, **most)
+    assert 0 < asked < QUESTIONS
+    assert len(chat_server.requests) == 2 * asked
+    assert bounded.state == here.state
+    assert "of --max-cost 0.006 are spent" in str(bounded.state.stopped)
+
+    left = iter(range(2))
+    main = threading.main_thread()
+
+    def interrupting(body: Body) -> Answer:
+        if next(left, None) == 1:
+            signal.pthread_kill(main.ident or 0, signal.SIGINT)
+        return say('{"answers": {"default": ["A"]}}', usage=usage)
+
+    chat_server.play(interrupting)
+    stopped = branchwise.resume(bounded.path, on="ray", workers=1, concurrency=2, max_cost=1.0)
+    assert stopped.state.stopped == "interrupted"
+    assert stopped.state.pending
+    ended = branchwise.resume(bounded.path, concurrency=2, max_cost=1.0)
+    assert (ended.state.done, ended.state.stopped) == (QUESTIONS, None)
+    assert len(chat_server.requests) <= asked + QUESTIONS + 2
+
+
+@needs_ray
+@pytest.mark.usefixtures("ray_here", "process")
+def test_a_worker_that_would_answer_otherwise_is_refused_before_a_run_is_made(
+    system: System, question_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> str:
+        with pytest.raises(InputError) as error:
+            branchwise.run(source, system, out=tmp_path / "R", on="ray", workers=1)
+        assert not (tmp_path / "R").exists()
+        return str(error.value)
+
+    source = str(question_file(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(pool, "version", lambda _: "0.0.0")
+        assert "and this is 0.0.0; on every node: pip install 'branchwise[ray]==0.0.0'" in refused()
+    elsewhere = system.model_copy(update={"corpus": str(tmp_path / "gone")})
+    monkeypatch.setattr(experiment, "WorkerSystem", lambda _, task: WorkerSystem(elsewhere, task))
+    said = refused()
+    assert said.startswith("--on: node ")
+    assert str(tmp_path / "gone") in said
+    assert "branchwise serve retrieve" in said
+
+
+@needs_ray
+@pytest.mark.parametrize(
+    ("place", "complaint"),
+    [
+        ("rays", "'rays' is not a place to run; write --on ray or --on ray://HOST:PORT"),
+        ("ray://host", "'ray://host' has no host and port"),
+        ("ray://127.0.0.1:1", "there is no Ray at 127.0.0.1:1 (Connection refused)"),
+    ],
+)
+def test_a_place_where_there_is_no_ray_is_refused(
+    system: System, question_file: Any, tmp_path: Path, place: str, complaint: str
+) -> None:
+    with pytest.raises(InputError, match="--on") as error:
+        branchwise.run(str(question_file(1)), system, out=tmp_path / "R", on=place)
+    assert complaint in str(error.value)
+    assert not (tmp_path / "R").exists()
+
+
+def test_without_ray_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(InputError) as error:
+        RayPlace.parse("ray")
+    assert str(error.value) == (
+        "--on: ray needs ray, which is not installed; pip install 'branchwise[ray]'"
+    )
+
+
+def test_sources_of_plugins_and_prompts_are_laid_out_where_they_are_missing(
+    system: System, plugins: Path, tmp_path: Path
+) -> None:
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    (prompts / "budget_spent.md").write_text("Answer now.")
+    named = system.model_copy(
+        update={"tools": (f"{plugins}:year",), "nodes": (f"{plugins}:leaves",),
+                "retriever": f"{plugins}:made_up", "prompts": str(prompts)}
+    )  # fmt: skip
+    files = sources_of(named)
+    assert {Path(one).name for one in files} == {"mine.py", "neighbour.py", "budget_spent.md"}
+    assert laid_out(named, files) == named
+    digest = make_agent(named, "branches").digest
+    plugins.write_text("")
+    plugins.with_name("neighbour.py").unlink()
+    moved = laid_out(named, files)
+    assert moved != named
+    assert make_agent(moved, "branches").digest == digest
+
+
+def test_a_question_with_which_workers_die_again_and_again_ends_the_pass(tmp_path: Path) -> None:
+    tries = []
+
+    async def dies(*_: object) -> None:
+        tries.append(1)
+        raise WorkerLostError
+
+    async def answered() -> None:
+        with RunStore(tmp_path / "R") as store:
+            part = Part(store, None, get_task("branches"))  # type: ignore[arg-type]
+            going = pool._Pass(None, [part], [], None)  # type: ignore[arg-type]
+            going._links = [SimpleNamespace(load=0, answered=dies)]  # type: ignore[arg-type]
+            await going.answer(0, next(store.pending()))
+
+    question = tmp_path / "q.jsonl"
+    question.write_text(json.dumps({"id": "q0", "question": "?", "answers": {"default": ["A"]}}))
+    spec = RunSpec("branches", "here", "d", {}, {}, "", 1, "0")
+    create_run(tmp_path / "R", spec, load_questions(str(question)).questions)
+    with pytest.raises(PassEndedError, match="5 workers died, one after the other, with question"):
+        asyncio.run(answered())
+    assert len(tries) == 5
