@@ -63,9 +63,11 @@ def test_a_file_that_a_user_names_never_replaces_a_database(tmp_path: Path) -> N
 def test_a_place_that_takes_no_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder; name a file"):
         write_named(tmp_path, b"x")
-    with pytest.raises(InputError, match="cannot be written"):
-        write_named(tmp_path / "missing" / "x.html", b"x")
     write_named(tmp_path / "x.html", b"old")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_named(tmp_path / "x.html" / "y.html", b"x")
+    write_named(tmp_path / "made" / "x.html", b"x")
+    assert (tmp_path / "made" / "x.html").read_bytes() == b"x"
     write_named(tmp_path / "x.html", b"new")
     assert (tmp_path / "x.html").read_bytes() == b"new"
 

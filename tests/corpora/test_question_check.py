@@ -56,7 +56,13 @@ MISTAKES = [
         line("r", answers={"y": ["3", "3"], "z": ["1"]}),
         "answer 2 of 'y' repeats '3'; write each answer once (--fix mends it)",
     ),
-    (line(answers=[{"name": "A"}]), f'the answer lacks "text"; {ANSWER}'),
+    (line(answers=[{"title": "A"}]), f'the answer lacks "text"; {ANSWER}'),
+    (line(answers=[{"name": "A"}]), "the answer lacks \"text\"; call 'name' \"text\""),
+    (
+        line(answers=["A"], aliases=["B"]),
+        'has "aliases" beside "question"; write them with their answer: '
+        '"answers": [["A", "alias of A"], "B"]',
+    ),
     (
         line(answers=[{"text": "A", "alias": ["B"]}]),
         "the answer has 'alias'; did you mean 'aliases'?",
