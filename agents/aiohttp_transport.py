@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import threading
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
@@ -116,8 +117,11 @@ def _close(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> N
         # Nothing is left to wait for.
         with suppress(StopIteration):
             closing.send(None)
-    else:
+    elif threading.main_thread().is_alive():
         asyncio.run_coroutine_threadsafe(closing, loop)
+    else:
+        # The process ends, and the loop's thread with it: closed now, its requests fail before.
+        closing.close()
 
 
 @contextmanager

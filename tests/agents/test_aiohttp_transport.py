@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import ssl
+import sys
 import threading
 from collections.abc import AsyncIterator
 
@@ -159,6 +160,51 @@ def test_callers_of_many_threads_and_loops_leave_nothing(
         gc.collect()
     assert texts == ["here"] * 20
     assert caplog.records == []
+
+
+_ENDING = """
+import asyncio, atexit, sys, threading
+import httpx2
+from branchwise.agents.aiohttp_transport import AiohttpTransport
+
+async def ask():
+    transport = AiohttpTransport(httpx2.create_ssl_context())
+    async with httpx2.AsyncClient(transport=transport, timeout=30) as client:
+        await client.post(sys.argv[1], json={"messages": []}, headers={"x-test": "1"})
+
+def work():
+    try:
+        asyncio.run(ask())
+    except Exception as error:
+        print(f"failed: {error!r}", flush=True)
+
+thread = threading.Thread(target=work, daemon=True)
+atexit.register(lambda: thread.join(1))  # last of all: time for what would fail now
+thread.start()
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.usefixtures("process")
+async def test_the_end_of_a_process_fails_no_request_of_its_other_threads(
+    chat_server: ChatServer,
+) -> None:
+    arrived = threading.Event()
+
+    def answer(_: Body) -> Answer:
+        arrived.set()
+        return hang()
+
+    chat_server.play(answer)
+    program = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", _ENDING, f"{chat_server.url}/chat/completions"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    assert await asyncio.to_thread(arrived.wait, 60)
+    said, _ = await program.communicate(b"\n")
+    assert (program.returncode, said) == (0, b"")
 
 
 async def test_a_proxy_of_the_environment_is_asked_and_its_exceptions_are_not(

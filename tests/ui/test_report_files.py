@@ -39,7 +39,7 @@ def test_a_dash_prints_and_nothing_else_goes_to_standard_output(
 @pytest.mark.parametrize(
     ("exports", "why"),
     [
-        (Exports(markdown=Path("none/t.md")), "none/t.md: cannot be written"),
+        (Exports(markdown=Path("file/t.md")), "file/t.md: cannot be written"),
         (Exports(latex=Path("folder.tex")), "folder.tex: is a folder; name a file"),
         (Exports(latex=Path("file")), "file: is a file; name a folder"),
         (Exports(csv=Path("file")), "file: is a file; name a folder"),

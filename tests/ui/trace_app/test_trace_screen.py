@@ -359,7 +359,7 @@ async def test_a_trace_is_exported_and_nothing_is_replaced_unasked(
         assert mine.read_text() == written
 
 
-@pytest.mark.parametrize("name", ["", "  ", "folder", "no/such/folder/x.md", "x" * 5_000])
+@pytest.mark.parametrize("name", ["", "  ", "folder", "/dev/null/x.md", "x" * 5_000])
 async def test_a_name_that_cannot_be_written_is_one_line(
     lost: RunView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
