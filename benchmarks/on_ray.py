@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +25,13 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "OPENAI_API_KEY": "none"}
 from machine import describe_machine
 from peers.server import TURNS
 from peers.workload import K, server, write_corpus, write_questions
+from process_tree import processes_below, processor_seconds
 
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
 from branchwise.eval.experiment import run
 from branchwise.eval.on_ray.connection import RayPlace
 from branchwise.graphs.system import System
-
-TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Meter:
@@ -58,35 +56,14 @@ class Meter:
 
 def processor_time() -> Counter[str]:
     """Seconds of this process and all below it, by what they are."""
-    parents: dict[int, int] = {}
-    seconds: dict[int, tuple[str, float]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text().rpartition(")")[2].split()
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except OSError:
-                continue
-            pid = int(entry.name)
-            parents[pid] = int(stat[1])
-            seconds[pid] = (command, (int(stat[11]) + int(stat[12])) / TICK)
-    total = Counter[str]()
-    for pid, (command, spent) in seconds.items():
-        if os.getpid() in lineage(pid, parents):
-            total[kind(pid, command)] += spent
+    total = Counter({"here": processor_seconds()})
+    for process in processes_below(os.getpid()):
+        total[kind(process.command)] += process.seconds
     return total
 
 
-def lineage(pid: int, parents: dict[int, int]) -> Iterator[int]:
-    """A process and those that it comes from."""
-    while pid:
-        yield pid
-        pid = parents.get(pid, 0)
-
-
-def kind(pid: int, command: str) -> str:
-    if pid == os.getpid():
-        return "here"
+def kind(command: str) -> str:
+    """What a process below this one is."""
     if "peers/server.py" in command:
         return "server"
     return "workers" if "ray::Worker" in command else "Ray"

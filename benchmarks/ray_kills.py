@@ -30,6 +30,7 @@ from killing.server import CountingServer
 from killing.stores import STATES, databases
 from killing.subjects import Place
 from machine import describe_machine
+from process_tree import processes_below
 
 from branchwise.eval.store import open_run
 
@@ -108,25 +109,8 @@ class Processes:
             sys.exit((self._folder / "said").read_text()[-3000:])
 
 
-def below(pid: int) -> dict[int, str]:
-    """The commands of all processes that one has started, by their ids."""
-    parents, commands = {}, {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text().rpartition(")")[2].split()
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except OSError:
-                continue
-            parents[int(entry.name)], commands[int(entry.name)] = int(stat[1]), command
-    found = {pid}
-    while more := {one for one, parent in parents.items() if parent in found} - found:
-        found |= more
-    return {one: commands[one] for one in found - {pid}}
-
-
 def workers(pid: int) -> list[int]:
-    return [one for one, command in below(pid).items() if command.startswith("ray::Worker")]
+    return [one.pid for one in processes_below(pid) if one.command.startswith("ray::Worker")]
 
 
 def kill(pid: int) -> bool:
@@ -220,7 +204,7 @@ def campaign(place: Place, root: Path, options: argparse.Namespace) -> list[str]
                     subject.look()
                     looks += 1
                 elif drivers < options.drivers and alive:
-                    left = below(process.pid)
+                    left = {one.pid: one.command for one in processes_below(process.pid)}
                     drivers += kill(process.pid)
                     process.wait()
                     # Ray's own agents try to tell of its end for a minute.

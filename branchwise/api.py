@@ -100,8 +100,8 @@ def run(
     in seconds or as "2m"; `max_cost` in USD, which stays with the run. `pilot`: only so many
     questions now; the same call without it goes on in the same folder. `shard`: only a part of the
     items, "1/4" to "4/4" for four, which `merge` joins. `matcher` and what follows say how the run
-    will be scored. `progress`: show a bar, or lines where there is no terminal; `observer`: is told
-    of each item that ends instead. Raises InputError before any work.
+    will be scored. `progress`: show a bar (lines without a terminal); `observer`: told of each
+    item that ends, instead of that. Raises InputError before any work.
     """
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.loaders.source import QuestionSource

@@ -225,7 +225,7 @@ class _Reading:
             self._labels[entity] = name
 
     def _arrays(self) -> "Arrays":
-        """The same with texts numbered in their order. Lets go of what is no longer needed."""
+        """The statements, texts numbered in sorted order; empties this object to save memory."""
         import numpy as np
 
         texts = [value.text if ":" in t and (value := thing(t)) else t for t in self._numbers]

@@ -34,7 +34,7 @@ def keep_limit(run: Path, most: float | None) -> None:
 
 
 def limit_of(run: Path | None, given: float | None = None) -> float | None:
-    """What a run may cost, in USD: what is `given`, else what was before; None: there is no limit.
+    """What a run may cost, in USD: the limit `given`, else the one kept with it; None: no limit.
 
     Raises InputError.
     """

@@ -168,7 +168,7 @@ class WorkerLink:
         }[call.name]
         try:
             await do(call)
-        except Exception as error:  # noqa: BLE001 - it is the worker's, whatever it is
+        except Exception as error:  # noqa: BLE001 - raised in the worker
             self._send(Granted(call.call, error=_carried(error)))
 
     async def _commit(self, call: WorkerCall) -> None:
