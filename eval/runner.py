@@ -3,6 +3,7 @@
 import asyncio
 import heapq
 import signal
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -39,6 +40,9 @@ class Silent:
     def ended(self, question: Question, record: dict[str, Any]) -> None:
         return None
 
+
+_ON_TIME = 0.02
+"""Seconds that the event loop may take to go round while more items begin."""
 
 INTERRUPTED = "interrupted"
 """Why a run stopped that its user stopped."""
@@ -172,8 +176,8 @@ async def run_parts(
 async def _answer_all(
     items: Iterator[tuple["_Pass", PendingItem]], answer: AnswerItem, concurrency: int
 ) -> None:
-    turns = asyncio.Lock()
-    workers = [asyncio.ensure_future(_take(items, answer, turns)) for _ in range(concurrency)]
+    gate = Gate()
+    workers = [asyncio.ensure_future(_take(items, answer, gate)) for _ in range(concurrency)]
     with _interrupts(workers):
         try:
             await asyncio.gather(*workers)
@@ -184,15 +188,34 @@ async def _answer_all(
 
 
 async def _take(
-    items: Iterator[tuple["_Pass", PendingItem]], answer: AnswerItem, turns: asyncio.Lock
+    items: Iterator[tuple["_Pass", PendingItem]], answer: AnswerItem, gate: "Gate"
 ) -> None:
     """A worker: run items until none are left."""
-    # Workers begin one after the other, each when the event loop has been round: else the first of
-    # a thousand items would go on only when all had begun, and all would end together.
-    async with turns:
-        await asyncio.sleep(0)
+    await gate.passed()
     for its_pass, pending in items:
         its_pass.ended(pending, await answer(its_pass.number, pending))
+    gate.is_open = True
+
+
+class Gate:
+    """Lets one worker after the other begin, each while this process keeps up with those before.
+
+    Where the servers are faster than the process, the first of a thousand items would else go on
+    only when all had begun, and all would end together.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.is_open = False
+        self._clock, self._turns = clock, asyncio.Lock()
+
+    async def passed(self) -> None:
+        """Return when the event loop has been round without delay, or once `is_open` is set."""
+        async with self._turns:
+            while not self.is_open:
+                before = self._clock()
+                await asyncio.sleep(0)
+                if self._clock() - before < _ON_TIME:
+                    return
 
 
 class _Pass:

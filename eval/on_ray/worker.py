@@ -28,6 +28,7 @@ from branchwise.eval.on_ray.messages import (
 )
 from branchwise.eval.on_ray.restraints import SharedAllowance, SharedLimits
 from branchwise.eval.on_ray.shipping import laid_out
+from branchwise.eval.runner import Gate
 from branchwise.eval.store.journal import ItemJournal
 from branchwise.eval.tasks import get_task
 
@@ -47,6 +48,7 @@ class Worker:
         self._agents: list[tuple[WorkerSystem, Agent]] = []
         self._sources: SharedSources | None = None
         self._running: set[asyncio.Task[None]] = set()
+        self._gate = Gate()
 
     async def open(self, asked_by: str, body: bytes) -> WorkerOpened:
         """Open the systems of a pickled `Opening`, where this is the version that asks."""
@@ -108,6 +110,7 @@ class Worker:
         task.add_done_callback(self._running.discard)
 
     async def _run(self, start: StartItem) -> None:
+        await self._gate.passed()
         system, agent = self._agents[start.part]
 
         async def has_answers() -> bool:

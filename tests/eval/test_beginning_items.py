@@ -1,0 +1,60 @@
+"""How many items begin at once: as many as are asked for, where this process keeps up with them."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from branchwise.eval import runner
+
+SLOW = 0.03
+
+
+class Items:
+    """Items that a fake engine answers, and a clock that only their work moves."""
+
+    def __init__(self, count: int, rounds: int, seconds: float) -> None:
+        self.now, self.begun, self.begun_at_first_end = 0.0, 0, 0
+        self._rounds, self._seconds = rounds, seconds
+        its_pass = SimpleNamespace(number=0, ended=lambda *_: None)
+        self.all = iter([(its_pass, number) for number in range(count)])
+
+    def clock(self) -> float:
+        return self.now
+
+    async def answer(self, _part: int, _item: Any) -> dict[str, Any]:
+        """So many rounds of the event loop, each with so much work."""
+        self.begun += 1
+        for _ in range(self._rounds):
+            self.now += self._seconds
+            await asyncio.sleep(0)
+        self.begun_at_first_end = self.begun_at_first_end or self.begun
+        return {}
+
+
+async def run(items: Items, concurrency: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = runner.Gate
+    monkeypatch.setattr(runner, "Gate", lambda: gate(items.clock))
+    await runner._answer_all(items.all, items.answer, concurrency)
+
+
+async def test_where_items_keep_the_process_busy_few_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = Items(count=200, rounds=10, seconds=SLOW)
+    await run(items, 1000, monkeypatch)
+    assert items.begun_at_first_end <= 2
+    assert items.begun == 200
+
+
+async def test_where_it_keeps_up_all_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = Items(count=200, rounds=1000, seconds=0.0)
+    await run(items, 50, monkeypatch)
+    assert items.begun_at_first_end == 50
+    assert items.begun == 200
+
+
+async def test_who_waits_to_begin_ends_with_the_last_item(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = Items(count=1, rounds=100, seconds=SLOW)
+    await asyncio.wait_for(run(items, 1000, monkeypatch), 10)
+    assert items.begun == 1
+    assert items.now == pytest.approx(100 * SLOW)
