@@ -3,11 +3,15 @@
 A query's vector must not depend on what it is encoded with. Measured: on openvino, texts of
 exactly the same number of tokens encoded together are bit-identical to each alone, while padding
 changes results by up to 6e-4; on torch even same-length batches differ. So on openvino texts are
-grouped by token count, and on torch queries go one at a time.
+grouped by token count, and on torch queries go one at a time. Passages have company: on a GPU they
+are encoded in float16, queries in float32 as everywhere.
 """
 
+import contextlib
+import copy
 import threading
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from branchwise.corpora.encoder_models import (
@@ -34,7 +38,8 @@ if TYPE_CHECKING:
     import numpy as np
     from sentence_transformers import SentenceTransformer
 
-_TORCH_BATCH = 32
+# Texts at a time; on a GPU fewer where its memory does not suffice.
+_BATCHES = {"cpu": (32,), "cuda": (256, 64, 16)}
 
 
 class QueryEncoder(Protocol):
@@ -69,15 +74,45 @@ class Encoder:
         with self._lock:
             if self.identity.backend == "openvino":
                 return self._encode_grouped(texts, progress)
-            vectors: np.ndarray = self._model.encode(
-                texts,
-                batch_size=_TORCH_BATCH,
-                normalize_embeddings=True,
-                show_progress_bar=False,
-                convert_to_numpy=True,
-            )
+            vectors = self._encode_batches(texts)
         progress(len(texts), len(texts))
         return vectors
+
+    @property
+    def passage_precision(self) -> str:
+        """The number format that passages are encoded in."""
+        return "float16" if self._model.device.type == "cuda" else self.identity.precision
+
+    @cached_property
+    def _for_passages(self) -> "SentenceTransformer":
+        if self._model.device.type != "cuda":
+            return self._model
+        return copy.deepcopy(self._model).half()
+
+    def _encode_batches(self, texts: Sequence[str]) -> "np.ndarray":
+        import numpy as np
+
+        vectors = self._encode(self._for_passages, texts)
+        if not np.isfinite(vectors).all():  # some models' activations exceed float16
+            vectors = self._encode(self._model, texts)
+        return vectors
+
+    def _encode(self, model: "SentenceTransformer", texts: Sequence[str]) -> "np.ndarray":
+        import torch
+
+        for size in _BATCHES.get(model.device.type, _BATCHES["cpu"]):
+            with contextlib.suppress(torch.OutOfMemoryError):
+                return model.encode(
+                    list(texts),
+                    batch_size=size,
+                    normalize_embeddings=True,
+                    show_progress_bar=False,
+                    convert_to_numpy=True,
+                ).astype("float32", copy=False)
+        raise InputError(
+            f"the GPU has too little free memory for the encoder {self.identity.name}",
+            remedy="end what else uses it, or hide it with CUDA_VISIBLE_DEVICES=",
+        )
 
     def _encode_grouped(self, texts: Sequence[str], progress: Progress) -> "np.ndarray":
         return self._encode_groups(texts, self._same_length(texts), progress)

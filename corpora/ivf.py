@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from branchwise.corpora.cores import usable_cores
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder
 from branchwise.corpora.errors import InputError
@@ -101,6 +102,7 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
         metric="inner_product",
         dtype=made.dtype,
         encoder=made.encoder,
+        computed_in=made.computed_in,
         probes=chosen.probes,
         recall=chosen.recall,
         versions=made_with("faiss-cpu", "sentence-transformers", "torch"),
@@ -146,7 +148,7 @@ def _trained(vectors: "np.ndarray") -> Any:
     quantizer, metric = faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
     lists = faiss.IndexIVFScalarQuantizer(centres, dimension, count, quantizer, metric)
     lists.cp.niter = _ITERATIONS
-    faiss.omp_set_num_threads(os.cpu_count() or 1)
+    faiss.omp_set_num_threads(usable_cores())
     lists.train(_floats(sample))
     return lists
 
