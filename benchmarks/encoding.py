@@ -91,8 +91,8 @@ def ways(folder: Path) -> dict[str, Callable[[list[str]], Any]]:
         found |= {
             "float32, 256 at a time": lambda texts: plain(texts, 256),
             "TF32, 256 at a time": tf32,
-            "float16, 32 at a time": lambda texts: half.encode(
-                texts, batch_size=32, normalize_embeddings=True
+            "float16, 256 at a time": lambda texts: half.encode(
+                texts, batch_size=256, normalize_embeddings=True
             ),
         }
     return found

@@ -114,7 +114,6 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
         metric="inner_product",
         dtype=made.dtype,
         encoder=made.encoder,
-        computed_in=made.computed_in,
         versions=made_with("faiss-cpu", "sentence-transformers", "torch"),
     )
 

@@ -102,7 +102,6 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
         metric="inner_product",
         dtype=made.dtype,
         encoder=made.encoder,
-        computed_in=made.computed_in,
         probes=chosen.probes,
         recall=chosen.recall,
         versions=made_with("faiss-cpu", "sentence-transformers", "torch"),

@@ -62,14 +62,10 @@ def unfinished(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
 
 
 class Encoded(NamedTuple):
-    """The vectors of a corpus, mapped, and the folder where more of the build may be kept.
-
-    `computed_in`: the number format of the encoder for passages, None for given vectors.
-    """
+    """The vectors of a corpus, mapped, and the folder where more of the build may be kept."""
 
     vectors: "np.ndarray"
     encoder: EncoderIdentity
-    computed_in: str | None
     dtype: Dtype
     kept: Path
 
@@ -88,14 +84,13 @@ def encoded(corpus: Corpus, encoding: Encoding, progress: Progress) -> Iterator[
     plan = {
         "corpus": corpus.sha256,
         "encoder": made.encoder.model_dump(),
-        "computed_in": made.computed_in,
         "dtype": dtype,
         "file": made.fingerprint,
         "versions": made_with("faiss-cpu"),
     }
     with unfinished(encoding.kept, plan) as kept:
         vectors = _fill(kept / KEPT_VECTORS, len(corpus), made, dtype, progress)
-        yield Encoded(vectors, made.encoder, made.computed_in, dtype, kept)
+        yield Encoded(vectors, made.encoder, dtype, kept)
 
 
 class _Making(NamedTuple):
@@ -105,7 +100,6 @@ class _Making(NamedTuple):
     dtype: Dtype
     chunk: int
     read: Callable[[int, int, Progress], "np.ndarray"]
-    computed_in: str | None = None
     fingerprint: tuple[str, int, int] | None = None
 
 
@@ -115,7 +109,7 @@ def _given(given: "GivenVectors") -> _Making:
     def read(start: int, stop: int, _progress: Progress) -> "np.ndarray":
         return given.file.read(start, stop)
 
-    return _Making(given.encoder, "float32", _CHUNK_OF_A_FILE, read, fingerprint=given.fingerprint)
+    return _Making(given.encoder, "float32", _CHUNK_OF_A_FILE, read, given.fingerprint)
 
 
 def _encoding(corpus: Corpus, encoding: Encoding) -> _Making:
@@ -126,7 +120,7 @@ def _encoding(corpus: Corpus, encoding: Encoding) -> _Making:
     def read(start: int, stop: int, progress: Progress) -> "np.ndarray":
         return encoder.encode_passages(list(corpus.contents(start, stop)), progress)
 
-    return _Making(encoder.identity, "float16", _CHUNK, read, encoder.passage_precision)
+    return _Making(encoder.identity, "float16", _CHUNK, read)
 
 
 def _fill(

@@ -47,10 +47,7 @@ class EncoderIdentity(BaseModel):
 
 
 class Manifest(BaseModel):
-    """An index: of which corpus, made how. Written last, so what has one is whole.
-
-    `computed_in`: the number format that passages were encoded in; queries are in the encoder's.
-    """
+    """An index: of which corpus, made how. Written last, so what has one is whole."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -61,7 +58,6 @@ class Manifest(BaseModel):
     metric: Metric
     dtype: Literal["float16", "float32"]
     encoder: EncoderIdentity | None = None
-    computed_in: str | None = None
     analyzer: str | None = None
     scoring: str | None = None
     probes: int | None = None
