@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from branchwise.corpora.cores import usable_cores
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kept_vectors import Dtype, encoded
-from branchwise.corpora.manifest import EncoderIdentity, Manifest, made_with, rebuild_command
+from branchwise.corpora.manifest import Manifest, made_with, rebuild_command
 from branchwise.corpora.progress import Progress
 from branchwise.corpora.ranking import Scored, ranked
 
@@ -65,8 +66,6 @@ class FlatIndex:
 
 def search(vectors: Any, queries: "np.ndarray", depth: int) -> tuple["np.ndarray", "np.ndarray"]:
     """faiss search: scores and rows, [n, depth] each, best first, independent of the batch."""
-    import os
-
     import faiss
     import numpy as np
 
@@ -80,7 +79,7 @@ def search(vectors: Any, queries: "np.ndarray", depth: int) -> tuple["np.ndarray
 
     # With a thread pool of its own beside the encoder's, faiss nearly doubles the latency of a
     # single query; a batch gains. The setting is the calling thread's.
-    faiss.omp_set_num_threads(1 if len(queries) == 1 else os.cpu_count() or 1)
+    faiss.omp_set_num_threads(1 if len(queries) == 1 else usable_cores())
     scores, rows = vectors.search(queries, depth)
     return scores, rows
 
@@ -108,18 +107,13 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
         for start in range(0, len(corpus), _CHUNK):
             vectors.add(np.ascontiguousarray(made.vectors[start : start + _CHUNK], np.float32))
         faiss.write_index(vectors, str(folder / VECTORS_FILE))
-    return flat_manifest(corpus, made.encoder, made.dtype)
-
-
-def flat_manifest(corpus: Corpus, encoder: EncoderIdentity, dtype: Dtype) -> Manifest:
-    """The manifest of a dense index of a corpus."""
     return Manifest(
         kind="flat",
         corpus_sha256=corpus.sha256,
         passages=len(corpus),
         metric="inner_product",
-        dtype=dtype,
-        encoder=encoder,
+        dtype=made.dtype,
+        encoder=made.encoder,
         versions=made_with("faiss-cpu", "sentence-transformers", "torch"),
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from branchwise.corpora.cores import usable_cores
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder
 from branchwise.corpora.errors import InputError
@@ -146,7 +147,7 @@ def _trained(vectors: "np.ndarray") -> Any:
     quantizer, metric = faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
     lists = faiss.IndexIVFScalarQuantizer(centres, dimension, count, quantizer, metric)
     lists.cp.niter = _ITERATIONS
-    faiss.omp_set_num_threads(os.cpu_count() or 1)
+    faiss.omp_set_num_threads(usable_cores())
     lists.train(_floats(sample))
     return lists
 

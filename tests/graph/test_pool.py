@@ -250,11 +250,11 @@ def test_a_query_waits_three_times_as_long_as_it_may_run() -> None:
         assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
 
 
-@pytest.mark.parametrize(("processors", "expected"), [(None, 2), (1, 2), (5, 5), (64, 8)])
+@pytest.mark.parametrize(("processors", "expected"), [(1, 2), (5, 5), (64, 8)])
 def test_there_are_as_many_processes_as_processors(
-    monkeypatch: pytest.MonkeyPatch, processors: int | None, expected: int
+    monkeypatch: pytest.MonkeyPatch, processors: int, expected: int
 ) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: processors)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
     with opened(None) as (pool, _):
         assert len(pool._seats) == expected
 

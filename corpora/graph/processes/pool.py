@@ -4,13 +4,13 @@ Oxigraph and rdflib's parser cannot be interrupted: a runaway query would hold i
 So each runs in a separate process that can be killed, under a memory limit.
 """
 
-import os
 import signal
 import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from branchwise.corpora.cores import usable_cores
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
 from branchwise.corpora.graph.processes.keeper import Keeper, QueryProcess
@@ -177,7 +177,7 @@ class Pool:
 
 
 def _processes() -> int:
-    return max(_FEWEST, min(_MOST, os.cpu_count() or 1))
+    return max(_FEWEST, min(_MOST, usable_cores()))
 
 
 def _timeout(seconds: float) -> GraphError:
