@@ -1,11 +1,12 @@
 """A run on Ray beside one process: questions a second, and whose processor time it takes.
 
 Each question takes 4 model turns and 6 searches (BM25), against a server in a process of its own
-that takes 200 ms. Measured from the first request to the last question, without what is started
+that takes 200 ms (or no time: then batches are large, and show what the writer can do). Measured from the first request to the last question, without what is started
 before. "here" is the process that writes the run; "Ray" what Ray itself runs (its scheduler, store
 and agents).
 
-    python benchmarks/on_ray.py [--questions 400] [--at-once 64] [--workers 2] [--repeats 3]
+    python benchmarks/on_ray.py [--questions 400] [--at-once 128] [--workers 2] [--delay .2]
+        [--repeats 3]
 """
 
 import argparse
@@ -96,14 +97,15 @@ def measured(url: str, root: Path, options: argparse.Namespace, place: RayPlace 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=int, default=400)
-    parser.add_argument("--at-once", type=int, default=64)
+    parser.add_argument("--at-once", type=int, default=128)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--delay", type=float, default=0.2, help="seconds of the server")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     print(f"{describe_machine()}; two processes get {cores_had():.2f} cores", flush=True)
     places = {"one process": None, "on Ray": RayPlace(None, options.workers)}
     found: dict[str, list[Meter]] = {name: [] for name in places}
-    with tempfile.TemporaryDirectory() as folder, server(0.2) as url:
+    with tempfile.TemporaryDirectory() as folder, server(options.delay) as url:
         root = Path(folder)
         write_questions(root / "q.jsonl", options.questions)
         write_corpus(root / "C")
