@@ -1,9 +1,9 @@
 """A run on Ray beside one process: questions a second, and whose processor time it takes.
 
 Each question takes 4 model turns and 6 searches (BM25), against a server in a process of its own
-that takes 200 ms (or no time: then batches are large, and show what the writer can do). Measured from the first request to the last question, without what is started
-before. "here" is the process that writes the run; "Ray" what Ray itself runs (its scheduler, store
-and agents).
+that takes 200 ms; with --delay 0 batches are large, and show what the writer can do. Measured from
+the first request to the last question, without what is started before. "here" is the process that
+writes the run; "Ray" what Ray itself runs (its scheduler, store and agents).
 
     python benchmarks/on_ray.py [--questions 400] [--at-once 128] [--workers 2] [--delay .2]
         [--repeats 3]
