@@ -41,8 +41,8 @@ class Silent:
         return None
 
 
-_ON_TIME = 0.02
-"""Seconds that the event loop may take to go round while more items begin."""
+_STEP, _LATE = 0.004, 0.02
+"""Seconds between two items that begin, and by which the event loop may be late meanwhile."""
 
 INTERRUPTED = "interrupted"
 """Why a run stopped that its user stopped."""
@@ -209,12 +209,12 @@ class Gate:
         self._clock, self._turns = clock, asyncio.Lock()
 
     async def passed(self) -> None:
-        """Return when the event loop has been round without delay, or once `is_open` is set."""
+        """Return when the event loop is on time, or once `is_open` is set."""
         async with self._turns:
             while not self.is_open:
                 before = self._clock()
-                await asyncio.sleep(0)
-                if self._clock() - before < _ON_TIME:
+                await asyncio.sleep(_STEP)
+                if self._clock() - before < _STEP + _LATE:
                     return
 
 
