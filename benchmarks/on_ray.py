@@ -5,7 +5,7 @@ that takes 200 ms; with --delay 0 batches are large, and show what the writer ca
 the first request to the last question, without what is started before. "here" is the process that
 writes the run; "Ray" what Ray itself runs (its scheduler, store and agents).
 
-    python benchmarks/on_ray.py [--questions 400] [--at-once 128] [--workers 2] [--delay .2]
+    python benchmarks/on_ray.py [--questions 1000] [--at-once 256] [--workers 2] [--delay .2]
         [--repeats 3]
 """
 
@@ -96,8 +96,8 @@ def measured(url: str, root: Path, options: argparse.Namespace, place: RayPlace 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--questions", type=int, default=400)
-    parser.add_argument("--at-once", type=int, default=128)
+    parser.add_argument("--questions", type=int, default=1000)
+    parser.add_argument("--at-once", type=int, default=256)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--delay", type=float, default=0.2, help="seconds of the server")
     parser.add_argument("--repeats", type=int, default=3)
