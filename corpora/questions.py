@@ -1,10 +1,18 @@
 """The question model: a question has branches, a branch has answers."""
 
+import dataclasses
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+from pydantic.dataclasses import dataclass
 
 from branchwise.corpora.passages import Passage
 
@@ -14,17 +22,20 @@ Gold = Literal["answers", "label", "conditions"]
 answer and what must also be true (`corpora/conditions/question.py`)."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+# Names of entities and ids of passages recur in the questions of a set: each is held once.
+_Text = Annotated[str, AfterValidator(sys.intern)]
+_CLOSED = ConfigDict(extra="forbid")
 
 
-class Answer(_Frozen):
+# Answers and branches are no models: each would have a dictionary, and a run holds 100,000.
+@dataclass(frozen=True, slots=True, config=_CLOSED)
+class Answer:
     """One entity of an answer set; `support` holds the ids of passages that state it."""
 
-    text: str
-    aliases: tuple[str, ...] = ()
-    qid: str | None = None
-    support: tuple[str, ...] = ()
+    text: _Text
+    aliases: tuple[_Text, ...] = ()
+    qid: _Text | None = None
+    support: tuple[_Text, ...] = ()
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -32,20 +43,21 @@ class Answer(_Frozen):
         return (self.text, *self.aliases)
 
 
-class Branch(_Frozen):
+@dataclass(frozen=True, slots=True, config=_CLOSED)
+class Branch:
     """One reading of a question with its own answer set; `default` where there is only one."""
 
-    name: str
+    name: _Text
     answers: tuple[Answer, ...]
-    qid: str | None = None
-    citations: tuple[str, ...] = ()
+    qid: _Text | None = None
+    citations: tuple[_Text, ...] = ()
 
 
 GoldSet = tuple[Branch, ...]
 """All branches of a question as one annotator gave them."""
 
 
-class Question(_Frozen):
+class Question(BaseModel):
     """A question with its gold branches (none when it only comes from `ask`).
 
     `alternatives` are further gold sets, each as good as `branches`: an answer is scored against
@@ -53,6 +65,8 @@ class Question(_Frozen):
     `plan` the steps of a synthesised question; `meta` anything else that a data set says about it.
     `ambiguous` is set where it is known.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     question: str
@@ -96,7 +110,7 @@ class Question(_Frozen):
         return frozenset(id for branch in self.branches for a in branch.answers for id in a.support)
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class QuestionSet:
     """Questions from one source, in file order, ids unique.
 

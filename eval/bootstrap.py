@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 RESAMPLES = 2_000
 _LOW, _HIGH = 2.5, 97.5
 # Draws are made in blocks so that memory does not grow with resamples x questions.
-_BLOCK_DRAWS = 2_000_000
+_BLOCK_DRAWS = 1_000_000
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Wrong(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class BranchMatches:
     """The pairs behind a `SetScore`: `right`, `wrong`, and the gold pairs that are `missing`.
 

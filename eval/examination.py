@@ -93,6 +93,20 @@ def _in_workers(path: Path, items: Sequence[AnsweredItem], count: int) -> list[E
         return [one for found in threads.map(examined, batches) for one in found]
 
 
+class _Pickler(pickle.Pickler):
+    """Marks each text, for `_Unpickler`."""
+
+    def persistent_id(self, obj: Any) -> str | None:
+        return obj if type(obj) is str else None
+
+
+class _Unpickler(pickle.Unpickler):
+    """Holds each text once: results name gold answers, passages and tools over and over."""
+
+    def persistent_load(self, pid: Any) -> str:
+        return sys.intern(pid)
+
+
 class _WorkerDied(Exception):  # noqa: N818 - what happened to it
     """Its work is left to this process."""
 
@@ -127,7 +141,7 @@ class _Worker:
         try:
             pickle.dump(items, told, pickle.HIGHEST_PROTOCOL)
             told.flush()
-            found: list[Examined] = pickle.load(answers)  # noqa: S301 - our own worker's
+            found: list[Examined] = _Unpickler(answers).load()  # our own worker's
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             raise _WorkerDied from error
         return found
@@ -144,7 +158,7 @@ def _batches(told: IO[bytes]) -> Iterator[Sequence[AnsweredItem]]:
 def _work(path: Path) -> None:
     reader = open_run(path)
     for items in _batches(sys.stdin.buffer):
-        pickle.dump(_examined(reader, items), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+        _Pickler(sys.stdout.buffer, pickle.HIGHEST_PROTOCOL).dump(_examined(reader, items))
         sys.stdout.buffer.flush()
 
 

@@ -100,4 +100,4 @@ def _size(item: AnsweredItem) -> tuple[int, int]:
 
 
 def _written(branches: GoldSet) -> list[bytes]:
-    return sorted(orjson.dumps(branch.model_dump(mode="json")) for branch in branches)
+    return sorted(map(orjson.dumps, branches))

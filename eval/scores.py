@@ -118,6 +118,8 @@ class Scores:
     def without_plugins(self) -> "Scores":
         """The same scores without plug-in metrics, under the digest that goes with that."""
         further = {metric["key"] for metric in self.scorer.metrics}
+        if not further:
+            return self
 
         def own(metrics: Mapping[str, Any]) -> dict[str, Any]:
             return {key: value for key, value in metrics.items() if key not in further}

@@ -3,7 +3,7 @@
 The results are saved beside the run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -446,10 +446,10 @@ def _reach(
 
 def _save(scored: ScoredRun, looked_up: _LookedUp | None, saving: _Saving | None) -> None:
     analysis, lexical = scored.analysis, scored.lexical
-    errors = []
+    errors: Iterable[tuple[int, Mapping[str, Any]]] = ()
     if analysis:
         pairs = zip(analysis.items, analysis.item_errors, strict=True)
-        errors = [(traced.item.item or 0, found.to_json()) for traced, found in pairs]
+        errors = ((traced.item.item or 0, found.to_json()) for traced, found in pairs)
     try:
         if looked_up and looked_up.key:
             keep_reach(scored.path, looked_up.key, looked_up.reach.to_json())

@@ -1,6 +1,7 @@
 """Gold answers in every way of writing them: a text, a list, forms of one entity, objects."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from branchwise.corpora.files import json_kind
@@ -153,7 +154,7 @@ class GoldReader(RecordReader):
             return branch
         qid = self.optional_text(value.get("qid"), f'"qid" of branch {name!r}')
         cited = self.texts(value.get("citations"), f'"citations" of branch {name!r}', "citations")
-        return branch.model_copy(update={"qid": qid, "citations": cited})
+        return replace(branch, qid=qid, citations=cited)
 
     def _lacking(self, value: Mapping[str, Any], name: str | None, number: int) -> None:
         """Refuse a branch without a name that is a text, or without answers."""
@@ -265,5 +266,5 @@ def _is_one_entity(one: Answer, other: Answer) -> bool:
 def _merged(one: Answer, other: Answer) -> Answer:
     aliases = dict.fromkeys((*one.aliases, *other.aliases))
     support = dict.fromkeys((*one.support, *other.support))
-    told = {"aliases": tuple(aliases), "support": tuple(support), "qid": one.qid or other.qid}
-    return one.model_copy(update=told)
+    qid = one.qid or other.qid
+    return replace(one, aliases=tuple(aliases), support=tuple(support), qid=qid)

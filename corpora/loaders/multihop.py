@@ -7,6 +7,7 @@ title and number, and their paragraphs become the answer's support. Derived file
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from branchwise.corpora.loaders.answers import GoldReader
@@ -23,7 +24,7 @@ def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     support = _support(record.get("supporting_facts"), passages, reader)
     qid = reader.optional_text(record.get("answer_id"), '"answer_id"')
     gold = reader.one_of(answer, "answer") if answer not in (None, "") else None
-    gold = gold and gold.model_copy(update={"support": support, "qid": qid})
+    gold = gold and replace(gold, support=support, qid=qid)
     return reader.made(
         id=reader.id(record.get("id") if id is None else id),
         question=reader.question_text(record.get("question")),

@@ -6,6 +6,7 @@ marked as unanswerable (MuSiQue-Full) is refused: its answer is not right.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from branchwise.corpora.loaders.answers import GoldReader
@@ -26,7 +27,7 @@ def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     return reader.made(
         id=reader.id(record.get("id")),
         question=reader.question_text(record.get("question")),
-        branches=reader.only(gold and gold.model_copy(update={"support": support})),
+        branches=reader.only(gold and replace(gold, support=support)),
         passages=passages,
         meta={"benchmark": "musique"},
     )

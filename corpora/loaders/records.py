@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -99,5 +100,5 @@ def uniquely_named(branches: Sequence[Branch]) -> tuple[Branch, ...]:
         seen[folded] += 1
         count = seen[folded]
         name = f"{branch.name} ({count})"
-        named.append(branch if count == 1 else branch.model_copy(update={"name": name}))
+        named.append(branch if count == 1 else replace(branch, name=name))
     return tuple(named)

@@ -60,7 +60,10 @@ Places = Mapping[tuple[str, int], Sequence[BinPlace]]
 
 def places_of(grouping: Grouping, items: Iterable[ScoredItem]) -> Places:
     """The bins that each item is in."""
-    return {item.key: grouping.bins(item) or () for item in items}
+    # Few are different: each is held once.
+    held: dict[tuple[BinPlace, ...], tuple[BinPlace, ...]] = {}
+    found = ((item.key, tuple(grouping.bins(item) or ())) for item in items)
+    return {key: held.setdefault(bins, bins) for key, bins in found}
 
 
 def breakdown(

@@ -41,8 +41,8 @@ class TracedItem(ScoredItem):
     @cached_property
     def extracted(self) -> frozenset[GoldPair]:
         """The retrieved pairs that extraction left somewhere; all where there was none."""
-        if self.evidence is None:
-            return frozenset()
+        if self.evidence is None or not self.evidence.extracted:
+            return self.retrieved
         dropped, places = self.evidence.dropped, self.evidence.places
         return frozenset(pair for pair in self.retrieved if not all(map(dropped, places[pair])))
 
@@ -51,7 +51,9 @@ class TracedItem(ScoredItem):
         """The gold pairs that the agent had before it, in a request that was answered."""
         places = self.evidence.places if self.evidence else {}
         seen = {pair for pair, found in places.items() if any(place.shown for place in found)}
-        return self.pairs & seen
+        shown = self.pairs & seen
+        # Nearly always all of them: one set less to hold.
+        return self.retrieved if shown == self.retrieved else shown
 
     @property
     def has_evidence(self) -> bool:

@@ -52,7 +52,7 @@ class _Case:
         return self.gold.names[pair.branch]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Examined:
     """An item that was examined: its errors, the pairs of its score, its evidence,
     and what expansion, extraction and nodes did."""

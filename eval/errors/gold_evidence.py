@@ -57,7 +57,7 @@ class CallCost(NamedTuple):
         return cls(call.step, tool, call.tokens, problem)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class GoldEvidence:
     """What a trace says about a question's gold answers.
 

@@ -12,7 +12,7 @@ MAX_PLACES = 5
 """Places that are kept of each answer; how many there are is kept beside."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MissingAnswer:
     """A gold answer that the prediction lacks under its branch.
 
@@ -43,7 +43,7 @@ class MissingAnswer:
         return self.label is Label.INCOMPLETE_EXTRACTION and self.mentioned > 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WrongAnswer:
     """A predicted text that counts as wrong, under its predicted branch; as much of both as scores.
 
@@ -60,7 +60,7 @@ class WrongAnswer:
     retrieved: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class BranchErrors:
     """A gold branch: how many of its `gold` answers are right, and its answers' labels, sorted.
 
@@ -75,7 +75,7 @@ class BranchErrors:
     labels: tuple[Label, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FailedCall:
     """A wrong tool call: the how-manyth call of the item (from 1), its step, and why."""
 
@@ -86,7 +86,7 @@ class FailedCall:
     error: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Ending:
     """Something that was wrong with how the item ended, in words; `step` is None without trace."""
 
@@ -94,7 +94,7 @@ class Ending:
     step: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ItemErrors:
     """All that went wrong in an item (a question in one epoch); `labels` are sorted.
 

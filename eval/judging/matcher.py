@@ -120,7 +120,7 @@ def names_to_match(item: AnsweredItem) -> NamesToMatch | None:
     if item.error is not None or not any(text.strip() for text in texts):
         return None
     # Without answers, which names do not depend on and whose comparison takes most of the time.
-    bare = (branch.model_copy(update={"answers": ()}) for branch in item.question.branches)
+    bare = (replace(branch, answers=()) for branch in item.question.branches)
     gold = gold_branches(bare).names
     columns = tuple(i for i, name in enumerate(gold) if not is_default(name))
     rows: dict[str, list[str]] = defaultdict(list)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from branchwise.corpora.normalise import normalise
@@ -95,8 +95,8 @@ def with_alias(question: Question, branch: str, entity: Entity, text: str) -> Qu
 def _extended(branch: Branch, index: int, text: str) -> Branch:
     answers = list(branch.answers)
     aliases = (*answers[index].aliases, text)
-    answers[index] = answers[index].model_copy(update={"aliases": aliases})
-    return branch.model_copy(update={"answers": tuple(answers)})
+    answers[index] = replace(answers[index], aliases=aliases)
+    return replace(branch, answers=tuple(answers))
 
 
 def _unmatched(

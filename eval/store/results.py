@@ -28,7 +28,8 @@ def save_scores(
     Replaces what was saved under the same digest, all or nothing. Raises StoreError if it cannot
     write.
     """
-    rows = [(scorer_digest, item, orjson.dumps(found)) for item, found in errors]
+    # One at a time: as JSON, those of thousands of items take more memory than the run.
+    rows = ((scorer_digest, item, orjson.dumps(found)) for item, found in errors)
     score_row = (scorer_digest, orjson.dumps(scores))
     try:
         with closing(connect(run / DATABASE)) as connection:

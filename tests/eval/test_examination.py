@@ -65,6 +65,16 @@ async def test_workers_find_what_this_process_finds_in_the_same_order(run_folder
     assert lost[4] == {"Al Pacino": None, "Burt Reynolds": None}
 
 
+async def test_what_workers_find_names_gold_answers_and_has_no_copies_of_them(run_folder: Path):
+    items = items_of(run_folder)
+    gold = {a.text: a.text for b in items[0].question.branches for a in b.answers}
+    found = examine_items(run_folder, items, workers=2)
+    missing = [answer.text for one in found for answer in one.errors.missing]
+    # Every item lacks Al Pacino, two of three Burt Reynolds.
+    assert len(missing) == MANY + MANY * 2 // 3
+    assert all(text is gold[text] for text in missing)
+
+
 async def test_the_work_of_a_worker_that_dies_is_done_here(run_folder: Path, monkeypatch):
     items = items_of(run_folder)
     alone = examine_items(run_folder, items, workers=1)

@@ -88,9 +88,7 @@ def test_one_subset_is_not_shown_twice() -> None:
 
 def test_free_text_stands_beside_citing_everything() -> None:
     answered = item("q1", TWO, TWO, shown=("p", "x"))
-    branches = tuple(
-        branch.model_copy(update={"citations": ("p",)}) for branch in answered.question.branches
-    )
+    branches = tuple(replace(branch, citations=("p",)) for branch in answered.question.branches)
     asked = answered.question.model_copy(update={"branches": branches})
     made = score_items(get_task("condambigqa"), [replace(answered, question=asked)])
     text = printed([("base", made)])

@@ -252,6 +252,20 @@ def test_scores_are_kept_by_scorer(run_folder):
     assert reader.kept_reach("key") == {"within": {}}
 
 
+def test_scores_whose_errors_cannot_be_written_replace_nothing(run_folder):
+    save_scores(run_folder, "lexical-1", {"em": 0.5}, [(1, {"labels": ["old"]})])
+
+    def errors():
+        yield 1, {"labels": ["new"]}
+        raise KeyError("no item")
+
+    with pytest.raises(KeyError):
+        save_scores(run_folder, "lexical-1", {"em": 0.6}, errors())
+    reader = open_run(run_folder)
+    assert reader.saved_scores("lexical-1") == {"em": 0.5}
+    assert reader.saved_errors("lexical-1", 1) == {"labels": ["old"]}
+
+
 async def test_an_ended_run_is_one_file(run_folder):
     with RunStore(run_folder) as store:
         for pending in list(store.pending()):

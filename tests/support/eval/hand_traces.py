@@ -19,7 +19,7 @@ and `by N` where the node of step N took it out. Behind `node` stands the step t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import yaml
@@ -61,8 +61,8 @@ def found(errors: ItemErrors) -> Record:
         "missing": [_missing(answer) for answer in errors.missing],
         "wrong": [_wrong(answer, errors) for answer in errors.wrong],
         "calls": [[call.call, call.tool, call.kind] for call in errors.failed_calls],
-        "format_error": errors.format_error and [*vars(errors.format_error).values()],
-        "budget_spent": errors.budget_spent and [*vars(errors.budget_spent).values()],
+        "format_error": errors.format_error and [*astuple(errors.format_error)],
+        "budget_spent": errors.budget_spent and [*astuple(errors.budget_spent)],
     }
     return {key: value for key, value in record.items() if value}
 

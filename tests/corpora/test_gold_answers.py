@@ -1,0 +1,100 @@
+"""Gold branches and answers as values: small, unchangeable, and as JSON what they are in files."""
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import orjson
+import pytest
+from pydantic import ValidationError
+
+from branchwise.corpora.questions import Answer, Branch, Question
+
+ANSWER = {"text": "Al Pacino", "aliases": ["Pacino"], "qid": "Q41163", "support": ["p1"]}
+BRANCH = {"name": "Heat (1995 film)", "answers": [ANSWER], "qid": "Q42198", "citations": ["p2"]}
+
+
+def read(branch: object = BRANCH) -> Question:
+    line = orjson.dumps({"id": "q1", "question": "Who?", "branches": [branch]})
+    return Question.model_validate_json(line)
+
+
+def made() -> Branch:
+    answer = Answer(text="Al Pacino", aliases=("Pacino",), qid="Q41163", support=("p1",))
+    return Branch(name="Heat (1995 film)", answers=(answer,), qid="Q42198", citations=("p2",))
+
+
+def test_gold_is_read_from_json_and_written_as_it_was():
+    assert read().branches == (made(),)
+    written = read().model_dump(mode="json")["branches"]
+    assert list(map(list, (written[0], written[0]["answers"][0]))) == [list(BRANCH), list(ANSWER)]
+    assert written == [BRANCH]
+    assert orjson.dumps(made()) == orjson.dumps(BRANCH)
+
+
+def test_what_is_not_said_is_empty():
+    (branch,) = read({"name": "default", "answers": [{"text": "Heat"}]}).branches
+    assert branch == Branch(name="default", answers=(Answer(text="Heat"),))
+    assert orjson.loads(orjson.dumps(branch)) == {
+        "name": "default",
+        "answers": [{"text": "Heat", "aliases": [], "qid": None, "support": []}],
+        "qid": None,
+        "citations": [],
+    }
+
+
+def test_a_text_that_several_questions_have_is_held_once():
+    one, other = read().branches[0], read().branches[0]
+    assert one is not other
+    assert one.name is other.name
+    assert one.qid is other.qid
+    assert one.citations[0] is other.citations[0]
+    first, second = one.answers[0], other.answers[0]
+    assert [*first.forms, first.qid, *first.support] == ["Al Pacino", "Pacino", "Q41163", "p1"]
+    assert all(
+        text is same
+        for text, same in zip(
+            (*first.forms, first.qid, *first.support),
+            (*second.forms, second.qid, *second.support),
+            strict=True,
+        )
+    )
+
+
+class OtherText(str):
+    """A kind of `str`, which cannot be held as others are."""
+
+
+def test_any_kind_of_text_is_taken():
+    assert type(Answer(text=OtherText("Heat")).text) is str
+    assert replace(made(), name=OtherText("default")).name == "default"
+
+
+def test_gold_is_a_value():
+    assert made() == made()
+    assert hash(made()) == hash(made())
+    assert replace(made(), name="default") != made()
+    assert copy.deepcopy(made()) == pickle.loads(pickle.dumps(made())) == made()
+    with pytest.raises(FrozenInstanceError):
+        made().name = "default"
+
+
+@pytest.mark.parametrize(
+    "branch",
+    [
+        {"answers": []},
+        {"name": "default"},
+        {"name": 7, "answers": []},
+        {"name": "default", "answers": ["Heat"]},
+        {"name": "default", "answers": [{}]},
+        {"name": "default", "answers": [{"text": None}]},
+        {"name": "default", "answers": [{"text": "Heat", "alias": "x"}]},
+        {"name": "default", "answers": [{"text": "Heat", "aliases": "x"}]},
+        {"name": "default", "answers": [], "wikidata": "Q1"},
+        "default",
+        None,
+    ],
+)
+def test_anything_else_is_refused(branch):
+    with pytest.raises(ValidationError):
+        read(branch)
