@@ -125,7 +125,7 @@ def test_each_says_how_it_was_made(questions):
             assert sizes[-1] == len(branch.answers)
 
 
-def test_tries_are_counted_by_what_became_of_them(tally):
+def test_tries_are_counted_by_what_became_of_them(questions, tally):
     assert tally.accepted == QUESTIONS
     assert tally.tries == QUESTIONS + sum(tally.rejected.values())
     assert "no second set fits" in tally.rejected
