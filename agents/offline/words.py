@@ -86,7 +86,7 @@ def is_common(text: str) -> bool:
 
 def base_name(title: str) -> str:
     """The title without a disambiguator in brackets at its end."""
-    return re.sub(r"\s*\([^()]*\)\s*$", "", title).strip()
+    return re.sub(r"\([^()]*\)$", "", title.strip()).strip()
 
 
 def contains_name(text: str, name: str) -> bool:
