@@ -27,7 +27,7 @@ _Text = Annotated[str, AfterValidator(sys.intern)]
 _CLOSED = ConfigDict(extra="forbid")
 
 
-# Answers and branches are no models: each would have a dictionary, and a run holds 100,000.
+# Dataclasses rather than models, which hold a dictionary each: a run has 100,000 answers.
 @dataclass(frozen=True, slots=True, config=_CLOSED)
 class Answer:
     """One entity of an answer set; `support` holds the ids of passages that state it."""
