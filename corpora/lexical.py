@@ -5,11 +5,14 @@ does. A passage that shares no term with the query is not a result. Queries are 
 tantivy's query language.
 """
 
+import hashlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from branchwise.corpora.analysis import (
     ANALYZER,
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     import tantivy
 
 SCORING = "tantivy k1=1.2 b=0.75"
-TERMS_FOLDER = "tantivy"
+TERMS_FOLDER, _ENDS_FILE = "tantivy", "ends.json"
 _CONTENTS, _ROW = "contents", "row"
 _MOST_TERMS = 256
 """Of a query; those behind are left out."""
@@ -42,6 +45,7 @@ _DEPTHS = (MAX_K + _SPARE, DEPTH + _SPARE)
 _WRITER_BYTES = 128_000_000
 _REPORT_EVERY = 5000
 _LOCK = ".lock"
+_END_BYTES = 65_536
 
 
 class LexicalIndex:
@@ -131,6 +135,7 @@ def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
             writer.wait_merging_threads()  # or they would go on to write while the folder goes
         for lock in folder.glob(f"*{_LOCK}"):
             lock.unlink()
+        folder.with_name(_ENDS_FILE).write_bytes(orjson.dumps(_ends(folder)))
     except ValueError as error:  # what tantivy makes of every error of the system
         raise InputError(
             f"the index cannot be written ({one_line(str(error))})",
@@ -172,6 +177,8 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex
         )
     check_analyzer(corpus, folder, manifest)
     with _temporary_folder() as links, _damage(corpus, folder):
+        if _ends(folder / TERMS_FOLDER) != orjson.loads((folder / _ENDS_FILE).read_bytes()):
+            raise ValueError
         _link(folder / TERMS_FOLDER, links)
         index = tantivy.Index.open(str(links))
         index.config_reader(reload_policy="manual")
@@ -179,6 +186,22 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex
         if searcher.num_docs != len(corpus):
             raise ValueError
     return LexicalIndex(searcher, index.schema, corpus, folder)
+
+
+def _ends(folder: Path) -> dict[str, list[Any]]:
+    """Of each file its size and the SHA-256 of its last bytes.
+
+    There tantivy keeps what it needs to read the rest. Where that is damaged, opening the file can
+    end the process (SIGABRT), which no handler of errors sees.
+    """
+    ends = {}
+    for file in folder.iterdir():
+        if file.suffix != _LOCK:
+            size = file.stat().st_size
+            with file.open("rb") as stream:
+                stream.seek(max(0, size - _END_BYTES))
+                ends[file.name] = [size, hashlib.sha256(stream.read()).hexdigest()]
+    return ends
 
 
 @contextmanager

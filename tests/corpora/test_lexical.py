@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from branchwise.corpora import lexical
 from branchwise.corpora.analysis import STOP_WORDS, Analyzer, spaced, tantivy_analyzer
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.errors import InputError
@@ -21,12 +22,16 @@ LOCKS = {".tantivy-meta.lock", ".tantivy-writer.lock"}
 WORDS = ("lava", "river", "stone", "bridge", "ash")
 
 
-def indexed(folder, kind, texts):
+def write_corpus(folder, texts):
     """The texts as passages p9, p8, ..., so that ids are in another order than rows."""
     folder.mkdir()
     lines = (json.dumps({"id": f"p{9 - i:04}", "contents": t}) for i, t in enumerate(texts))
     (folder / "corpus.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    corpus, module = Corpus.open(folder), index_kind(kind).load()
+    return Corpus.open(folder)
+
+
+def indexed(folder, kind, texts):
+    corpus, module = write_corpus(folder, texts), index_kind(kind).load()
     return module.open_index(corpus, folder, module.build(corpus, folder, Encoding(), silent))
 
 
@@ -151,6 +156,32 @@ def test_what_only_may_be_read_can_be_searched(index, kind, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
     assert module.open_index(corpus, copy, manifest).rank(["lava"], 1)[0][0].row == 0
     assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
+
+
+CHANGES = {
+    "cut": lambda data: b"",
+    "a byte less": lambda data: data[:-1],
+    "a byte more": lambda data: data + b"\0",
+    "another byte": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_is_damaged_at_its_end_is_not_opened(tmp_path, change):
+    """tantivy itself ends the process (SIGABRT) at some damage of its .store."""
+    corpus, folder = write_corpus(tmp_path / "C", ["lava", "river"]), tmp_path / "I"
+    folder.mkdir()
+    manifest = lexical.build(corpus, folder, Encoding(), silent)
+    files = [file for file in (folder / "tantivy").iterdir() if file.stat().st_size]
+    assert {".store", ".term", ".idx", ".fast", ".json"} <= {file.suffix for file in files}
+    for file in files:
+        whole = file.read_bytes()
+        file.unlink()  # the index that was built maps the old one
+        file.write_bytes(CHANGES[change](whole))
+        with pytest.raises(InputError, match="the terms are missing or damaged; rebuild it"):
+            lexical.open_index(corpus, folder, manifest)
+        file.write_bytes(whole)
+    assert lexical.open_index(corpus, folder, manifest).rank(["lava"], 1)[0][0].row == 0
 
 
 def test_without_a_temporary_folder_the_index_is_not_called_damaged(tmp_path, monkeypatch):
