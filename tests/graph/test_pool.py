@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from branchwise.corpora.graph.answers import GraphError
+from branchwise.corpora.graph.processes import keeper as keeper_module
 from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
 from branchwise.corpora.graph.processes.keeper import QueryProcess
 from branchwise.corpora.graph.processes.pool import Pool
@@ -275,6 +276,23 @@ def test_closing_ends_what_runs_and_leaves_nothing(built_graph: Path) -> None:
         assert "closed" in str(failure_of(pool, COUNTRIES))
     assert keeper not in keepers()
     assert open_files() == files
+
+
+def test_who_waits_for_a_process_to_open_hears_of_the_closing(
+    built_graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(built_graph, workers=1) as (pool, _), ThreadPoolExecutor(1) as thread:
+        keeper = pool._keeper
+
+        def receive(sock: socket.socket, deadline: float | None = None) -> Any:
+            if sock is keeper._control:
+                return receive_frame(sock, deadline)
+            thread.submit(pool.close)
+            keeper._process.wait()
+            raise EOFError
+
+        monkeypatch.setattr(keeper_module, "receive_frame", receive)
+        assert str(failure_of(pool, COUNTRIES)) == "The graph was closed."
 
 
 def test_closing_at_once_does_not_wait_for_the_graph(built_graph: Path) -> None:

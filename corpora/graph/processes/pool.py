@@ -158,6 +158,9 @@ class Pool:
                 seat.process = keeper.start()
             except (EOFError, OSError):
                 self._replace(keeper)
+            except GraphError:
+                self._living_keeper()  # which says if the graph was closed meanwhile
+                raise
             else:
                 return seat.process
         raise GraphError("resources", "The process for queries cannot be started.")
