@@ -31,7 +31,7 @@ _NUMBER = re.compile(
     rf"[$€£]?\b\d[\d,.]*\d\b(?: (?:thousand|million|billion))?|\b\d+\b|\b(?:{_COUNTS})\b",
     re.IGNORECASE,
 )
-_JOINT = re.compile(r"\s*(?:,|,?\s+and|,?\s*&)\s*")
+_JOINT = re.compile(r"\s*+(?:,\s*+(?:(?<=\s)and|&)?|(?<=\s)and|&)\s*+")
 
 
 class _Candidate(NamedTuple):

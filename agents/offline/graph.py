@@ -24,7 +24,7 @@ _ONLY_NEAR = re.compile(r"^nothing is called |\bnearest names\b")
 _TERM = rf"(?:<{_IRI}>|(?:wd|wds|wdt|p|ps|pq|rdfs|skos|schema):\S+)"
 _ROW = re.compile(rf"^(?P<thing>{_TERM})(?: \(.*?\))? \| (?P<value>.*)$")
 _NAMED = re.compile(rf"^{_TERM} \((.*)\)$")
-_DETAILS = re.compile(r"\s+(?:by|directed|from|in|of|with|for)\b.*$")
+_DETAILS = re.compile(r"(?<!\s)\s++(?:by|directed|from|in|of|with|for)\b.*$")
 _ENTITY = "http://www.wikidata.org/entity/"
 _PREFIXES = {
     "wd:": _ENTITY,
