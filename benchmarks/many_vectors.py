@@ -6,10 +6,11 @@ random weights: few numbers a vector, so that millions fit here. What is measure
 commands; what is killed are forks of one that has imported them (`killing/launcher.py`).
 
     nice python benchmarks/many_vectors.py [--sizes 100000 300000 1000000] [--dimension 32]
-        [--kills 10] [--folder DIR]
+        [--kills 10] [--latest 1] [--folder DIR] [--killed-only]
 
 Each size is built undisturbed. Then the first is built again, killed (SIGKILL) so many times in
 each stage, at a random moment of it, and its files are compared with those of the undisturbed one.
+With --killed-only it is built once, killed so, and its rows and vectors are looked at instead.
 """
 
 import argparse
@@ -40,8 +41,8 @@ from machine import describe_machine
 
 CHUNK, AROUND_ONE, SPREAD, CENTRES_AT_MOST = 100_000, 50, 0.3, 20_000
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-LOOK, LATEST = 0.005, 1.0
-"""Seconds between two looks at a process, and into a stage at which it is killed."""
+LOOK = 0.005
+"""Seconds between two looks at a process."""
 
 
 class Cost(NamedTuple):
@@ -214,8 +215,15 @@ STAGES: dict[str, Stage] = {
 """By the files that tell it, in the order of a build."""
 
 
-def disturbed(inputs: Inputs, kills: int, launcher: Launcher) -> dict[str, int]:
-    """Build, killed in each stage at random moments; kills by stage."""
+class Survived(NamedTuple):
+    """Kills in all, and MB: the last process's peak of private memory."""
+
+    kills: int
+    private: float
+
+
+def disturbed(inputs: Inputs, kills: int, latest: float, launcher: Launcher) -> Survived:
+    """Build, killed in each stage at random moments, up to `latest` seconds into it."""
     chance, done = random.Random(1), dict.fromkeys(STAGES, 0)
     for name, within in STAGES.items():
         for _ in range(3 * kills):
@@ -225,7 +233,7 @@ def disturbed(inputs: Inputs, kills: int, launcher: Launcher) -> dict[str, int]:
             while running(build) and not within(inputs):
                 time.sleep(LOOK)
             # Log-uniform: the first milliseconds of a stage and its middle alike.
-            time.sleep(math.exp(chance.uniform(math.log(0.001), math.log(LATEST))))
+            time.sleep(math.exp(chance.uniform(math.log(0.001), math.log(latest))))
             build.kill()
             status = build.wait().status
             if status == -signal.SIGKILL:
@@ -233,8 +241,18 @@ def disturbed(inputs: Inputs, kills: int, launcher: Launcher) -> dict[str, int]:
             else:  # it ended before it was met
                 check(status, inputs)
         print(f"killed {done[name]} times while {name}", flush=True)
-    check(launcher.start(inputs.command, inputs.corpus, {}, real=False).wait().status, inputs)
-    return done
+    last, private = launcher.start(inputs.command, inputs.corpus, {}, real=False), 0.0
+    while running(last):
+        private = max(private, memory(number(last)).get("RssAnon", 0))
+        time.sleep(LOOK)
+    check(last.wait().status, inputs)
+    return Survived(sum(done.values()), private)
+
+
+def number(process: Process) -> int:
+    """What the system calls it by."""
+    lines = Path(f"/proc/self/fdinfo/{process.handle}").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
 
 
 def running(build: Process) -> bool:
@@ -259,12 +277,17 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 300_000, 1_000_000])
     parser.add_argument("--dimension", type=int, default=32)
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--latest", type=float, default=1, help="Seconds into a stage.")
+    parser.add_argument("--killed-only", action="store_true", help="Build nothing undisturbed.")
     parser.add_argument("--folder", type=Path, help="Keep and use again what is made here.")
     options = parser.parse_args()
     launcher = launch()
     print(describe_machine())
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
+        if options.killed_only:
+            inputs = write_inputs(folder, options.sizes[0], options.dimension)
+            look(inputs, options.kills, options.latest, launcher)
         costs = []
         print(f"{'vectors':>12}{'s':>9}{'CPU s':>9}{'peak MB':>9}{'private':>9}{'probed':>14}")
         for size in options.sizes:
@@ -278,20 +301,57 @@ def main() -> None:
             for name, values in zip(Cost._fields, zip(*costs, strict=True), strict=True):
                 print(f"exponent of {name}: {exponent(options.sizes, values):.2f}")
         if options.kills:
-            compare(
-                write_inputs(folder, options.sizes[0], options.dimension), options.kills, launcher
-            )
+            inputs = write_inputs(folder, options.sizes[0], options.dimension)
+            compare(inputs, options.kills, options.latest, launcher)
 
 
-def compare(inputs: Inputs, kills: int, launcher: Launcher) -> None:
+def compare(inputs: Inputs, kills: int, latest: float, launcher: Launcher) -> None:
     """Whether a build that was killed makes what an undisturbed one made."""
     whole = digests(inputs)
     shutil.rmtree(inputs.index)
-    done = disturbed(inputs, kills, launcher)
+    done = disturbed(inputs, kills, latest, launcher)
     left = [file.name for file in inputs.index.iterdir() if file.name != "ivf"]
     same = digests(inputs) == whole
-    print(f"{sum(done.values())} kills; {'the same' if same else 'OTHER'} files; left: {left}")
+    print(f"{done.kills} kills; {'the same' if same else 'OTHER'} files; left: {left}")
     sys.exit(0 if same and not left else 1)
+
+
+def look(inputs: Inputs, kills: int, latest: float, launcher: Launcher) -> None:
+    """Whether a build that was killed holds each row once, and the vectors that were given."""
+    shutil.rmtree(inputs.index, ignore_errors=True)
+    began = time.perf_counter()
+    done = disturbed(inputs, kills, latest, launcher)
+    seconds = time.perf_counter() - began
+    print(f"{done.kills} kills, {seconds:.0f} s, {done.private:.0f} MB private", flush=True)
+    left = [file.name for file in inputs.index.iterdir() if file.name != "ivf"]
+    rows, vectors = each_row_once(inputs), vectors_as_given(inputs)
+    print(f"each row once: {rows}; vectors as given: {vectors}; left: {left}")
+    print((inputs.corpus / "said").read_text())
+    sys.exit(0 if rows and vectors and not left else 1)
+
+
+def each_row_once(inputs: Inputs) -> bool:
+    """Whether each row of the vectors is in one list, once."""
+    import faiss
+
+    from branchwise.corpora.ivf import open_lists
+
+    lists = open_lists(inputs.index / "ivf")
+    stored = faiss.downcast_InvertedLists(lists.invlists)
+    count = len(np.load(inputs.vectors, mmap_mode="r"))
+    seen = np.zeros(count, dtype=np.uint8)
+    for number in range(lists.nlist):
+        if size := stored.list_size(number):
+            np.add.at(seen, faiss.rev_swig_ptr(stored.get_ids(number), size), 1)
+    return bool((seen == 1).all())
+
+
+def vectors_as_given(inputs: Inputs) -> bool:
+    """Whether the vectors that are reranked from are, bit for bit, those of the file."""
+    given = np.load(inputs.vectors, mmap_mode="r")
+    kept = np.memmap(inputs.index / "ivf" / "vectors.bin", np.float32, "r", shape=given.shape)
+    starts = range(0, len(given), CHUNK)
+    return all(np.array_equal(given[s : s + CHUNK], kept[s : s + CHUNK]) for s in starts)
 
 
 if __name__ == "__main__":
