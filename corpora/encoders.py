@@ -75,14 +75,14 @@ class Encoder:
         progress(len(texts), len(texts))
         return vectors
 
-    def _encode_batches(self, texts: Sequence[str]) -> "np.ndarray":
+    def _encode_batches(self, texts: list[str]) -> "np.ndarray":
         import torch
 
         device = self._model.device.type
         for size in _BATCHES.get(device, _BATCHES["cpu"]):
             with contextlib.suppress(torch.OutOfMemoryError), _tensor_cores(device):
                 vectors: np.ndarray = self._model.encode(
-                    list(texts),
+                    texts,
                     batch_size=size,
                     normalize_embeddings=True,
                     show_progress_bar=False,
