@@ -55,16 +55,18 @@ def grading_plans(
     choice: ScoringChoice,
     task: str,
     systems: Iterable[NamedSystem],
-    questions: Sequence[Question],
-    epochs: int,
+    asked: Sequence[tuple[Question, int]],
     prices: Prices,
 ) -> tuple[GradingPlan, ...]:
-    """A plan for each system; none where no judge grades the task's answers."""
+    """A plan for each system; none where no judge grades the task's answers.
+
+    `asked`: questions, and in how many epochs each is answered.
+    """
     if not (choice.judge_entities and is_graded(task)):
         return ()
     found = []
     for named in systems:
-        calls = epochs * sum(_requests(choice, named.system, one) for one in questions)
+        calls = sum(times * _requests(choice, named.system, one) for one, times in asked)
         demand = _demand(choice, named.system, calls)
         costs = [prices.cost(demand.spec, usage) for usage in (demand.once, demand.most)]
         found.append(GradingPlan(named.name, demand, *costs))

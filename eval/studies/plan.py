@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from branchwise.corpora.prompt_sets import ONE_QUERY
-from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.costs.price_table import Price
@@ -217,13 +217,13 @@ def plan_systems(
     pace: PlanPace,
 ) -> StudyPlan:
     """What systems may take over these questions."""
-    ids = [question.id for question in questions.questions]
-    items = pace.shard.count(ids, epochs) if pace.shard else len(ids) * epochs
+    asked = [(one, _epochs(one, epochs, pace.shard)) for one in questions.questions]
+    items = sum(times for _, times in asked)
     planned = tuple(
         _system_plan(named, items, _conversations(questions, named), prices, pace)
         for named in systems
     )
-    grading = grading_plans(scoring, questions.task, systems, questions.questions, epochs, prices)
+    grading = grading_plans(scoring, questions.task, systems, asked, prices)
     return StudyPlan(
         name=name,
         design="",
@@ -239,6 +239,11 @@ def plan_systems(
         grading=grading,
         shard=pace.shard,
     )
+
+
+def _epochs(question: Question, epochs: int, shard: Shard | None) -> int:
+    """In how many epochs it is asked here."""
+    return shard.count([question.id], epochs) if shard else epochs
 
 
 @dataclass(frozen=True)
