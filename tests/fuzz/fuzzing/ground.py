@@ -106,6 +106,20 @@ class Ground:
         return self._made("R", make)
 
     @property
+    def shards(self) -> Path:
+        """The two shards of a run of two questions, four times each."""
+
+        def make(path: Path) -> None:
+            for number in (1, 2):
+                typed_well(
+                    *("run", "--questions", self.questions, "--corpus", self.corpus),
+                    *("--retriever", "bm25", "--epochs", 4, "--shard", f"{number}/2"),
+                    *("--out", path / str(number)),
+                )
+
+        return self._made("shards", make)
+
+    @property
     def study(self) -> Path:
         """A study of two systems over the corpus."""
 

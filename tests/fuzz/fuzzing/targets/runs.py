@@ -104,4 +104,17 @@ TARGETS = (
         in_folder("run", *_READ, ("score", "folder", "--json")),
         needs=("run",),
     ),
+    Target(
+        "shards",
+        forms.member,
+        members("shards", "1/run.sqlite"),
+        in_folder(
+            "shards",
+            ("merge", "folder/1", "folder/2", "--out", "out"),
+            ("merge", "folder/2", "folder/1", "--out", "out"),
+            ("report", "out", "--json"),
+            ("export", "out", "--events"),
+        ),
+        needs=("shards",),
+    ),
 )
