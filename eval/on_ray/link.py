@@ -84,6 +84,8 @@ class WorkerLink:
         """Do what the worker says, until it dies: then Ray's error is raised."""
         while True:
             self._fetching = asyncio.ensure_future(result_of(self.actor.poll.remote()))
+            # It may end after this, with the worker.
+            self._fetching.add_done_callback(lambda done: done.cancelled() or done.exception())
             self._hear(await asyncio.shield(self._fetching))
 
     async def stopped(self) -> None:
