@@ -157,7 +157,7 @@ def open_flat(corpus: Corpus, folder: Path, encoder: QueryEncoder) -> FlatIndex:
 
     file = folder / VECTORS_FILE
     try:
-        vectors = faiss.read_index(str(file), faiss.IO_FLAG_MMAP_IFC)
+        vectors = faiss.read_index(str(file))
     except RuntimeError:
         vectors = None
     fits = vectors is not None and (vectors.ntotal, vectors.d) == (

@@ -1,16 +1,11 @@
 """Exact dense search, on vectors set by hand (no model)."""
 
-import sys
-from pathlib import Path
-from types import SimpleNamespace
-
-import faiss
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from branchwise.corpora.flat import VECTORS_FILE, FlatIndex, new_vectors, open_flat, search
+from branchwise.corpora.flat import FlatIndex, new_vectors, search
 
 DIMENSION = 8
 
@@ -22,9 +17,6 @@ class Rows:
         self.asked: list[int] = []
         self._count = count
 
-    def __len__(self) -> int:
-        return self._count
-
     def id(self, row: int) -> str:
         self.asked.append(row)
         return f"p{self._count - row:05d}"
@@ -34,7 +26,7 @@ class Given:
     """An encoder whose queries are rows of a matrix: "3" is the third."""
 
     def __init__(self, vectors: np.ndarray) -> None:
-        self._vectors, self.identity = vectors, SimpleNamespace(dimension=vectors.shape[1])
+        self._vectors = vectors
 
     def encode_queries(self, queries):
         return self._vectors[[int(query) for query in queries]]
@@ -109,17 +101,3 @@ def test_batches_past_the_size_where_faiss_changes_its_method_give_the_same_scor
     scores, _ = search(vectors, queries, 5)
     alone = np.vstack([search(vectors, queries[i : i + 1], 5)[0] for i in range(400)])
     assert np.array_equal(scores, alone)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
-@pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_an_index_is_mapped_not_read(tmp_path, dtype):
-    """So processes share its pages, and it stays when its file goes."""
-    passages, file = unit(1, 300), tmp_path / VECTORS_FILE
-    made, rows = index_of(passages, passages, dtype)
-    faiss.write_index(made._vectors, str(file))
-    opened = open_flat(rows, tmp_path, Given(passages))
-    assert str(file) in Path("/proc/self/maps").read_text()
-    file.unlink()
-    asked = [str(row) for row in range(300)]
-    assert opened.rank(asked, 5) == made.rank(asked, 5)
