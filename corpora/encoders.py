@@ -89,10 +89,7 @@ class Encoder:
                     convert_to_numpy=True,
                 )
                 return vectors
-        raise InputError(
-            f"the GPU has too little free memory for the encoder {self.identity.name}",
-            remedy="end what else uses it, or hide it with CUDA_VISIBLE_DEVICES=",
-        )
+        raise _gpu_is_full(self.identity.name)
 
     def _encode_grouped(self, texts: Sequence[str], progress: Progress) -> "np.ndarray":
         return self._encode_groups(texts, self._same_length(texts), progress)
@@ -249,11 +246,22 @@ def _apply(settings: EncoderSettings, encoder: "SentenceTransformer", model: Enc
     )
 
 
+def _gpu_is_full(encoder: str) -> InputError:
+    return InputError(
+        f"the GPU has too little free memory for the encoder {encoder}",
+        remedy="end what else uses it, or hide it with CUDA_VISIBLE_DEVICES=",
+    )
+
+
 def _load_torch(model: EncoderModel) -> "SentenceTransformer":
+    import torch
     from sentence_transformers import SentenceTransformer
 
     with quiet():
-        return SentenceTransformer(str(model.folder), local_files_only=True)
+        try:
+            return SentenceTransformer(str(model.folder), local_files_only=True)
+        except torch.OutOfMemoryError:
+            raise _gpu_is_full(model.name) from None
 
 
 def _load_openvino(model: EncoderModel, precision: str | None) -> tuple["SentenceTransformer", str]:

@@ -136,7 +136,7 @@ def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
         for lock in folder.glob(f"*{_LOCK}"):
             lock.unlink()
         folder.with_name(_ENDS_FILE).write_bytes(orjson.dumps(_ends(folder)))
-    except ValueError as error:  # what tantivy makes of every error of the system
+    except (ValueError, OSError) as error:  # tantivy makes the first of every error of the system
         raise InputError(
             f"the index cannot be written ({one_line(str(error))})",
             where=str(corpus.path),
@@ -177,7 +177,9 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex
         )
     check_analyzer(corpus, folder, manifest)
     with _temporary_folder() as links, _damage(corpus, folder):
-        if _ends(folder / TERMS_FOLDER) != orjson.loads((folder / _ENDS_FILE).read_bytes()):
+        recorded = orjson.loads((folder / _ENDS_FILE).read_bytes())
+        found = _ends(folder / TERMS_FOLDER)
+        if {name: found.get(name) for name in recorded} != recorded:
             raise ValueError
         _link(folder / TERMS_FOLDER, links)
         index = tantivy.Index.open(str(links))

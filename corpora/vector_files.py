@@ -3,6 +3,7 @@
 All are mapped or read in parts: memory does not grow with the file.
 """
 
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,10 @@ from branchwise.corpora.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+_FAISS_HEAD = 45
+"""Bytes before the vectors of an exact index."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,10 @@ def _numpy(file: Path) -> VectorFile:
 def _faiss(file: Path) -> VectorFile:
     import faiss
 
+    # faiss does not map everywhere, and mapping what is cut within its head ends the process.
+    mapped = sys.platform == "linux" and file.stat().st_size > _FAISS_HEAD
     try:
-        vectors: Any = faiss.read_index(str(file), faiss.IO_FLAG_MMAP_IFC)
+        vectors: Any = faiss.read_index(str(file), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
     except RuntimeError:
         raise InputError("is not a faiss index, or is damaged", where=str(file)) from None
     flat = isinstance(vectors, faiss.IndexFlat)

@@ -4,7 +4,6 @@ The work is pure Python, so threads would take turns. Workers are programs of th
 of this process: that may hold threads, models and a notebook's main module.
 """
 
-import os
 import pickle
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any
 
+from branchwise.corpora.cores import usable_cores
 from branchwise.eval.cycle_collector import without_cycle_search
 from branchwise.eval.errors.attribution import Examined, examine
 from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
@@ -37,7 +37,7 @@ def examine_items(
     Of each item's evidence, the places that decide anything are kept (`brief`). `workers`:
     processes; by default one for each processor where there are `MANY` items, else none but this.
     """
-    wanted = len(os.sched_getaffinity(0)) if workers is None and len(items) >= MANY else workers
+    wanted = usable_cores() if workers is None and len(items) >= MANY else workers
     count = min(wanted or 1, MAX_WORKERS, -(-len(items) // _BATCH))
     if count < 2:
         reader = open_run(path)

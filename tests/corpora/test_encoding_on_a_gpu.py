@@ -48,6 +48,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made / "model"
 
 
+def test_too_little_memory_for_the_encoder_itself_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB ...")
+
+    monkeypatch.setattr("sentence_transformers.SentenceTransformer", full)
+    with pytest.raises(InputError, match=r"too little free memory .* hide it with CUDA_VISIBLE"):
+        load_encoder(str(folder), "torch")
+
+
 def test_too_little_memory_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = load_encoder(str(folder), "torch")
 

@@ -181,6 +181,7 @@ def test_a_file_that_is_damaged_at_its_end_is_not_opened(tmp_path, change):
         with pytest.raises(InputError, match="the terms are missing or damaged; rebuild it"):
             lexical.open_index(corpus, folder, manifest)
         file.write_bytes(whole)
+    (folder / "tantivy" / ".DS_Store").write_bytes(b"what systems leave")
     assert lexical.open_index(corpus, folder, manifest).rank(["lava"], 1)[0][0].row == 0
 
 

@@ -53,6 +53,16 @@ def test_damaged_files_are_refused_in_one_line(tmp_path, ending, content):
     assert "\n" not in str(caught.value)
 
 
+def test_an_index_cut_anywhere_is_refused(tmp_path):
+    """faiss itself ends the process (SIGSEGV) where it maps some of these."""
+    whole = write(tmp_path, "index").read_bytes()
+    cut = tmp_path / "cut.index"
+    for length in range(len(whole)):
+        cut.write_bytes(whole[:length])
+        with pytest.raises(InputError, match="is not a faiss index, or is damaged"):
+            open_vectors(cut)
+
+
 def test_a_file_of_objects_is_not_unpacked(tmp_path):
     np.save(tmp_path / "x.npy", np.array([{}, []], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="is not a NumPy array"):

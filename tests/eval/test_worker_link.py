@@ -16,14 +16,14 @@ def test_a_worker_that_dies_after_the_run_is_not_complained_about() -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, complaint: complaints.append(complaint))
         said = loop.create_future()
-        actor = SimpleNamespace(poll=SimpleNamespace(remote=lambda: said))
-        link = WorkerLink(actor, [], [], Restraints())
+        polled = SimpleNamespace(remote=lambda: said)
+        link = WorkerLink(SimpleNamespace(poll=polled), [], [], Restraints())
         serving = asyncio.create_task(link.serve())
         await asyncio.sleep(0)
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
         said.set_exception(RuntimeError("the worker died"))
-        del said, actor, link
+        del link
         for _ in range(3):
             await asyncio.sleep(0)
         gc.collect()

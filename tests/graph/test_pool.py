@@ -18,6 +18,7 @@ import pytest
 
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.processes import keeper as keeper_module
+from branchwise.corpora.graph.processes import pool as pool_module
 from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
 from branchwise.corpora.graph.processes.keeper import QueryProcess
 from branchwise.corpora.graph.processes.pool import Pool
@@ -255,7 +256,7 @@ def test_a_query_waits_three_times_as_long_as_it_may_run() -> None:
 def test_there_are_as_many_processes_as_processors(
     monkeypatch: pytest.MonkeyPatch, processors: int, expected: int
 ) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
+    monkeypatch.setattr(pool_module, "usable_cores", lambda: processors)
     with opened(None) as (pool, _):
         assert len(pool._seats) == expected
 

@@ -86,7 +86,7 @@ def test_workers_count_the_same(scored, monkeypatch):
     found = scored(say("Who a?\nWho b?"), NONSENSE)
     monkeypatch.setattr(examination, "MANY", 1)
     monkeypatch.setattr(examination, "_BATCH", 2)
-    monkeypatch.setattr(examination.os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(examination, "usable_cores", lambda: 2)
     again = score_run(found.path, ScoringSettings(saves=False))
     assert again.modules == found.modules
     assert again.modules.expansion is not None
