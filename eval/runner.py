@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from branchwise.agents.outages import PassEndedError
 from branchwise.corpora.questions import Question
 from branchwise.eval.answering import Answering, HasAnswers, status_of
+from branchwise.eval.cycle_collector import rare_cycle_search
 from branchwise.eval.pilots import pilot_ids
 from branchwise.eval.store import PendingItem, RunStore
 from branchwise.eval.tasks import Task
@@ -156,7 +157,8 @@ async def run_parts(
     try:
         started = (engine or InThisProcess()).started(parts, [p.has_answers for p in passes])
         async with started as answer:
-            await _answer_all(items, answer, concurrency)
+            with rare_cycle_search():
+                await _answer_all(items, answer, concurrency)
     except PassEndedError as stop:
         stopped = str(stop)
     except asyncio.CancelledError:

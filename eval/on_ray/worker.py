@@ -13,6 +13,7 @@ from branchwise.agents.outages import Outages, PassEndedError
 from branchwise.agents.restraints import Restraints
 from branchwise.corpora.errors import InputError
 from branchwise.eval.answering import Answering, status_of
+from branchwise.eval.cycle_collector import search_rarely
 from branchwise.eval.on_ray.channel import Channel, ItemCommits
 from branchwise.eval.on_ray.messages import (
     Gone,
@@ -44,6 +45,7 @@ class Worker:
     """Answers items on a node. All methods are coroutines of one event loop, which Ray runs."""
 
     def __init__(self) -> None:
+        search_rarely()
         self._channel = Channel()
         self._agents: list[tuple[WorkerSystem, Agent]] = []
         self._sources: SharedSources | None = None
