@@ -7,7 +7,7 @@ what a plug-in measures may depend on anything.
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from importlib.resources import files
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from branchwise.eval.analysis import Analysis, TracedRun
+from branchwise.eval.analysis import Analysis, ToolCalls, TracedRun
 from branchwise.eval.ceilings.breakdowns import Places, groupings_of
 from branchwise.eval.ceilings.ceilings import CeilingScores
 from branchwise.eval.ceilings.curves import EFFORTS, Curve, Effort
@@ -26,6 +26,7 @@ from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.module_work import ModuleWork
 from branchwise.eval.errors.totals import ErrorTotals
 from branchwise.eval.grouping import BinPlace
+from branchwise.eval.items import AnsweredItem
 from branchwise.eval.left_out import OmittedField
 from branchwise.eval.question_scores import ItemScore
 from branchwise.eval.scores import Scores
@@ -78,6 +79,7 @@ class SavedScores:
     right: Mapping[str, int] = field(default_factory=dict)
     curves: Mapping[Effort, Curve] = field(default_factory=dict)
     places: Mapping[str, SavedPlaces] = field(default_factory=dict)
+    tool_calls: ToolCalls | None = None
 
     @classmethod
     def of_run(cls, of: str, run: "ScoredRun") -> "SavedScores":
@@ -92,6 +94,7 @@ class SavedScores:
             ceilings=analysis.ceilings,
             epochs=analysis.epochs,
             right=analysis.right,
+            tool_calls=analysis.tool_calls,
             curves={by: analysis.curve(by) for by in EFFORTS},
             places={
                 by: SavedPlaces.of_rows(run.scores.items, analysis.places(by))
@@ -109,17 +112,20 @@ class SavedScores:
         return _adapter().dump_json(self)
 
     def analysis(
-        self, read: Callable[[], TracedRun], read_errors: Callable[[], tuple[ItemErrors, ...]]
+        self,
+        read: Callable[[], TracedRun],
+        read_errors: Callable[[], tuple[ItemErrors, ...]],
+        read_answered: Callable[[], Sequence[AnsweredItem]],
     ) -> Analysis | None:
-        """The run's analysis; `read` reads its items, should they be asked for, and `read_errors`
-        what was saved of what went wrong in them."""
+        """The run's analysis. Should they be asked for, `read` reads its items with their traces,
+        `read_answered` without, and `read_errors` what was saved of what went wrong in them."""
         if self.errors is None or self.ceilings is None:
             return None
-        task = get_task(self.scores.scorer.task)
-        found = Analysis(read, task, self.scores.items, read_errors=read_errors)
+        task, rows = get_task(self.scores.scorer.task), self.scores.items
+        found = Analysis(read, task, rows, read_errors=read_errors, read_answered=read_answered)
         # As computed before: these are what an analysis makes of its items when it is asked.
         vars(found).update(errors=self.errors, ceilings=self.ceilings, epochs=self.epochs)
-        vars(found).update(right=self.right, _curves=dict(self.curves))
+        vars(found).update(right=self.right, _curves=dict(self.curves), tool_calls=self.tool_calls)
         places = {by: saved.by_item(self.scores.items) for by, saved in self.places.items()}
         vars(found).update(_places=places)
         return found

@@ -3,7 +3,7 @@
 The results are saved beside the run.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,7 +41,7 @@ from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
-from branchwise.eval.gold_sets import each_gold_set
+from branchwise.eval.gold_sets import best_gold_sets, each_gold_set
 from branchwise.eval.grouping import META, ScoredItem
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.grading import Announce
@@ -126,6 +126,11 @@ class ScoredRun:
     def protocol(self) -> QuestionProtocol:
         """How its questions were put."""
         return self.system.protocol
+
+    @property
+    def answered(self) -> Sequence[AnsweredItem]:
+        """Its items as they were scored."""
+        return self.analysis.answered if self.analysis else self.settled.items
 
     @cached_property
     def items(self) -> tuple[ScoredItem, ...]:
@@ -259,12 +264,19 @@ def _saved(reader: RunReader, saving: _Saving, settings: ScoringSettings) -> Sco
             errors = tuple(map(ItemErrors.from_json, found))
         return errors if len(errors) == len(saved.scores.items) else ()
 
+    def read_answered() -> Sequence[AnsweredItem]:
+        with closing(open_run(path)) as again:
+            task = get_task(again.task, _choice(again, settings).variant_of(again.task))
+            items = [item for item, _ in _answered(again, list(again.questions()))]
+            found = best_gold_sets(task, items)
+        return found if len(found) == len(saved.scores.items) else ()
+
     return ScoredRun(
         path,
         saved.scores,
         saved.costs,
         Settled(()),
-        analysis=saved.analysis(read, read_errors),
+        analysis=saved.analysis(read, read_errors, read_answered),
         modules=saved.modules,
         left_out=saved.left_out,
         system=System.recorded(reader.system),
@@ -296,8 +308,8 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     questions = list(reader.questions())
     items: list[AnsweredItem] = []
     outcomes: list[Mapping[str, Any]] = []
-    for item, outcome in reader.ended_items(questions):
-        items.append(replace(item, protocol=system.protocol))
+    for item, outcome in _answered(reader, questions):
+        items.append(item)
         outcomes.append({name: outcome[name] for name in SPENT if name in outcome})
     choice = _choice(reader, settings)
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
@@ -338,6 +350,15 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     if task.names_evidence:
         run = replace(run, evidence=evidence_words(reader.meta))
     return run, looked_up
+
+
+def _answered(
+    reader: RunReader, questions: Sequence[Question]
+) -> Iterator[tuple[AnsweredItem, Mapping[str, Any]]]:
+    """Items that ended, and their outcomes."""
+    protocol = System.recorded(reader.system).protocol
+    for item, outcome in reader.ended_items(questions):
+        yield replace(item, protocol=protocol), outcome
 
 
 def _modules(reader: RunReader, analysis: Analysis | None) -> ModuleWork:

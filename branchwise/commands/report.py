@@ -207,8 +207,8 @@ def _check_meta(name: str, runs: "Sequence[tuple[str, ScoredRun]]") -> None:
     from branchwise.corpora.errors import InputError, did_you_mean
     from branchwise.eval.grouping import META
 
-    items = (one for _, run in runs for one in run.items)
-    known = dict.fromkeys(f"{META}{key}" for one in items for key in one.item.question.meta)
+    items = (one for _, run in runs for one in run.answered)
+    known = dict.fromkeys(f"{META}{key}" for one in items for key in one.question.meta)
     if name not in known:
         remedy = did_you_mean(name, known) if known else "the questions have no meta"
         raise InputError(f"no question has {name[:80]!r}", where="--by", remedy=remedy)

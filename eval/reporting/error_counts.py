@@ -56,7 +56,8 @@ def error_counts(run: ScoredRun, subset: str) -> ErrorCounts:
     assert run.error_classes is not None
     exact = run.scores.scorer.scored_task.exact.key
     is_inexact = {
-        one.key: (value := one.metrics[exact]) is not None and value < 1 for one in run.items
+        (row.id, row.epoch): (value := row.metrics[exact]) is not None and value < 1
+        for row in run.scores.items
     }
     items = of_subset(run.errors, subset)
     inexact = [one for one in items if is_inexact[one.id, one.epoch]]

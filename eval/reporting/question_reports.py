@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from branchwise.corpora.questions import Question
-from branchwise.eval.branch_scores import align_answers, gold_branches
-from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.branch_matches import branch_matches
+from branchwise.eval.branch_scores import GoldBranches, align_answers, gold_branches
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import Metrics
@@ -101,28 +101,28 @@ def question_report(question: Question, answers: Sequence[SystemAnswer]) -> Ques
     )
 
 
-def analysed_answer(system: str, traced: TracedItem, errors: ItemErrors) -> SystemAnswer:
+def analysed_answer(
+    system: str, item: AnsweredItem, metrics: Metrics, errors: ItemErrors
+) -> SystemAnswer:
     """The answer of an item whose trace was analysed."""
-    item, aligned = traced.item, _aligned(traced.item)
+    gold = gold_branches(item.question.branches)
+    answers = {} if item.error else item.prediction.answers
+    alignment = item.matched.alignment if item.matched else align_answers(gold, answers)
     right: dict[str, tuple[str, ...]] = {}
-    for found in traced.matches.right:
+    for found in branch_matches(gold, answers, alignment).right:
         right[found.branch] = (*right.get(found.branch, ()), found.text)
     return SystemAnswer(
         system,
         item.epoch,
-        {} if item.error else item.prediction.answers,
-        aligned,
+        answers,
+        {name: _name(gold, alignment[name]) for name in answers},
         right,
-        traced.metrics,
+        metrics,
         errors,
         item.error,
         item.gold_set,
     )
 
 
-def _aligned(item: AnsweredItem) -> dict[str, str | None]:
-    gold = gold_branches(item.question.branches)
-    answers = {} if item.error else item.prediction.answers
-    alignment = item.matched.alignment if item.matched else align_answers(gold, answers)
-    named = {name: alignment[name] for name in answers}
-    return {name: None if index is None else gold.names[index] for name, index in named.items()}
+def _name(gold: GoldBranches, index: int | None) -> str | None:
+    return None if index is None else gold.names[index]

@@ -261,8 +261,10 @@ def _answers(system: SystemReport) -> list[tuple[str, SystemAnswer]]:
     analysis = system.run.analysis
     if analysis is None:
         return []
-    pairs = zip(analysis.items, analysis.item_errors, strict=True)
+    metrics = {(row.id, row.epoch): row.metrics for row in analysis.rows}
+    pairs = zip(analysis.answered, analysis.item_errors, strict=True)
     return [
-        (traced.item.question.id, analysed_answer(system.name, traced, errors))
-        for traced, errors in pairs
+        (id, analysed_answer(system.name, item, metrics[id, item.epoch], errors))
+        for item, errors in pairs
+        for id in [item.question.id]
     ]

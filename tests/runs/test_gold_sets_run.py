@@ -130,7 +130,7 @@ def test_commands_say_which_gold_set(run, type_in):
 def test_a_question_report_has_all_gold_sets_and_says_which_answers_stand_beside(run):
     analysis = score_run(run).analysis
     pairs = zip(analysis.items, analysis.item_errors, strict=True)
-    answers = [analysed_answer("R", traced, errors) for traced, errors in pairs]
+    answers = [analysed_answer("R", one.item, one.metrics, errors) for one, errors in pairs]
     found = [
         question_report(item.question, [answer]).to_json()
         for item, answer in zip(ITEMS, answers, strict=True)

@@ -10,7 +10,7 @@ from branchwise import resume, run
 from branchwise.eval import saved_scores, scoring
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.scoring import ScoringSettings, score_run
-from branchwise.eval.store import DamagedError
+from branchwise.eval.store import DamagedError, RunReader
 from support.chat_server import search_then_answer
 from support.stores import damage, execute
 
@@ -73,6 +73,30 @@ def test_it_is_reused_to_the_last_digit(made, scorings, type_in):
     assert not scorings
     execute(made, "DELETE FROM item_errors WHERE item = 1")
     assert type_in("errors", made, "--json") == errors
+    assert scorings
+
+
+def test_the_page_is_made_of_it_without_reading_traces(made, scorings, type_in, monkeypatch):
+    page = made.parent / "page.html"
+
+    def made_again() -> bytes:
+        assert type_in("report", made, "--html", page)[0] == 0
+        return page.read_bytes()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunReader, "events", None)
+        saved = made_again()
+    assert not scorings
+    monkeypatch.setattr(scoring, "_saved", lambda *_: None)
+    assert made_again() == saved
+    assert scorings
+
+
+def test_items_that_are_not_those_that_were_saved_are_scored_anew(made, scorings, monkeypatch):
+    analysis = score_run(made, READS).analysis
+    monkeypatch.setattr(scoring, "best_gold_sets", lambda _, items: items[:-1])
+    assert not scorings
+    assert len(analysis.answered) == 6
     assert scorings
 
 

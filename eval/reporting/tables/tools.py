@@ -27,13 +27,11 @@ def tools_table(report: StudyReport) -> Table:
 
 def _rows(name: str, analysis: Analysis) -> Iterator[tuple[CellValue, ...]]:
     """The tool that was called most first; all of them last where there is more than one."""
-    traced = [item.evidence for item in analysis.items if item.evidence]
-    if not traced:
+    items, made, failed = analysis.tool_calls
+    if not items:
         return
-    made = [call for evidence in traced for call in evidence.calls]
-    calls = Counter(call.tool for call in made)
-    failed = Counter(call.tool for call in made if call.error)
-    for tool, times in calls.most_common():
-        yield (name, tool, times, times / len(traced), failed[tool])
-    if len(calls) != 1:
-        yield (name, _ALL, len(made), len(made) / len(traced), failed.total())
+    for tool, times in Counter(made).most_common():
+        yield (name, tool, times, times / items, failed.get(tool, 0))
+    if len(made) != 1:
+        every = sum(made.values())
+        yield (name, _ALL, every, every / items, sum(failed.values()))
