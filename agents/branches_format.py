@@ -81,13 +81,13 @@ class BranchesFormat(AnswerFormat):
         )
 
 
-def _answers_in(data: Mapping[str, Any]) -> Any:
+def _answers_in(answer: Mapping[str, Any]) -> Any:
     for name in _ENTITIES:
-        if name in data:
-            return data[name]
+        if name in answer:
+            return answer[name]
     # The map of branches itself. Lists only: a tool call, too, is an object of texts.
-    if data and all(isinstance(value, list) for value in data.values()):
-        return data
+    if answer and all(isinstance(value, list) for value in answer.values()):
+        return answer
     raise FormatError('the answer has no key "answers"')
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PRODUCT = ("agents", "branchwise", "corpora", "eval", "graphs", "tools", "ui")
+PRODUCT = ("agents", "branchwise", "corpora", "eval", "graphs", "tools", "trace", "ui")
 MODULES = ("asyncio", "threading", "concurrent")
 OF_OBJECTS = {
     "_callbacks", "_coro", "_cancel_message", "_fut_waiter", "_is_stopped", "_log_destroy_pending",

@@ -10,7 +10,7 @@ from branchwise.eval.tasks import TASKS
 from branchwise.graphs.flows import FLOWS
 
 ROOT = Path(__file__).parents[1]
-PRODUCT = ("agents", "tools", "graphs", "eval", "corpora", "ui", "branchwise")
+PRODUCT = ("agents", "tools", "graphs", "eval", "corpora", "trace", "ui", "branchwise")
 OF_TASKS = (
     "eval/tasks/",
     "graphs/flows/",

@@ -1,4 +1,4 @@
-"""Events are read as typed bodies: outside `trace/` and the store, `data` is only passed on."""
+"""Events are read as typed bodies: outside records and views, `data` is only passed on."""
 
 import ast
 from collections.abc import Callable, Iterator
@@ -7,17 +7,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("branchwise", "agents", "tools", "graphs", "eval", "ui")
-STORE = ROOT / "eval" / "store"
-READING_TRACES = ("branchwise", "graphs", "eval/errors", "eval/forks", "ui")
+PRODUCT = ("agents", "branchwise", "corpora", "eval", "graphs", "tools", "trace", "ui")
+VIEW = "_View"
+"""What reads a record that may be anyone's: its `data` is its own."""
+TYPED = ("event", "read", "_read")
+"""A journal's `event` is given data to write, a record's `read` makes fields of them."""
 OF_PYDANTIC = "info.data"
 """What a validator is given of the other fields."""
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 RAW = ("Data", "Mapping[str, Any]", "dict[str, Any]")
 
 
 def files(*folders: str) -> list[Path]:
-    found = [file for folder in folders for file in sorted((ROOT / folder).rglob("*.py"))]
-    return [file for file in found if STORE not in file.parents]
+    return [file for folder in folders for file in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def read_parts(tree: ast.AST) -> Iterator[ast.expr]:
@@ -36,21 +38,51 @@ def read_parts(tree: ast.AST) -> Iterator[ast.expr]:
                 yield from node.comparators
 
 
+def is_data(node: ast.AST | None) -> bool:
+    """Whether an expression is the `data` of something that may be an event."""
+    is_member = isinstance(node, ast.Attribute) and node.attr == "data"
+    return is_member and ast.unparse(node) != OF_PYDANTIC
+
+
+def names_of_data(function: ast.AST) -> set[str]:
+    """Local names that stand for the `data` of something."""
+    given = (n for n in ast.walk(function) if isinstance(n, ast.Assign | ast.AnnAssign))
+    walrus = (n for n in ast.walk(function) if isinstance(n, ast.NamedExpr))
+    named = (node for node in (*given, *walrus) if is_data(node.value))
+    targets = (getattr(node, "targets", None) or [node.target] for node in named)
+    return {one.id for several in targets for one in several if isinstance(one, ast.Name)}
+
+
+def in_views(tree: ast.AST) -> set[ast.AST]:
+    """All that stands in views."""
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    views = (one for one in classes if VIEW in (one.name, *map(ast.unparse, one.bases)))
+    return {node for view in views for node in ast.walk(view)}
+
+
 def raw_readings(source: str) -> list[str]:
-    """Expressions that look into the `data` of something."""
-    members = (one for one in read_parts(ast.parse(source)) if isinstance(one, ast.Attribute))
-    read = [ast.unparse(member) for member in members if member.attr == "data"]
-    return [member for member in read if member != OF_PYDANTIC]
+    """Expressions that look into the `data` of something, under this or another name."""
+    tree = ast.parse(source)
+    found = [read for read in read_parts(tree) if is_data(read)]
+    # Of an array `data` is its buffer.
+    scopes = [] if "import numpy" in source else ast.walk(tree)
+    for function in (node for node in scopes if isinstance(node, FUNCTIONS)):
+        names = names_of_data(function)
+        read = (part for part in read_parts(function) if isinstance(part, ast.Name))
+        found += [part for part in read if part.id in names]
+    own = in_views(tree)
+    return [ast.unparse(part) for part in found if part not in own]
 
 
 def raw_parameters(source: str) -> list[str]:
-    """Functions that take an event's data as it is; a journal's `event` is given it to write."""
-    functions = (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef))
+    """Functions that take an event's data as it is."""
+    tree = ast.parse(source)
+    functions = {node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)} - in_views(tree)
     return [
         function.name
         for function in functions
         for given in (*function.args.args, *function.args.kwonlyargs)
-        if function.name != "event"
+        if function.name not in TYPED
         and given.arg == "data"
         and given.annotation
         and ast.unparse(given.annotation) in RAW
@@ -67,6 +99,8 @@ def raw_parameters(source: str) -> list[str]:
         "dict(**event.data)",
         "'how' in event.data",
         "[key for key in event.data]",
+        "def f():\n    said = event.data\n    return said['how']",
+        "def f():\n    return 'how' in said if (said := event.data) else None",
     ],
 )
 def test_looking_into_an_events_data_is_seen(source: str):
@@ -75,14 +109,20 @@ def test_looking_into_an_events_data_is_seen(source: str):
 
 def test_what_is_passed_on_as_it_is_may_be():
     assert raw_readings("Event(1, kind, 0.0, event.data); shown(event.data)") == []
+    assert raw_readings("def f():\n    data = event.data\n    return shown(data)") == []
+
+
+def test_a_view_may_look_into_what_it_is_a_view_of():
+    assert raw_readings("class Shown(_View):\n    def f(self): return self.data['how']") == []
+    assert raw_readings("class Shown:\n    def f(self): return self.data['how']") == ["self.data"]
 
 
 def test_no_file_looks_into_an_events_data():
-    assert looking(raw_readings, *FOLDERS) == {}
+    assert looking(raw_readings, *PRODUCT) == {}
 
 
-def test_no_function_of_a_reader_takes_raw_data():
-    assert looking(raw_parameters, *READING_TRACES) == {}
+def test_no_function_takes_an_events_raw_data():
+    assert looking(raw_parameters, *PRODUCT) == {}
 
 
 def looking(rule: Callable[[str], list[str]], *folders: str) -> dict[str, list[str]]:

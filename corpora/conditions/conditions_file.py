@@ -52,14 +52,14 @@ def read_conditions(path: Path) -> ConditionsSet:
     return parse_conditions(json_object(path, MAX_JSON_BYTES, _ANOTHER), str(path))
 
 
-def parse_conditions(data: Mapping[str, Any], where: str) -> ConditionsSet:
+def parse_conditions(document: Mapping[str, Any], where: str) -> ConditionsSet:
     """Raises InputError, with `where` and the place in it, for what is not of the form, and for
     what contradicts itself in it, except for values and relations that do so through others (the
     solver finds these)."""
-    if "mdcr" not in data:
+    if "mdcr" not in document:
         raise InputError("is not of the form that is read", where=where, remedy=_ANOTHER)
     try:
-        record = FileRecord.model_validate(data)
+        record = FileRecord.model_validate(document)
     except ValidationError as error:
         raise InputError(first_problem(error), where=where, remedy=_DESCRIBED) from None
     return _Reading(where, record).result()

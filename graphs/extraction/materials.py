@@ -65,14 +65,16 @@ def passage_results(state: AgentState) -> Iterator[PassageResult]:
 
 def materials_of(message: BaseMessage) -> list[Material]:
     """The passages of a tool's result."""
-    artifact = message.artifact if isinstance(message, ToolMessage) else None
-    return [Material.of(passage) for passage in (artifact or {}).get("passages") or ()]
+    return [Material.of(passage) for passage in _artifact_of(message).passage_records]
 
 
 def repeats_of(message: BaseMessage) -> list[ShownPassage]:
     """The passages that a tool's result names only."""
-    artifact = message.artifact if isinstance(message, ToolMessage) else None
-    return Artifact(artifact or {}).repeats
+    return _artifact_of(message).repeats
+
+
+def _artifact_of(message: BaseMessage) -> Artifact:
+    return Artifact((message.artifact if isinstance(message, ToolMessage) else None) or {})
 
 
 def searched(call: Mapping[str, Any]) -> str:

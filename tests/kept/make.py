@@ -15,7 +15,6 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from test_kept import COMMANDS, FORKS, QUESTIONS, RUNS, WIDTH  # noqa: E402
 from test_steps import states  # noqa: E402
 
 from branchwise import run  # noqa: E402
@@ -25,6 +24,7 @@ from branchwise.graphs.system import Budget, System  # noqa: E402
 from support.chat_server import ChatServer  # noqa: E402
 from support.corpora.small import FILMS  # noqa: E402
 from support.runs.fork_scripts import SCRIPT  # noqa: E402
+from support.runs.kept_commands import COMMANDS, FORKS, QUESTIONS, RUNS, WIDTH  # noqa: E402
 from support.runs.studies import reply  # noqa: E402
 
 PASSAGES = ("heat-1995", "heat-1986", "kong-1933", "kong-1976")

@@ -16,7 +16,7 @@ from branchwise.graphs.system import System
 from support.by_role import by_role, counts, role_of, user_of
 from support.chat_server import fail, say, search_then_answer
 from support.retrievers import EchoRetriever
-from support.stores import edited
+from support.stores import forget_ends
 
 QUESTION = "Question number 0000: who directed Heat?"
 TITLES = ["Heat (1986 film)", "Heat (1995 film)"]
@@ -116,12 +116,6 @@ async def test_a_retriever_that_fails_does_not_end_the_question(chat_server, mak
     assert {one["error"] for one in expansion["looked"]} == {"ValueError: no index"}
     assert expansion["readings"] == READINGS
     assert user_of(chat_server.requests[0]) == QUESTION
-
-
-def forget_ends(path):
-    """Put every item back to running, as a kill just before the last commit would."""
-    with edited(path) as connection:
-        connection.execute("UPDATE items SET status = 'running', outcome = NULL")
 
 
 def test_resuming_repeats_no_search_and_no_request(made, chat_server, monkeypatch):

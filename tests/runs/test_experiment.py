@@ -17,15 +17,9 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.loaders import load_questions
 from support.chat_server import ChatServer, call, fail, hang, say, search_then_answer
-from support.stores import edited
+from support.stores import edited, forget_ends
 
 GOOD = json.dumps({"answers": {"default": ["Question number 0000"]}})
-
-
-def forget_ends(path):
-    """Put every item back to running, as a kill just before the last commit would."""
-    with edited(path) as connection:
-        connection.execute("UPDATE items SET status = 'running', outcome = NULL")
 
 
 def test_resuming_replays_what_was_recorded(chat_server, make_system, question_file, tmp_path):

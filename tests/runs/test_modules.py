@@ -10,7 +10,7 @@ from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import Roles
 from support.by_role import by_role, counts, role_of
 from support.chat_server import ChatServer, call, calls, fail, say, search_then_answer
-from support.stores import edited
+from support.stores import edited, forget_ends
 
 READINGS = say("Who directed Heat (1995 film)?\nWho directed Heat (1986 film)?")
 GOOD = say(json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}}))
@@ -138,12 +138,6 @@ def test_repairs_are_the_agents(chat_server, make_system, question_file, tmp_pat
     (row,) = reader.items()
     reader.close()
     assert {role: used["calls"] for role, used in row.outcome["usage"].items()} == {"agent": 2}
-
-
-def forget_ends(path):
-    """Put every item back to running, as a kill just before the last commit would."""
-    with edited(path) as connection:
-        connection.execute("UPDATE items SET status = 'running', outcome = NULL")
 
 
 def test_resuming_replays_modules_too(chat_server, make_system, question_file, tmp_path):

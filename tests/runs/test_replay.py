@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,8 @@ from branchwise.graphs.system import Roles
 from support.by_role import by_role, says_of_each, turn_of
 from support.chat_server import ChatServer, call, calls, context_length, fail, say
 from support.corpora.small import bm25_corpus
-from support.stores import damage, edited
-
-WALL_CLOCK = ("retry", "left_out")
-"""Events that tell of requests on their way: a replay sends none."""
-
-
-def forget_ends(path: Path) -> None:
-    """Put every item back to running, as a kill just before the last commit would."""
-    with edited(path) as connection:
-        connection.execute("UPDATE items SET status = 'running', outcome = NULL")
+from support.runs.told import told
+from support.stores import damage, edited, forget_ends
 
 
 class Moody:
@@ -55,43 +46,6 @@ class Moody:
             return say("I would rather talk.")
         gold = body["messages"][1]["content"][:20]
         return say(json.dumps({"answers": {"default": [gold, f"nobody {self.said}"]}}))
-
-
-def told(path: Path) -> list[tuple[object, ...]]:
-    """What a run has of each item, apart from the clock of this process."""
-    reader = open_run(path)
-    found = []
-    for row in reader.items():
-        outcome = {key: value for key, value in (row.outcome or {}).items() if key != "seconds"}
-        events = [_timeless(event.kind, event.data) for event in reader.events(row.item)]
-        told = _in_order_of_calls([event for event in events if event[0] not in WALL_CLOCK])
-        found.append((row.question.id, row.epoch, row.status, outcome, told))
-    reader.close()
-    return found
-
-
-def _timeless(kind, data):
-    """An event without what its tools took in this process."""
-    if kind == "expansion":
-        looked = [{**search, "seconds": 0.0} for search in data["looked"]]
-        return kind, {**data, "looked": looked}
-    return kind, {key: value for key, value in data.items() if kind != "tool" or key != "seconds"}
-
-
-def _in_order_of_calls(events):
-    """Tools that run at the same time end in any order."""
-    turns = groupby(events, key=lambda event: event[0])
-    return [
-        e for kind, turn in turns for e in sorted(turn, key=_place if kind == "tool" else _same)
-    ]
-
-
-def _place(event):
-    return event[1]["of"]
-
-
-def _same(event):
-    return 0
 
 
 @pytest.fixture

@@ -63,6 +63,11 @@ def execute(run: Path, sql: str, *values: Any) -> None:
         connection.execute(sql, values)
 
 
+def forget_ends(run: Path) -> None:
+    """Put every item back to running, as a kill just before the last commit would."""
+    execute(run, "UPDATE items SET status = 'running', outcome = NULL")
+
+
 def damage(run: Path, sql: str, *values: Any) -> None:
     """One statement that leaves counts and checksums as they were."""
     connection = sqlite3.connect(run / DATABASE, isolation_level=None)
