@@ -25,7 +25,7 @@ from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.loaders import load_questions
 from branchwise.eval import experiment
 from branchwise.eval.experiment import make_agent
-from branchwise.eval.on_ray import pool
+from branchwise.eval.on_ray import connection, pool
 from branchwise.eval.on_ray.connection import RayPlace
 from branchwise.eval.on_ray.link import WorkerLostError
 from branchwise.eval.on_ray.messages import WorkerSystem
@@ -304,6 +304,27 @@ def test_a_place_where_there_is_no_ray_is_refused(
         branchwise.run(str(question_file(1)), system, out=tmp_path / "R", on=place)
     assert complaint in str(error.value)
     assert not (tmp_path / "R").exists()
+
+
+@needs_ray
+@pytest.mark.parametrize(
+    ("usable", "workers", "asked"), [(3, None, 3), (64, None, None), (3, 8, 8), (64, 8, 8)]
+)
+def test_a_ray_of_this_machine_has_no_more_cores_than_its_process_unless_workers_are_named(
+    monkeypatch: pytest.MonkeyPatch, usable: int, workers: int | None, asked: int | None
+) -> None:
+    import ray
+
+    started: list[Any] = []
+    monkeypatch.setattr(connection.os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(connection, "usable_cores", lambda: usable)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda num_cpus, **_: started.append(num_cpus))
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 4.0})
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    with RayPlace(None, workers).connected() as count:
+        assert count == (workers or 4)
+    assert started == [asked]
 
 
 def test_without_ray_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
