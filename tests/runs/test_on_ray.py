@@ -3,11 +3,14 @@
 import asyncio
 import importlib.util
 import json
+import pickle
 import shlex
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,11 +28,13 @@ from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.loaders import load_questions
 from branchwise.eval import experiment
 from branchwise.eval.experiment import make_agent
-from branchwise.eval.on_ray import connection, pool
+from branchwise.eval.on_ray import connection, pool, worker
 from branchwise.eval.on_ray.connection import RayPlace
 from branchwise.eval.on_ray.link import WorkerLostError
-from branchwise.eval.on_ray.messages import WorkerSystem
+from branchwise.eval.on_ray.messages import Opening, WorkerSystem
+from branchwise.eval.on_ray.scratch import Scratch
 from branchwise.eval.on_ray.shipping import laid_out, sources_of
+from branchwise.eval.on_ray.worker import Worker
 from branchwise.eval.runner import Part
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
@@ -348,13 +353,47 @@ def test_sources_of_plugins_and_prompts_are_laid_out_where_they_are_missing(
     )  # fmt: skip
     files = sources_of(named)
     assert {Path(one).name for one in files} == {"mine.py", "neighbour.py", "budget_spent.md"}
-    assert laid_out(named, files) == named
+    room = Scratch("branchwise-test-")
+    assert laid_out(named, files, room) == named
     digest = make_agent(named, "branches").digest
     plugins.write_text("")
     plugins.with_name("neighbour.py").unlink()
-    moved = laid_out(named, files)
+    moved = laid_out(named, files, room)
     assert moved != named
     assert make_agent(moved, "branches").digest == digest
+    room.remove()
+
+
+@needs_ray
+@pytest.mark.parametrize("corpus_is_there", [True, False])
+def test_a_worker_keeps_the_sources_that_it_laid_out_until_it_stops_or_cannot_open(
+    system: System, plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    corpus_is_there: bool,
+) -> None:  # fmt: skip
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(worker, "_be_as_there", lambda _: None)
+    monkeypatch.setattr(worker, "search_rarely", lambda: None)
+    tools = (f"{plugins}:year", "local_retriever")
+    named = system.model_copy(update={"tools": tools})
+    files = sources_of(named)
+    plugins.unlink()
+    if not corpus_is_there:
+        named = named.model_copy(update={"corpus": str(tmp_path / "gone")})
+    systems = [WorkerSystem(named, "branches"), WorkerSystem(named, "branches")]
+    opening = Opening(systems, files, 1.0, False, False, "", [])
+
+    async def lives() -> None:
+        one = Worker()
+        opened = await one.open(version("branchwise"), pickle.dumps(opening))
+        assert bool(opened.refusal) != corpus_is_there
+        laid = [path.name for path in temporary.rglob("*.py")]
+        assert sorted(laid) == (["mine.py", "neighbour.py"] if corpus_is_there else [])
+        await one.stop()
+
+    asyncio.run(lives())
+    assert not list(temporary.iterdir())
 
 
 def test_a_question_with_which_workers_die_again_and_again_ends_the_pass(tmp_path: Path) -> None:
