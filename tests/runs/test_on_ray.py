@@ -3,13 +3,17 @@
 import asyncio
 import importlib.util
 import json
+import os
 import pickle
 import shlex
 import signal
+import socket
+import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +32,7 @@ from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.loaders import load_questions
 from branchwise.eval import experiment
 from branchwise.eval.experiment import make_agent
-from branchwise.eval.on_ray import connection, pool, worker
+from branchwise.eval.on_ray import connection, head, pool, worker
 from branchwise.eval.on_ray.connection import RayPlace
 from branchwise.eval.on_ray.link import WorkerLostError
 from branchwise.eval.on_ray.messages import Opening, WorkerSystem
@@ -42,7 +46,7 @@ from branchwise.eval.studies.running import StudyDesign, StudyPace, run_study
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.tasks import get_task
 from support import TESTS
-from support.chat_server import Answer, Body, ChatServer, call, fail, say
+from support.chat_server import Answer, Body, ChatServer, call, fail, hang, say
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs ray: pip install 'branchwise[ray]'"
@@ -138,8 +142,8 @@ def lasting(value: Any) -> Any:
     return [lasting(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def recorded(path: Path) -> list[Any]:
-    """Everything that a run keeps of its items, and its scores."""
+def recorded_rows(path: Path) -> list[Any]:
+    """Everything that a run keeps of its items."""
     reader = open_run(path)
     items = [
         (row.question.id, row.status, lasting(dict(row.outcome or {})),
@@ -148,8 +152,13 @@ def recorded(path: Path) -> list[Any]:
         for row in reader.items()
     ]  # fmt: skip
     reader.close()
+    return items
+
+
+def recorded(path: Path) -> list[Any]:
+    """Everything that a run keeps of its items, and its scores."""
     scores = branchwise.score(path)
-    return [*items, scores.aggregates, [item.to_json() for item in scores.items]]
+    return [*recorded_rows(path), scores.aggregates, [item.to_json() for item in scores.items]]
 
 
 def graph(folder: Path) -> Path:
@@ -268,6 +277,57 @@ def test_a_run_stops_at_its_cost_as_in_one_process_and_goes_on_after_an_interrup
     ended = branchwise.resume(bounded.path, concurrency=2, max_cost=1.0)
     assert (ended.state.done, ended.state.stopped) == (QUESTIONS, None)
     assert len(chat_server.requests) <= asked + QUESTIONS + 2
+
+
+def heads_started_by(process: "subprocess.Popen[str]") -> Iterator[int]:
+    """Of Ray, in the process table."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            pid, name, _, parent, *_ = path.read_text().split()
+            if (name, int(parent)) == ("(gcs_server)", process.pid):
+                yield int(pid)
+
+
+@needs_ray
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find Ray's head")
+def test_a_run_whose_ray_loses_its_head_says_how_to_go_on_and_does_without_ray(
+    chat_server: ChatServer, corpus: Path, question_file: Any, tmp_path: Path, start: Any
+) -> None:
+    begun = threading.Event()
+    left = iter(range(QUESTIONS // 2))
+
+    def beheading(_: Body) -> Answer:
+        if next(left, None) is not None:
+            return say('{"answers": {"default": ["A"]}}')
+        begun.wait()
+        for pid in heads_started_by(run):
+            os.kill(pid, signal.SIGKILL)
+        return hang()
+
+    chat_server.play(beheading)
+    path = tmp_path / "R"
+    run = start(
+        *("run", "--questions", question_file(QUESTIONS), "--corpus", corpus, "--out", path),
+        *("--model", f"openai:scripted@{chat_server.url}", "--concurrency", 2),
+        *("--on", "ray", "--workers", 1),
+    )
+    begun.set()
+    said = run.communicate(timeout=240)[1]
+    assert run.returncode == 1, said
+    assert said.endswith(
+        "Stopped: Ray on this machine is gone. Nothing is lost; continue with:\n"
+        f"  branchwise resume {path} --on ray --workers 1\n"
+    )
+    # Two at a time: the one that met the kill had waited for all before it but one.
+    done = [row for row in recorded_rows(path) if row[1] == "done"]
+    assert len(done) >= QUESTIONS // 2 - 1
+    asked = len(chat_server.requests)
+    chat_server.release()
+    chat_server.play(lambda _: say('{"answers": {"default": ["A"]}}'))
+    ended = branchwise.resume(path)
+    assert (ended.state.done, ended.state.stopped) == (QUESTIONS, None)
+    assert len(chat_server.requests) == asked + QUESTIONS - len(done)
+    assert [row for row in recorded_rows(path) if row in done] == done
 
 
 @needs_ray
@@ -394,6 +454,59 @@ def test_a_worker_keeps_the_sources_that_it_laid_out_until_it_stops_or_cannot_op
 
     asyncio.run(lives())
     assert not list(temporary.iterdir())
+
+
+@needs_ray
+@pytest.mark.parametrize(
+    ("connected", "said"),
+    [
+        (False, "Ray at host:10001 is gone"),
+        (True, r"no worker is left on Ray at host:10001 \(connection lost\)"),
+    ],
+)
+def test_a_pass_ends_when_no_worker_is_left_and_says_whether_the_cluster_is_gone(
+    connected: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def opened(reference: str) -> None:
+        await asyncio.sleep(0)
+        raise ConnectionError(reference)
+
+    async def answered() -> None:
+        cluster = SimpleNamespace(place=RayPlace("host:10001"), check=None)
+        going = pool._Pass(cluster, [], [], None)  # type: ignore[arg-type]
+        keepers = [asyncio.create_task(going.keep(None, "connection lost")) for _ in range(2)]
+        try:
+            await going._least_busy()
+        finally:
+            await asyncio.gather(*keepers)
+
+    monkeypatch.setattr(pool, "result_of", opened)
+    monkeypatch.setattr(pool, "_is_connected", lambda: connected)
+    with pytest.raises(PassEndedError, match=said):
+        asyncio.run(answered())
+
+
+def test_a_head_is_gone_when_it_refuses_connections_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = iter([True, True, True, False, True, True, True, True])
+    monkeypatch.setattr(head, "_BETWEEN_LOOKS", 0.0)
+    monkeypatch.setattr(head, "_is_refused", lambda _: next(looks))
+    asyncio.run(head.until_gone("host:1"))
+    assert not list(looks)
+
+
+def test_only_a_refusal_says_that_a_head_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        assert not head._is_refused(address)
+    assert head._is_refused(address)
+
+    def without_a_port(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(head.socket, "create_connection", without_a_port)
+    assert not head._is_refused(address)
 
 
 def test_a_question_with_which_workers_die_again_and_again_ends_the_pass(tmp_path: Path) -> None:
