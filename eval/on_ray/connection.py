@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from branchwise.corpora.cores import usable_cores
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.extras import require
 
@@ -104,7 +105,7 @@ class RayPlace:
             return {"address": CLUSTER + self.address}
         return {
             "address": "local",
-            "num_cpus": self.workers,
+            "num_cpus": self.workers or _fewer_cores(),
             "include_dashboard": False,
             "object_store_memory": _STORE_BYTES,
         }
@@ -135,6 +136,13 @@ class RayPlace:
                 remedy="check the address (the client's port is 10001 by default), or start it: "
                 "ray start --head",
             ) from None
+
+
+def _fewer_cores() -> int | None:
+    """Of this process, where it may not use all of the machine's, which Ray would count; otherwise
+    None, as Ray also knows how much of them a container is given."""
+    usable = usable_cores()
+    return usable if usable < (os.cpu_count() or 1) else None
 
 
 def one_line_of(error: BaseException) -> str:

@@ -18,6 +18,7 @@ from branchwise.agents.restraints import Restraints
 from branchwise.corpora.errors import InputError
 from branchwise.eval.answering import HasAnswers
 from branchwise.eval.on_ray.connection import OPTION, RayPlace, one_line_of
+from branchwise.eval.on_ray.head import address_of_head, until_gone
 from branchwise.eval.on_ray.link import WorkerLink, WorkerLostError, result_of
 from branchwise.eval.on_ray.messages import Opening, WorkerOpened, WorkerSystem
 from branchwise.eval.on_ray.shipping import sources_of
@@ -161,6 +162,7 @@ class RayPool:
         """Answer items until the pass ends; then the workers end, too."""
         going = _Pass(self, parts, has_answers, self._restraints)
         keepers = [asyncio.ensure_future(going.keep(*one)) for one in self._begun]
+        keepers.append(asyncio.ensure_future(going.watch_head()))
         try:
             yield going.answer
         finally:
@@ -233,6 +235,12 @@ class _Pass:
             except Exception as lost:  # noqa: BLE001
                 return await self._lose(lost)
 
+    async def watch_head(self) -> None:
+        """End the pass when Ray's head is gone, before Ray ends this process."""
+        if (address := address_of_head()) is not None:
+            await until_gone(address)
+            await self._fail(self._is_gone())
+
     async def _serve(self, actor: Any) -> None:
         link = WorkerLink(actor, self._stores, self._has_answers, self._restraints)
         self._links.add(link)
@@ -252,14 +260,17 @@ class _Pass:
         """There will be no worker in this place; the others go on."""
         self._places -= 1
         if not self._places:
-            where = self._pool.place.words
-            what = f"no worker is left on {where} ({one_line_of(error)})"
-            await self._fail(PassEndedError(what if _is_connected() else f"{where} is gone"))
+            what = f"no worker is left on {self._pool.place.words} ({one_line_of(error)})"
+            await self._fail(PassEndedError(what) if _is_connected() else self._is_gone())
+
+    def _is_gone(self) -> PassEndedError:
+        return PassEndedError(f"{self._pool.place.words} is gone")
 
     async def _fail(self, error: Exception) -> None:
         self._failure = error
         self._changed.set()
-        for link in self._links:
+        # Others may be lost meanwhile.
+        for link in list(self._links):
             await link.lost(error)
 
 

@@ -4,13 +4,13 @@ A worker uses the file at its own place where that is the same, so that a plug-i
 beside it; elsewhere the sources are laid out in a folder of the worker's own.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.files import import_file
 from branchwise.corpora.plugins.specs import FileSpec, is_mcp, is_plugin, parse_spec
+from branchwise.eval.on_ray.scratch import Scratch
 from branchwise.graphs.system import System
 
 
@@ -27,15 +27,21 @@ def sources_of(system: System) -> dict[str, bytes]:
     return found
 
 
-def laid_out(system: System, files: Mapping[str, bytes]) -> System:
-    """The system with its sources where they are here. Writes those that are not."""
+def room_for_sources() -> Scratch:
+    """Where a worker lays them out, for as long as it lives."""
+    return Scratch("branchwise-sources-")
+
+
+def laid_out(system: System, files: Mapping[str, bytes], room: Scratch) -> System:
+    """The system with its sources where they are here. Writes those that are not, into the room."""
     if all(_is_here(Path(path), body) for path, body in files.items()):
         return system
-    root = Path(tempfile.mkdtemp(prefix="branchwise-sources-"))
+    root = room.folder
     for path, body in files.items():
         place = _below(root, path)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(body)
+        if not _is_here(place, body):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(body)
 
     def moved(spec: str) -> str:
         return str(_below(root, spec)) if is_file(spec) else spec

@@ -28,7 +28,7 @@ from branchwise.eval.on_ray.messages import (
     unpacked,
 )
 from branchwise.eval.on_ray.restraints import SharedAllowance, SharedLimits
-from branchwise.eval.on_ray.shipping import laid_out
+from branchwise.eval.on_ray.shipping import laid_out, room_for_sources
 from branchwise.eval.runner import Gate
 from branchwise.eval.store.journal import ItemJournal
 from branchwise.eval.tasks import get_task
@@ -47,6 +47,7 @@ class Worker:
     def __init__(self) -> None:
         search_rarely()
         self._channel = Channel()
+        self._room = room_for_sources()
         self._agents: list[tuple[WorkerSystem, Agent]] = []
         self._sources: SharedSources | None = None
         self._running: set[asyncio.Task[None]] = set()
@@ -64,6 +65,7 @@ class Worker:
         try:
             self._open(opening)
         except InputError as error:
+            self._room.remove()
             return opened._replace(refusal=str(error))
         return opened._replace(identities=[agent.identity for _, agent in self._agents])
 
@@ -78,7 +80,7 @@ class Worker:
         )
         self._sources = SharedSources()
         for one in opening.systems:
-            system = laid_out(one.system, opening.files)
+            system = laid_out(one.system, opening.files, self._room)
             agent = open_agent(system, get_task(one.task), restraints, self._sources)
             self._agents.append((one, agent))
         self._begin(self._tell_outages(outages))
@@ -104,6 +106,7 @@ class Worker:
             await agent.aclose()
         if self._sources:
             self._sources.close()
+        self._room.remove()
         return packed(self._channel.close())
 
     def _begin(self, work: Any) -> None:

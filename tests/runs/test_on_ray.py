@@ -3,11 +3,18 @@
 import asyncio
 import importlib.util
 import json
+import os
+import pickle
 import shlex
 import signal
+import socket
+import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,11 +32,13 @@ from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.loaders import load_questions
 from branchwise.eval import experiment
 from branchwise.eval.experiment import make_agent
-from branchwise.eval.on_ray import pool
+from branchwise.eval.on_ray import connection, head, pool, worker
 from branchwise.eval.on_ray.connection import RayPlace
 from branchwise.eval.on_ray.link import WorkerLostError
-from branchwise.eval.on_ray.messages import WorkerSystem
+from branchwise.eval.on_ray.messages import Opening, WorkerSystem
+from branchwise.eval.on_ray.scratch import Scratch
 from branchwise.eval.on_ray.shipping import laid_out, sources_of
+from branchwise.eval.on_ray.worker import Worker
 from branchwise.eval.runner import Part
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
@@ -37,7 +46,7 @@ from branchwise.eval.studies.running import StudyDesign, StudyPace, run_study
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.tasks import get_task
 from support import TESTS
-from support.chat_server import Answer, Body, ChatServer, call, fail, say
+from support.chat_server import Answer, Body, ChatServer, call, fail, hang, say
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs ray: pip install 'branchwise[ray]'"
@@ -133,8 +142,8 @@ def lasting(value: Any) -> Any:
     return [lasting(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def recorded(path: Path) -> list[Any]:
-    """Everything that a run keeps of its items, and its scores."""
+def recorded_rows(path: Path) -> list[Any]:
+    """Everything that a run keeps of its items."""
     reader = open_run(path)
     items = [
         (row.question.id, row.status, lasting(dict(row.outcome or {})),
@@ -143,8 +152,13 @@ def recorded(path: Path) -> list[Any]:
         for row in reader.items()
     ]  # fmt: skip
     reader.close()
+    return items
+
+
+def recorded(path: Path) -> list[Any]:
+    """Everything that a run keeps of its items, and its scores."""
     scores = branchwise.score(path)
-    return [*items, scores.aggregates, [item.to_json() for item in scores.items]]
+    return [*recorded_rows(path), scores.aggregates, [item.to_json() for item in scores.items]]
 
 
 def graph(folder: Path) -> Path:
@@ -265,6 +279,57 @@ def test_a_run_stops_at_its_cost_as_in_one_process_and_goes_on_after_an_interrup
     assert len(chat_server.requests) <= asked + QUESTIONS + 2
 
 
+def heads_started_by(process: "subprocess.Popen[str]") -> Iterator[int]:
+    """Of Ray, in the process table."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            pid, name, _, parent, *_ = path.read_text().split()
+            if (name, int(parent)) == ("(gcs_server)", process.pid):
+                yield int(pid)
+
+
+@needs_ray
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find Ray's head")
+def test_a_run_whose_ray_loses_its_head_says_how_to_go_on_and_does_without_ray(
+    chat_server: ChatServer, corpus: Path, question_file: Any, tmp_path: Path, start: Any
+) -> None:
+    begun = threading.Event()
+    left = iter(range(QUESTIONS // 2))
+
+    def beheading(_: Body) -> Answer:
+        if next(left, None) is not None:
+            return say('{"answers": {"default": ["A"]}}')
+        begun.wait()
+        for pid in heads_started_by(run):
+            os.kill(pid, signal.SIGKILL)
+        return hang()
+
+    chat_server.play(beheading)
+    path = tmp_path / "R"
+    run = start(
+        *("run", "--questions", question_file(QUESTIONS), "--corpus", corpus, "--out", path),
+        *("--model", f"openai:scripted@{chat_server.url}", "--concurrency", 2),
+        *("--on", "ray", "--workers", 1),
+    )
+    begun.set()
+    said = run.communicate(timeout=240)[1]
+    assert run.returncode == 1, said
+    assert said.endswith(
+        "Stopped: Ray on this machine is gone. Nothing is lost; continue with:\n"
+        f"  branchwise resume {path} --on ray --workers 1\n"
+    )
+    # Two at a time: the one that met the kill had waited for all before it but one.
+    done = [row for row in recorded_rows(path) if row[1] == "done"]
+    assert len(done) >= QUESTIONS // 2 - 1
+    asked = len(chat_server.requests)
+    chat_server.release()
+    chat_server.play(lambda _: say('{"answers": {"default": ["A"]}}'))
+    ended = branchwise.resume(path)
+    assert (ended.state.done, ended.state.stopped) == (QUESTIONS, None)
+    assert len(chat_server.requests) == asked + QUESTIONS - len(done)
+    assert [row for row in recorded_rows(path) if row in done] == done
+
+
 @needs_ray
 @pytest.mark.usefixtures("ray_here", "process")
 def test_a_worker_that_would_answer_otherwise_is_refused_before_a_run_is_made(
@@ -306,6 +371,27 @@ def test_a_place_where_there_is_no_ray_is_refused(
     assert not (tmp_path / "R").exists()
 
 
+@needs_ray
+@pytest.mark.parametrize(
+    ("usable", "workers", "asked"), [(3, None, 3), (64, None, None), (3, 8, 8), (64, 8, 8)]
+)
+def test_a_ray_of_this_machine_has_no_more_cores_than_its_process_unless_workers_are_named(
+    monkeypatch: pytest.MonkeyPatch, usable: int, workers: int | None, asked: int | None
+) -> None:
+    import ray
+
+    started: list[Any] = []
+    monkeypatch.setattr(connection.os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(connection, "usable_cores", lambda: usable)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda num_cpus, **_: started.append(num_cpus))
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 4.0})
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    with RayPlace(None, workers).connected() as count:
+        assert count == (workers or 4)
+    assert started == [asked]
+
+
 def test_without_ray_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(InputError) as error:
@@ -327,13 +413,100 @@ def test_sources_of_plugins_and_prompts_are_laid_out_where_they_are_missing(
     )  # fmt: skip
     files = sources_of(named)
     assert {Path(one).name for one in files} == {"mine.py", "neighbour.py", "budget_spent.md"}
-    assert laid_out(named, files) == named
+    room = Scratch("branchwise-test-")
+    assert laid_out(named, files, room) == named
     digest = make_agent(named, "branches").digest
     plugins.write_text("")
     plugins.with_name("neighbour.py").unlink()
-    moved = laid_out(named, files)
+    moved = laid_out(named, files, room)
     assert moved != named
     assert make_agent(moved, "branches").digest == digest
+    room.remove()
+
+
+@needs_ray
+@pytest.mark.parametrize("corpus_is_there", [True, False])
+def test_a_worker_keeps_the_sources_that_it_laid_out_until_it_stops_or_cannot_open(
+    system: System, plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    corpus_is_there: bool,
+) -> None:  # fmt: skip
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(worker, "_be_as_there", lambda _: None)
+    monkeypatch.setattr(worker, "search_rarely", lambda: None)
+    tools = (f"{plugins}:year", "local_retriever")
+    named = system.model_copy(update={"tools": tools})
+    files = sources_of(named)
+    plugins.unlink()
+    if not corpus_is_there:
+        named = named.model_copy(update={"corpus": str(tmp_path / "gone")})
+    systems = [WorkerSystem(named, "branches"), WorkerSystem(named, "branches")]
+    opening = Opening(systems, files, 1.0, False, False, "", [])
+
+    async def lives() -> None:
+        one = Worker()
+        opened = await one.open(version("branchwise"), pickle.dumps(opening))
+        assert bool(opened.refusal) != corpus_is_there
+        laid = [path.name for path in temporary.rglob("*.py")]
+        assert sorted(laid) == (["mine.py", "neighbour.py"] if corpus_is_there else [])
+        await one.stop()
+
+    asyncio.run(lives())
+    assert not list(temporary.iterdir())
+
+
+@needs_ray
+@pytest.mark.parametrize(
+    ("connected", "said"),
+    [
+        (False, "Ray at host:10001 is gone"),
+        (True, r"no worker is left on Ray at host:10001 \(connection lost\)"),
+    ],
+)
+def test_a_pass_ends_when_no_worker_is_left_and_says_whether_the_cluster_is_gone(
+    connected: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def opened(reference: str) -> None:
+        await asyncio.sleep(0)
+        raise ConnectionError(reference)
+
+    async def answered() -> None:
+        cluster = SimpleNamespace(place=RayPlace("host:10001"), check=None)
+        going = pool._Pass(cluster, [], [], None)  # type: ignore[arg-type]
+        keepers = [asyncio.create_task(going.keep(None, "connection lost")) for _ in range(2)]
+        try:
+            await going._least_busy()
+        finally:
+            await asyncio.gather(*keepers)
+
+    monkeypatch.setattr(pool, "result_of", opened)
+    monkeypatch.setattr(pool, "_is_connected", lambda: connected)
+    with pytest.raises(PassEndedError, match=said):
+        asyncio.run(answered())
+
+
+def test_a_head_is_gone_when_it_refuses_connections_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = iter([True, True, True, False, True, True, True, True])
+    monkeypatch.setattr(head, "_BETWEEN_LOOKS", 0.0)
+    monkeypatch.setattr(head, "_is_refused", lambda _: next(looks))
+    asyncio.run(head.until_gone("host:1"))
+    assert not list(looks)
+
+
+def test_only_a_refusal_says_that_a_head_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        assert not head._is_refused(address)
+    assert head._is_refused(address)
+
+    def without_a_port(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(head.socket, "create_connection", without_a_port)
+    assert not head._is_refused(address)
 
 
 def test_a_question_with_which_workers_die_again_and_again_ends_the_pass(tmp_path: Path) -> None:
