@@ -1,7 +1,7 @@
 """A folder for as long as its process lives, in the system's folder for temporary files.
 
-A process that is killed removes nothing. So each holds a lock on its folder, which ends with it
-however it ends, and whoever makes a folder first removes those that nobody holds.
+A process that is killed removes nothing. So each holds a lock on its folder, which the system
+releases however the process ends, and the next that makes a folder removes those without a lock.
 """
 
 import fcntl
