@@ -13,7 +13,7 @@ OF_OBJECTS = {
     "_log_traceback", "_must_cancel", "_num_cancels_requested", "_ready", "_scheduled",
     "_selector", "_started", "_tstate_lock", "_work_queue",
 }  # fmt: skip
-"""Private attributes of tasks, futures, event loops, threads and pools, whoever holds them."""
+"""Private attributes of tasks, futures, event loops, threads and pools, wherever they are held."""
 
 
 def _is_private(name: str) -> bool:

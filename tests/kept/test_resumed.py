@@ -30,7 +30,7 @@ DEFAULTS_THEN = (
     "prompt_set: v1, budget_shown: off, repeat_passages: true, readings_from: memory, "
     "extraction_by: passage"
 )
-"""A run has its settings with it; a study's file means the defaults of whoever reads it."""
+"""A run has its own settings; a study's file takes the defaults of the version that reads it."""
 TypeIn = Callable[..., tuple[int, str, str]]
 LATER_HALF = """SELECT rowid FROM responses AS one WHERE rowid >
     (SELECT AVG(rowid) FROM responses AS other WHERE other.item = one.item)"""
@@ -45,7 +45,7 @@ class Served:
 
     def __call__(self, body: Body) -> Answer:
         answer = self.script(body)
-        # A refusal is no response: it is not recorded, and whoever goes on hears it again.
+        # A refusal is not a response: it is not recorded, and comes again when the run goes on.
         self.replies += answer.status == 200
         return answer
 
