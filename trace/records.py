@@ -195,7 +195,7 @@ def _reading(hint: Any) -> _Reading:
         (inner,) = (one for one in arguments if one is not type(None))
         accepted, convert, empty = _reading(inner)
         return accepted | {type(None)}, functools.partial(_or_none, convert, empty), None
-    if origin is tuple and issubclass(arguments[0], Record):
+    if origin is tuple and isinstance(arguments[0], type) and issubclass(arguments[0], Record):
         return frozenset(), functools.partial(_records, arguments[0]), ()
     if origin is tuple:
         return frozenset(), functools.partial(_tuple, _reading(arguments[0])), ()
