@@ -45,7 +45,8 @@ class ItemLine:
 class RunLine:
     """A run in the list of runs. `system`: its settings in a few words.
 
-    The means are over the items that ended; None where none has.
+    `heads` name the metrics of its task, which are not those of another run's. The means are over
+    the items that ended; None where none has, and none at all while they are not known.
     """
 
     name: str
@@ -53,6 +54,7 @@ class RunLine:
     total: int
     done: int
     failed: int
+    heads: tuple[str, ...] = ()
     means: Values = ()
     parent: str | None = None
 
@@ -96,6 +98,7 @@ def run_line(
     name: str,
     meta: Mapping[str, Any],
     progress: Mapping[str, int],
+    heads: tuple[str, ...],
     means: Values,
 ) -> RunLine:
     """The line; `progress` as `RunReader.progress` counts items."""
@@ -106,6 +109,7 @@ def run_line(
         total=progress["total"],
         done=progress["done"],
         failed=progress["failed"],
+        heads=heads,
         means=means,
         parent=fork.get("run"),
     )

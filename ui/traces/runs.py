@@ -140,7 +140,7 @@ class RunView:
             if self.is_damaged and not fresh:
                 # Of the rows that are left: a mean that looks like the run's.
                 means = ()
-            return run_line(self.name, self._reader.meta, progress, means)
+            return run_line(self.name, self._reader.meta, progress, self.heads, means)
 
     @property
     def meta(self) -> Mapping[str, Any]:

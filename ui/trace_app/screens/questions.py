@@ -145,7 +145,7 @@ class QuestionsScreen(Screen[None]):
         )
         if lines is not None:
             self._lines_of_runs = lines
-            self.query_one(RunStrip).show(lines, self.run.heads, self._index)
+            self.query_one(RunStrip).show(lines, self._index)
             self._show_bar()
 
     def _change(self, **fields: object) -> None:

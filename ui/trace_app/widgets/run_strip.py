@@ -33,12 +33,11 @@ class RunStrip(ScrollView, can_focus=False):
     def __init__(self) -> None:
         super().__init__()
         self._lines: Sequence[RunLine] = ()
-        self._heads: Sequence[str] = ("P", "R", "EM")
         self._chosen = 0
 
-    def show(self, lines: Sequence[RunLine], heads: Sequence[str], chosen: int) -> None:
-        """Show these runs; `heads` name the three mean scores of the chosen run's task."""
-        self._lines, self._heads, self._chosen = lines, heads, chosen
+    def show(self, lines: Sequence[RunLine], chosen: int) -> None:
+        """Show these runs, each with the means of its own task's metrics."""
+        self._lines, self._chosen = lines, chosen
         self.virtual_size = Size(self.size.width, len(lines))
         self.styles.height = min(len(lines), max(1, self.app.size.height // 5))
         top, height = self.scroll_offset.y, max(1, self.size.height)
@@ -59,7 +58,7 @@ class RunStrip(ScrollView, can_focus=False):
         return strip.adjust_cell_length(self.size.width, self.rich_style)
 
     def _text(self, line: RunLine, width: int, *, chosen: bool) -> str:
-        means = named(self._heads, line.means)
+        means = named(line.heads, line.means)
         scores = "  ".join(f"{head} {number(mean):>4}" for head, mean in means)
         ended = f"{line.done + line.failed:,}/{line.total:,}"
         failed = f" ({line.failed:,} failed)" if line.failed else ""
