@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from itertools import chain
+from math import isfinite
 from typing import Any
 
 from branchwise.agents.reply import ModelError
@@ -32,13 +33,16 @@ class Spending:
     itself come to at most `most`. What it can cost: the bytes of its text as input tokens, since a
     token is a byte at least, and max_tokens of output. Where there is too little, it waits for
     those on their way, which mostly cost less; alone, it ends the pass. For one event loop at a
-    time.
+    time. Raises InputError for a limit that is not a finite amount.
 
     A request that failed on its way back (a time-out, a response that broke off) counts with its
     largest possible cost until the process ends: no server reports the true cost.
     """
 
     def __init__(self, most: float, prices: Prices) -> None:
+        # `spent > nan` is never true: such a limit would hold nothing back.
+        if not isfinite(most) or most < 0:
+            raise InputError(f"{most} is not an amount in USD", where=OPTION)
         self.most, self.prices = most, prices
         self.spent = self.reserved = 0.0
         self.has_refused = False
