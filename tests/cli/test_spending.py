@@ -1,6 +1,7 @@
 """`--max-cost` and `--prices` of runs, questions and scores, as they are typed."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+import branchwise
+from branchwise.corpora.errors import InputError
 from support.chat_server import Body, ChatServer, say
 
 TypeIn = Callable[..., tuple[int, str, str]]
@@ -184,3 +187,22 @@ def test_a_run_whose_scoring_asks_counts_both(
     assert "(the judge); set --role judge.max_tokens" in err
     code, _, err = type_in("run", *judged, "--max-cost", 100, "--role", "judge.max_tokens=50")
     assert code != 2, err
+
+
+@pytest.mark.parametrize("amount", ["nan", "inf", "-inf", "-1"])
+@pytest.mark.parametrize(
+    "command", ["run --questions q", "resume R", "ablate s.yaml", "ask Who?", "score R"]
+)
+def test_a_limit_that_would_limit_nothing_is_refused(
+    type_in: TypeIn, command: str, amount: str
+) -> None:
+    code, _, err = type_in(*command.split(), "--max-cost", amount)
+    assert code == 2
+    assert "Invalid value for '--max-cost'" in err
+
+
+@pytest.mark.parametrize("amount", [math.nan, math.inf, -1.0])
+def test_a_limit_from_python_is_refused_alike(questions: Path, amount: float) -> None:
+    system = branchwise.System(model="offline", corpus="none")
+    with pytest.raises(InputError, match="is not an amount in USD"):
+        branchwise.run(str(questions), system, max_cost=amount)

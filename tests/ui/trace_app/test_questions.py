@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.store import RunSpec, create_run
+from branchwise.eval.tasks import TASKS
 from branchwise.ui import trace_app
 from branchwise.ui.trace_app.app import TraceApp
 from branchwise.ui.trace_app.screens.trace import TraceScreen
@@ -15,7 +16,7 @@ from branchwise.ui.trace_app.widgets.question_columns import columns_at
 from branchwise.ui.trace_app.widgets.question_list import QuestionList
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
-from support.ui.trace_app.film_runs import new_run
+from support.ui.trace_app.film_runs import new_run, questions
 from support.ui.trace_app.question_list import bar, listed, under_cursor
 from support.ui.trace_app.screen_text import (
     check_frame,
@@ -209,6 +210,23 @@ async def test_the_list_follows_the_chosen_run(base: RunView, other: RunView) ->
         assert app.questions.run is other
         await pilot.press("right_square_bracket")
         assert app.questions.run is base
+
+
+@pytest.mark.parametrize("task", sorted({*TASKS} - {"branches"}))
+async def test_runs_of_two_tasks_have_each_their_own_headings(
+    base: RunView, tmp_path: Path, size: tuple[int, int], task: str
+) -> None:
+    spec = RunSpec(task, "films", "d", {"model": "offline"}, {}, "s", 1, "0")
+    create_run(tmp_path / "second", spec, questions())
+    second = RunView.open(tmp_path / "second")
+    app = TraceApp([base, second])
+    async with app.run_test(size=size) as pilot:
+        above = screen_lines(app)[:2]
+        assert f"{base.heads[0]} " in above[0]
+        assert f"{second.heads[0]} " in above[1]
+        await pilot.press("tab")
+        check_frame(app)
+    second.close()
 
 
 async def test_differing_questions_are_those_that_ended_otherwise(
