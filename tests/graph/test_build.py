@@ -51,7 +51,7 @@ def test_every_format_gives_the_same_graph(tmp_path, name):
     assert description.sources[0].name == name
     assert description.sources[0].bytes == len(NT.encode())
     assert read_description(out) == description
-    assert entries(out) == ["graph.json", "names.sqlite", "store"]
+    assert entries(out) == ["files.json", "graph.json", "names.sqlite", "store"]
     assert len(open_store(out)) == 4
     assert [match.id for match in NameIndex.open(out).search("king kong")] == ["Q1"]
 
