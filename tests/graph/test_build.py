@@ -252,11 +252,12 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(world_300, tmp_path, largest
         text=True,
         check=False,
     )
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stdout == ""
     complaints = [line for line in done.stderr.splitlines() if not line.startswith("reading")]
     assert len(complaints) == 1
-    assert complaints[0].startswith("branchwise: [Errno ")
+    assert complaints[0].startswith(f"branchwise: {tmp_path / 'G'}: cannot be written (")
+    assert "make room on the disk" in complaints[0]
     assert entries(tmp_path) == []
 
 
