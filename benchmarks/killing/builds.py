@@ -10,7 +10,8 @@ from killing.subjects import OWN, Place, Subject, difference
 Digests = dict[str, str]
 Works = Callable[[Path], object]
 # Made when a corpus is first opened, and anew when its file has another time.
-_MADE_ON_OPENING = {"corpus.json", "offsets.npy"}
+_LEFT_OUT = {"corpus.json", "offsets.npy", "checksums.npy", "files.json"}
+"""Made on opening, or with times of files in it."""
 
 
 class BuildSubject(Subject):
@@ -95,5 +96,5 @@ def digests(path: Path) -> Digests:
         for file in files
         if "store" not in file.relative_to(path).parts
         and file.suffix != ".sqlite"
-        and file.name not in _MADE_ON_OPENING
+        and file.name not in _LEFT_OUT
     }
