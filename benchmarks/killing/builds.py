@@ -89,12 +89,13 @@ class BuildSubject(Subject):
 
 
 def digests(path: Path) -> Digests:
-    """What the files hold; a graph's two stores are no two times the same, and are asked."""
+    """What the files hold; a graph's two stores and tantivy's files are no two times the same, and
+    are asked."""
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     return {
         str(file.relative_to(path)): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in files
-        if "store" not in file.relative_to(path).parts
+        if not {"store", "tantivy"} & {*file.relative_to(path).parts}
         and file.suffix != ".sqlite"
         and file.name not in _LEFT_OUT
     }
