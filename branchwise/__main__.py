@@ -78,10 +78,10 @@ def _run() -> None:
     except Exception as error:
         if line := _about_a_path(error):
             sys.exit(_complain(line, 2))
-        if not _is_about_storage(error):
+        if not (line := _about_storage(error)):
             raise
         _drop_output()
-        sys.exit(_complain(str(error), 1))
+        sys.exit(_complain(line, 2))
 
 
 def _usage(error: "click.ClickException") -> str:
@@ -108,12 +108,19 @@ def _about_a_path(error: Exception) -> str | None:
     return str(InputError(why, where=os.fsdecode(error.filename)[:200], remedy="check the path"))
 
 
-def _is_about_storage(error: Exception) -> bool:
-    """Whether the disk is at fault: a traceback would then hide what to do."""
+def _about_storage(error: Exception) -> str | None:
+    """What is wrong where the disk is at fault: a traceback would hide what to do."""
+    from branchwise.corpora.atomic import NO_ROOM
+    from branchwise.corpora.errors import InputError
     from branchwise.eval.store import StoreError
 
-    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-    return isinstance(error, StoreError) or (isinstance(error, OSError) and error.errno in full)
+    if isinstance(error, StoreError):
+        return str(error)
+    if not isinstance(error, OSError) or error.errno not in {*NO_ROOM, errno.EIO}:
+        return None
+    where = "standard output" if error.filename is None else os.fsdecode(error.filename)[:200]
+    what = f"cannot be written ({error.strerror})"
+    return str(InputError(what, where=where, remedy="make room on the disk, or use another one"))
 
 
 def _drop_output() -> None:

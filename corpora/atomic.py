@@ -6,6 +6,7 @@ to make the same file or folder removes what is not locked.
 """
 
 import ctypes
+import errno
 import fcntl
 import os
 import re
@@ -23,6 +24,8 @@ _SUFFIX = ".partial"
 _NEW, _OLD = "new", "old"
 _ATTEMPTS = 20
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+"""What the system says of a disk that takes no more."""
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -35,24 +38,41 @@ def write_bytes(path: Path, data: bytes) -> None:
 def new_file(path: Path) -> Iterator[IO[bytes]]:
     """A file to write, renamed to `path` at the end, gone after an error or Ctrl-C.
 
-    A link, a pipe or a device (`/dev/stdout`) stays what it is: it is written through.
+    A link, a pipe or a device (`/dev/stdout`) stays what it is: it is written through. Raises
+    InputError where the disk is full.
     """
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        with path.open("wb") as stream:
-            yield stream
-        return
-    remove_abandoned(path)
-    descriptor, partial = _locked_file(path)
+    with room_for(path):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            with path.open("wb") as stream:
+                yield stream
+            return
+        remove_abandoned(path)
+        descriptor, partial = _locked_file(path)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+                give_usual_mode(partial)
+                partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def room_for(path: Path) -> Iterator[None]:
+    """Tells of a full or read-only disk while `path` is written. Raises InputError."""
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-            partial.chmod(0o666 & ~_mask())
-            partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise InputError(
+            f"cannot be written ({error.strerror})",
+            where=str(path),
+            remedy="make room on the disk, or write to another one",
+        ) from None
 
 
 def write_named(path: Path, data: bytes) -> None:
@@ -86,8 +106,10 @@ def new_folder(path: Path) -> Iterator[Path]:
     """An empty folder to fill, renamed to `path` at the end, gone after an error or Ctrl-C.
 
     What stands at `path` is replaced only then. A process that is killed leaves a hidden folder
-    behind, which nothing loads and the next call removes. Raises InputError where no folder can
-    be made, and for the folder that the process is in: it would be left in one that is gone.
+    behind, which nothing loads and the next call removes. Files get the modes of the umask, also
+    those that a library made for its user alone. Raises InputError where no folder can be made,
+    where the disk is full, and for the folder that the process is in: it would be left in one
+    that is gone.
     """
     try:
         path = path.resolve()
@@ -105,9 +127,12 @@ def new_folder(path: Path) -> Iterator[Path]:
             remedy="choose another folder",
         ) from None
     try:
-        (partial / _NEW).mkdir()
-        yield partial / _NEW
-        _replace(partial, path)
+        with room_for(path):
+            (partial / _NEW).mkdir()
+            yield partial / _NEW
+            for file in (partial / _NEW).rglob("*"):
+                give_usual_mode(file)
+            _replace(partial, path)
     finally:
         remove_folder(partial)
         os.close(lock)
@@ -204,8 +229,10 @@ def _remove_unlocked(partial: Path, path: Path) -> None:
             os.close(handle)
 
 
-def _mask() -> int:
-    """The process's umask: temporary files are private, what they become is not."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def give_usual_mode(path: Path) -> None:
+    """Let those read and write a file who may by the umask: SQLite and tantivy leave out some, and
+    temporary files are their user's alone. A link stays as it is."""
+    if not path.is_symlink():
+        mask = os.umask(0o077)
+        os.umask(mask)
+        path.chmod(path.stat().st_mode | 0o666 & ~mask)

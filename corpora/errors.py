@@ -26,6 +26,11 @@ class InputError(Exception):
         super().__init__(" ".join(f"{parts}; {remedy}".split() if remedy else parts.split()))
 
 
+class DamagedDataError(InputError):
+    """What is searched (a corpus, an index, a graph) is not what was built: a pass over questions
+    ends, since what its other searches found could be wrong as well."""
+
+
 Refuse = Callable[[str, InputError], None]
 """Takes bad input behind the kind of mistake that it is ("not-json"): raises it, or notes it."""
 

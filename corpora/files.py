@@ -1,6 +1,7 @@
 """Reading data files: bounded lines, gzip and zstandard, errors that name file and line."""
 
 import codecs
+import errno
 import gzip
 import zlib
 from collections.abc import Iterator, Mapping
@@ -36,7 +37,16 @@ def open_data(path: Path) -> Iterator[IO[bytes]]:
     except zlib.error:
         raise InputError("the compressed file is damaged", where=str(path)) from None
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
+        raise cannot_read(path, error) from None
+
+
+def cannot_read(path: Path, error: OSError) -> InputError:
+    """The refusal of a file that the system does not let this user read: nothing says that it is
+    damaged."""
+    remedy = (
+        "ask its owner to make it readable" if error.errno in (errno.EACCES, errno.EPERM) else None
+    )
+    return InputError(f"cannot be read ({error.strerror or error})", where=str(path), remedy=remedy)
 
 
 def _stream(path: Path) -> IO[bytes]:

@@ -99,14 +99,13 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
 
     Raises InputError for an encoder that cannot be had.
     """
-    import faiss
     import numpy as np
 
     with encoded(corpus, encoding, progress) as made:
         vectors = new_vectors(made.vectors.shape[1], made.dtype)
         for start in range(0, len(corpus), _CHUNK):
             vectors.add(np.ascontiguousarray(made.vectors[start : start + _CHUNK], np.float32))
-        faiss.write_index(vectors, str(folder / VECTORS_FILE))
+        write_index(vectors, folder / VECTORS_FILE)
     return Manifest(
         kind="flat",
         corpus_sha256=corpus.sha256,
@@ -116,6 +115,21 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
         encoder=made.encoder,
         versions=made_with("faiss-cpu", "sentence-transformers", "torch"),
     )
+
+
+def write_index(index: Any, file: Path) -> None:
+    """Write a faiss index. Raises InputError where the disk does not take it, which faiss alone
+    tells as a RuntimeError."""
+    import faiss
+
+    try:
+        faiss.write_index(index, str(file))
+    except RuntimeError:
+        raise InputError(
+            "cannot be written",
+            where=str(file.parent),
+            remedy="make room on the disk, or write to another one",
+        ) from None
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> FlatIndex:

@@ -1,29 +1,32 @@
 """A corpus folder: `corpus.jsonl`, and beside it what one pass over it found.
 
-`corpus.json` holds the digest and count, `offsets.npy` where each passage stands. Both are made
-again where they are missing or the file's size or time of change is another, so a folder with
-nothing but a `corpus.jsonl` is a corpus too.
+`corpus.json` holds the digest and count, `offsets.npy` where each passage stands, `checksums.npy`
+what is checked when it is read. All are made again where one is missing or the file's size or time
+of change is another, so a folder with nothing but a `corpus.jsonl` is a corpus too.
 """
 
 import mmap
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from branchwise.corpora.atomic import write_bytes
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.atomic import new_file, write_bytes
+from branchwise.corpora.errors import DamagedDataError, InputError
+from branchwise.corpora.files import open_data
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.records import parse_record, to_passage
 from branchwise.corpora.rows import read_rows
-from branchwise.corpora.scan import Scan, scan_corpus
+from branchwise.corpora.scan import Scan, line_checksum, scan_corpus
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
-CORPUS_FILE, FACTS_FILE, OFFSETS_FILE = "corpus.jsonl", "corpus.json", "offsets.npy"
+CORPUS_FILE, FACTS_FILE = "corpus.jsonl", "corpus.json"
+OFFSETS_FILE, CHECKSUMS_FILE = "offsets.npy", "checksums.npy"
 _MOST_CHARACTERS = 4_000_000
 """Of the passages that are kept when they have been read."""
 
@@ -44,18 +47,19 @@ class _Facts(BaseModel):
 class Corpus:
     """Passages by row, read from disk one at a time. Thread-safe.
 
-    Memory: 16 bytes a passage for the offsets (mapped, not loaded), and the passages read last;
-    the others stay on disk.
+    Memory: 20 bytes a passage for offsets and checksums (mapped, not loaded), and the passages
+    read last; the others stay on disk.
     """
 
-    def __init__(self, path: Path, sha256: str, offsets: "np.ndarray") -> None:
+    def __init__(self, path: Path, scan: Scan) -> None:
         import numpy as np
 
+        self.path, self.sha256 = path, scan.sha256
         # Still mapped, but of the plain class: numpy's own for maps takes long for each element.
-        self.path, self.sha256, self._offsets = path, sha256, np.asarray(offsets)
+        self._offsets, self._checksums = np.asarray(scan.offsets), np.asarray(scan.checksums)
         self._read: dict[int, Passage] = {}
         self._characters = 0
-        with (path / CORPUS_FILE).open("rb") as stream:
+        with open_data(path / CORPUS_FILE) as stream:
             self._lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
     @classmethod
@@ -73,7 +77,7 @@ class Corpus:
             before = file.stat()
             known = scan_corpus(file)
             _remember(path, known, before)
-        return cls(path, known.sha256, known.offsets)
+        return cls(path, known)
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -109,14 +113,15 @@ class Corpus:
 
     def _record(self, row: int) -> tuple[str, str]:
         start, length = self._offsets[row].tolist()
-        try:
-            record = parse_record(self._lines[start : start + length], f"passage {row}")
-        except InputError:
-            raise InputError(
-                f"the corpus and its {OFFSETS_FILE} do not match",
+        line = self._lines[max(start, 0) : max(start + length, 0)]
+        if line_checksum(line, row) != int(self._checksums[row]):
+            raise DamagedDataError(
+                f"passage {row} is not what it was when the corpus was built: {CORPUS_FILE}, "
+                f"{OFFSETS_FILE} or {CHECKSUMS_FILE} is damaged",
                 where=str(self.path),
                 remedy=f"remove {OFFSETS_FILE}, which is then made again, or rebuild the corpus",
-            ) from None
+            )
+        record = parse_record(line, f"passage {row}")
         return record.id or record.hash, record.contents
 
 
@@ -149,29 +154,29 @@ def _recall(path: Path) -> Scan | None:
 
     try:
         facts = _Facts.model_validate_json((path / FACTS_FILE).read_bytes())
-        offsets = np.load(path / OFFSETS_FILE, mmap_mode="r", allow_pickle=False)
+        offsets, checksums = (
+            np.load(path / name, mmap_mode="r", allow_pickle=False)
+            for name in (OFFSETS_FILE, CHECKSUMS_FILE)
+        )
     except Exception:  # noqa: BLE001 - numpy lets anything through that a damaged head leads to
         return None
     now = (path / CORPUS_FILE).stat()
     fits = (facts.bytes, facts.mtime_ns) == (now.st_size, now.st_mtime_ns)
-    whole = offsets.dtype == np.int64 and offsets.shape == (facts.passages, 2)
-    return Scan(facts.sha256, offsets) if fits and whole else None
+    shapes = (offsets.dtype, offsets.shape, checksums.dtype, checksums.shape)
+    whole = shapes == (np.int64, (facts.passages, 2), np.uint32, (facts.passages,))
+    return Scan(facts.sha256, offsets, checksums) if fits and whole else None
 
 
 def _remember(path: Path, scan: Scan, file: os.stat_result) -> None:
     """Keep what a pass over `file` found; a folder that cannot be written to is scanned anew."""
-    import io
-
     import numpy as np
 
     facts = _Facts(
         sha256=scan.sha256, passages=len(scan), bytes=file.st_size, mtime_ns=file.st_mtime_ns
     )
-    offsets = io.BytesIO()
-    np.save(offsets, scan.offsets, allow_pickle=False)
-    try:
+    with suppress(OSError, InputError):
         (path / FACTS_FILE).unlink(missing_ok=True)
-        write_bytes(path / OFFSETS_FILE, offsets.getvalue())
+        for name, array in ((OFFSETS_FILE, scan.offsets), (CHECKSUMS_FILE, scan.checksums)):
+            with new_file(path / name) as stream:
+                np.save(stream, array, allow_pickle=False)
         write_bytes(path / FACTS_FILE, facts.model_dump_json().encode())
-    except OSError:
-        return

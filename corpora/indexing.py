@@ -11,6 +11,7 @@ from branchwise.corpora.encoder_models import (
     Encoding,
 )
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.file_records import record_files
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kinds import HYBRID, RECALL, index_kind
 from branchwise.corpora.manifest import INDEX_FOLDER, Kind, write_manifest
@@ -50,6 +51,7 @@ def build_index(
     with new_folder(target) as folder:
         encoding = Encoding(encoder, backend, dtype, settings, recall, kept, given)
         write_manifest(folder, module.build(corpus, folder, encoding, progress))
+        record_files(folder)
     remove_folder(kept)
     return target
 

@@ -16,7 +16,7 @@ from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.flat import described as described_encoder
-from branchwise.corpora.flat import index_encoder
+from branchwise.corpora.flat import index_encoder, write_index
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kept_vectors import KEPT_VECTORS, encoded, mapped
 from branchwise.corpora.manifest import Manifest, index_command, made_with
@@ -131,7 +131,7 @@ def index_vectors(vectors: "np.ndarray", kept: Path, folder: Path) -> None:
     lists = faiss.read_index(str(kept / _TRAINED))
     for part in parts:
         lists.merge_from(faiss.read_index(part), 0)
-    faiss.write_index(lists, str(folder / LISTS_FILE))
+    write_index(lists, folder / LISTS_FILE)
 
 
 def _trained(vectors: "np.ndarray") -> Any:
@@ -173,9 +173,7 @@ def _rows(start: int, stop: int) -> "np.ndarray":
 
 def _whole(index: Any, file: Path) -> None:
     """Write an index under another name first: a file of its name is whole."""
-    import faiss
-
-    faiss.write_index(index, str(file.with_suffix(".partial")))
+    write_index(index, file.with_suffix(".partial"))
     file.with_suffix(".partial").replace(file)
 
 

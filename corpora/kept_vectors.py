@@ -40,7 +40,7 @@ def unfinished(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
     It stays after an error or a kill. Raises InputError while another process builds there.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

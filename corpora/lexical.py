@@ -5,14 +5,10 @@ does. A passage that shares no term with the query is not a result. Queries are 
 tantivy's query language.
 """
 
-import hashlib
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from branchwise.corpora.analysis import (
     ANALYZER,
@@ -21,21 +17,22 @@ from branchwise.corpora.analysis import (
     spaced,
     tantivy_analyzer,
 )
-from branchwise.corpora.atomic import remove_folder
 from branchwise.corpora.encoder_models import Encoding
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import DamagedDataError, InputError
+from branchwise.corpora.file_records import RECORDS_FILE, has_records
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import Manifest, index_command, made_with, rebuild_command
 from branchwise.corpora.progress import Progress
 from branchwise.corpora.ranking import DEPTH, Scored, ranked
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.corpora.scratch import scratch_folder
 from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
     import tantivy
 
 SCORING = "tantivy k1=1.2 b=0.75"
-TERMS_FOLDER, _ENDS_FILE = "tantivy", "ends.json"
+TERMS_FOLDER = "tantivy"
 _CONTENTS, _ROW = "contents", "row"
 _MOST_TERMS = 256
 """Of a query; those behind are left out."""
@@ -45,7 +42,6 @@ _DEPTHS = (MAX_K + _SPARE, DEPTH + _SPARE)
 _WRITER_BYTES = 128_000_000
 _REPORT_EVERY = 5000
 _LOCK = ".lock"
-_END_BYTES = 65_536
 
 
 class LexicalIndex:
@@ -135,7 +131,6 @@ def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
             writer.wait_merging_threads()  # or they would go on to write while the folder goes
         for lock in folder.glob(f"*{_LOCK}"):
             lock.unlink()
-        folder.with_name(_ENDS_FILE).write_bytes(orjson.dumps(_ends(folder)))
     except (ValueError, OSError) as error:  # tantivy makes the first of every error of the system
         raise InputError(
             f"the index cannot be written ({one_line(str(error))})",
@@ -176,11 +171,14 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex
             f"rankings: {index_command(corpus.path, folder.name, 'bm25s')}",
         )
     check_analyzer(corpus, folder, manifest)
-    with _temporary_folder() as links, _damage(corpus, folder):
-        recorded = orjson.loads((folder / _ENDS_FILE).read_bytes())
-        found = _ends(folder / TERMS_FOLDER)
-        if {name: found.get(name) for name in recorded} != recorded:
-            raise ValueError
+    if not has_records(folder):
+        # Opening a damaged file can end the process (SIGABRT), which no handler of errors sees.
+        raise InputError(
+            f"the index was made without a record of its files ({RECORDS_FILE})",
+            where=str(folder),
+            remedy=rebuild_command(corpus.path, folder.name, manifest),
+        )
+    with scratch_folder("branchwise-index-") as links, _damage(corpus, folder):
         _link(folder / TERMS_FOLDER, links)
         index = tantivy.Index.open(str(links))
         index.config_reader(reload_policy="manual")
@@ -188,38 +186,6 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex
         if searcher.num_docs != len(corpus):
             raise ValueError
     return LexicalIndex(searcher, index.schema, corpus, folder)
-
-
-def _ends(folder: Path) -> dict[str, list[Any]]:
-    """Of each file its size and the SHA-256 of its last bytes.
-
-    There tantivy keeps what it needs to read the rest. Where that is damaged, opening the file can
-    end the process (SIGABRT), which no handler of errors sees.
-    """
-    ends = {}
-    for file in folder.iterdir():
-        if file.suffix != _LOCK:
-            size = file.stat().st_size
-            with file.open("rb") as stream:
-                stream.seek(max(0, size - _END_BYTES))
-                ends[file.name] = [size, hashlib.sha256(stream.read()).hexdigest()]
-    return ends
-
-
-@contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    try:
-        made = Path(tempfile.mkdtemp(prefix="branchwise-"))
-    except OSError as error:
-        raise InputError(
-            f"no temporary folder can be made ({error.strerror})",
-            where=tempfile.gettempdir(),
-            remedy="make room there, or set TMPDIR to another folder",
-        ) from None
-    try:
-        yield made
-    finally:
-        remove_folder(made)
 
 
 def _link(folder: Path, links: Path) -> None:
@@ -240,17 +206,14 @@ def described(manifest: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _damage(corpus: Corpus, folder: Path) -> Iterator[None]:
-    """What goes wrong in here is the index's damage, as one line.
-
-    To read all of a large index before the first search would take minutes.
-    """
+    """What goes wrong in here is the index's damage, as one line."""
     try:
         yield
     except BaseException as error:
         panicked = type(error).__name__ == "PanicException"  # of Rust; it derives of BaseException
         if not panicked and not isinstance(error, (ValueError, TypeError, OSError)):
             raise
-        raise InputError(
+        raise DamagedDataError(
             "the terms are missing or damaged",
             where=str(folder),
             remedy=f"rebuild it: {index_command(corpus.path, folder.name, 'bm25')}",

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import first_problem
+from branchwise.corpora.files import cannot_read, first_problem
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kinds import INDEX_KINDS, kind_called
 
@@ -88,7 +88,7 @@ def read_manifest(corpus: Corpus, name: str) -> Manifest:
     try:
         manifest = Manifest.model_validate_json(file.read_bytes())
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", where=str(file)) from None
+        raise cannot_read(file, error) from None
     except ValidationError as error:
         raise InputError(
             f"not an index manifest of this version ({first_problem(error)})",

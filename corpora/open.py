@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.errors import FLAGS, InputError, SettingError, SettingNames, nearest
+from branchwise.corpora.file_records import check_files
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.kinds import (
@@ -23,6 +24,7 @@ from branchwise.corpora.manifest import (
     index_command,
     index_names,
     read_manifest,
+    rebuild_command,
 )
 from branchwise.corpora.ranking import DEPTH, FUSION_K, Scored, fused
 from branchwise.corpora.retrieval import Hit, Retriever
@@ -101,8 +103,8 @@ def open_retriever(
     search elsewhere, independent of the corpus; a plug-in (`file.py:name`, `module:name`, or the
     name of an installed one) searches what it likes, with its own of the `settings` by plug-in
     name. A server gets its own of the `keys` and `headers`. Raises InputError, with a remedy, if
-    there is no such index, it belongs to another corpus or encoder, nothing answers, or a plug-in
-    cannot be used.
+    there is no such index, it belongs to another corpus or encoder or is damaged, nothing answers,
+    or a plug-in cannot be used.
     """
     if is_plugin_retriever(name):
         return _open_plugin(corpus_dir, str(name), settings)
@@ -185,6 +187,7 @@ def _no_index(corpus_dir: Path, name: str, names: Sequence[str], setting: str) -
 def _open(corpus: Corpus, name: str) -> CorpusRetriever:
     manifest = read_manifest(corpus, name)
     folder = corpus.path / INDEX_FOLDER / name
+    check_files(folder, rebuild_command(corpus.path, name, manifest))
     index = INDEX_KINDS[manifest.kind].ready().open_index(corpus, folder, manifest)
     return CorpusRetriever(name, _identity(manifest), index, corpus)
 

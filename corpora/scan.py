@@ -1,6 +1,7 @@
 """One pass over a corpus file: its digest, where each passage starts, that ids are unique."""
 
 import hashlib
+import zlib
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import MAX_LINE_BYTES
+from branchwise.corpora.files import MAX_LINE_BYTES, cannot_read
 from branchwise.corpora.records import parse_record
 
 if TYPE_CHECKING:
@@ -19,25 +20,27 @@ if TYPE_CHECKING:
 class Scan:
     """What a pass over a corpus file found.
 
-    `offsets`: int64 [n, 2], first byte and length in bytes of each passage's line.
+    `offsets`: int64 [n, 2], first byte and length in bytes of each passage's line. `checksums`:
+    uint32 [n], of the lines (`line_checksum`).
     """
 
     sha256: str
     offsets: "np.ndarray"
+    checksums: "np.ndarray"
 
     def __len__(self) -> int:
         return len(self.offsets)
 
 
 def scan_corpus(path: Path) -> Scan:
-    """Read the whole file once; memory grows by 24 bytes a passage, not with the text.
+    """Read the whole file once; memory grows by 28 bytes a passage, not with the text.
 
     Raises InputError, with file and line, for a line that is not a passage and for duplicate ids.
     """
     import numpy as np
 
     digest = hashlib.sha256()
-    places, keys = array("q"), array("Q")
+    places, keys, checksums = array("q"), array("Q"), array("I")
     for number, start, line in _lines(path):
         digest.update(line)
         if line.isspace():
@@ -49,13 +52,20 @@ def scan_corpus(path: Path) -> Scan:
                 where=f"{path}:{number}",
                 remedy="run `branchwise corpus build --from` on the file, which gives ids",
             )
+        checksums.append(line_checksum(line, len(keys)))
         places.extend((start, len(line)))
         keys.append(id_key(record.id))
     if not keys:
         raise InputError("holds no passages", where=str(path), remedy="write one per line")
     if repeated_keys(keys):
         refuse_duplicate_ids(path, ((n, line) for n, _, line in _lines(path)), keys)
-    return Scan(digest.hexdigest(), np.frombuffer(places, dtype=np.int64).reshape(-1, 2))
+    offsets = np.frombuffer(places, dtype=np.int64).reshape(-1, 2)
+    return Scan(digest.hexdigest(), offsets, np.frombuffer(checksums, dtype=np.uint32))
+
+
+def line_checksum(line: bytes, row: int) -> int:
+    """The CRC-32 of a passage's line, begun with its row: another row's line has another."""
+    return zlib.crc32(line, row)
 
 
 def id_key(id: str) -> int:
@@ -109,4 +119,4 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
                 yield number, start, line
                 start += len(line)
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
+        raise cannot_read(path, error) from None

@@ -13,15 +13,18 @@ from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.text import parsed, whole_characters
+from branchwise.corpora.warning import warn
 
 MAX_ID_CHARS = 200
+_NOTHING = 3.4e38
 
 
 def read_rankings(body: bytes, queries: int, k: int) -> list[list[Hit]]:
     """The rankings in a body, at most `k` hits for each of `queries` queries, in its order.
 
-    Where a ranking lacks a score, its scores are 1, 1/2, 1/3, ...: the order and nothing more.
-    Raises RetrieverError for a body of another form, or of another number of rankings.
+    Repeated passages and places without one are left out, with a warning. Where a ranking lacks a
+    score, its scores are 1, 1/2, 1/3, ...: the order and nothing more. Raises RetrieverError for a
+    body of another form or number of rankings, a score that is no number, and an id of two texts.
     """
     rankings = _part(_decoded(body), "result")
     if not isinstance(rankings, list):
@@ -36,13 +39,35 @@ def read_rankings(body: bytes, queries: int, k: int) -> list[list[Hit]]:
 def _ranking(ranking: Any, k: int) -> list[Hit]:
     if not isinstance(ranking, list):
         raise RetrieverError("the retriever's answer has no list of documents for a query")
-    found = ranking[:k]
-    passages = [_passage(_part(item, "document") or item) for item in found]
-    scores = [_score(item) for item in found]
-    known = [score for score in scores if score is not None]
-    if len(known) < len(scores):
-        known = [1 / rank for rank in range(1, len(scores) + 1)]
-    return [Hit(passage, score) for passage, score in zip(passages, known, strict=True)]
+    scored = [(item, _score(item)) for item in ranking[:k]]
+    found = [(item, score) for item, score in scored if not _is_nothing(item, score)]
+    if len(found) < len(scored):
+        warn("a retriever filled its rankings up with places without a passage: they are left out")
+    passages = [_passage(_part(item, "document") or item) for item, _ in found]
+    known = [score for _, score in found if score is not None]
+    if len(known) < len(found):
+        known = [1 / rank for rank in range(1, len(found) + 1)]
+    return _distinct([Hit(*hit) for hit in zip(passages, known, strict=True)])
+
+
+def _is_nothing(item: Any, score: float | None) -> bool:
+    """Whether this is how faiss says that it found no more: row -1, whose document is any or none,
+    and the least or the greatest score of 32 bits."""
+    if score is not None:
+        return abs(score) >= _NOTHING
+    return _part(_part(item, "document") or item, "id") in (-1, "-1")
+
+
+def _distinct(hits: list[Hit]) -> list[Hit]:
+    """A ranking with each passage once, at its best rank: what is measured is what agents see."""
+    first: dict[str, Hit] = {}
+    for hit in hits:
+        known = first.setdefault(hit.passage.id, hit).passage
+        if known != hit.passage:
+            raise RetrieverError(f"the retriever gives two texts the id {known.id[:80]!r}")
+    if len(first) < len(hits):
+        warn("a retriever names passages twice in a ranking: all but the first are left out")
+    return [*first.values()]
 
 
 def _score(item: Any) -> float | None:

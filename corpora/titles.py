@@ -1,22 +1,21 @@
 """The passages of a title: a document that was cut into several has one title."""
 
-import io
 from array import array
 from bisect import bisect_left, bisect_right
-from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.folder import Corpus
+from branchwise.corpora.kept_arrays import kept_arrays
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
-    import numpy as np
+    from branchwise.corpora.kept_arrays import Arrays
 
+TITLES_FOLDER = "titles"
 MAX_PARTS = 100
 """A title that more passages share does not name a document (`Untitled`)."""
 
@@ -24,8 +23,8 @@ MAX_PARTS = 100
 class Titles:
     """Looks passages of a corpus up by title, in any case of letters. Thread-safe.
 
-    The first look-up reads the corpus once and leaves `titles-DIGEST.npy` beside it, where the
-    folder can be written to: 16 bytes a passage, mapped.
+    The first look-up reads the corpus once and leaves the folder `titles` beside it, where the
+    corpus's can be written to: 16 bytes a passage, mapped.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -55,37 +54,17 @@ class Titles:
         last = bisect_right(keys, key, first)
         if last - first > MAX_PARTS:
             return []
-        # A damaged index may hold any row.
-        return [row for row in rows[first:last] if row < len(self._corpus)]
+        return list(rows[first:last])
 
     @cached_property
     def _views(self) -> tuple[memoryview, memoryview]:
-        """Hashes and rows: numpy takes four times as long for a single number."""
-        keys, rows = self._index
-        return keys.data, rows.data
+        """Hashes of titles in order, and their rows, of which those of one title ascend: numpy
+        takes four times as long for a single number."""
+        origin = {"titles": self._corpus.sha256}
+        arrays = kept_arrays(self._corpus.path / TITLES_FOLDER, origin, self._made)
+        return arrays["keys"].data, arrays["rows"].data
 
-    @cached_property
-    def _index(self) -> "np.ndarray":
-        """uint64 [2, n]: hashes of titles in order, and their rows; rows of one title ascend."""
-        import numpy as np
-
-        file = self._corpus.path / f"titles-{self._corpus.sha256[:16]}.npy"
-        index: np.ndarray | None
-        try:
-            # Mapped, but of the plain class, which looks up faster.
-            index = np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
-        except Exception:  # noqa: BLE001 - numpy lets anything through that a damaged head leads to
-            index = None
-        if index is not None and index.dtype == np.uint64 and index.shape == (2, len(self._corpus)):
-            return index
-        index = self._made()
-        content = io.BytesIO()
-        np.save(content, index, allow_pickle=False)
-        with suppress(OSError):
-            write_bytes(file, content.getvalue())
-        return index
-
-    def _made(self) -> "np.ndarray":
+    def _made(self) -> "Arrays":
         import numpy as np
 
         corpus, keys = self._corpus, array("Q")
@@ -93,7 +72,7 @@ class Titles:
             keys.append(_key(_folded(to_passage("", contents).title)))
         found = np.frombuffer(keys, dtype=np.uint64)
         rows = np.argsort(found, kind="stable")
-        return np.stack([found[rows], rows.astype(np.uint64)])
+        return {"keys": found[rows], "rows": rows.astype(np.uint64)}
 
 
 def _folded(title: str) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from branchwise.agents.journal import item_of
-from branchwise.agents.outages import PassEndedError
+from branchwise.agents.outages import PassEndedError, ServerWatch
 from branchwise.corpora.absence import Sign
+from branchwise.corpora.errors import DamagedDataError
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.retrieval import KeyRefusedError, RetrieverError
 from branchwise.graphs.state import ItemContext
@@ -25,11 +26,25 @@ async def waited_for(
     """What `search` brings; it is repeated once its server is back. `server` None: it asks none.
 
     `on_wait` gets the seconds of each wait, which are not the question's. Raises what the search
-    raises, ServerGoneError, and PassEndedError where the server no longer takes the key.
+    raises, ServerGoneError, and PassEndedError where the server no longer takes the key, or what
+    is searched here is damaged.
     """
-    if server is None or context.outages is None:
-        return await search()
-    watch, item = context.outages.at(server), item_of(context.journal)
+    try:
+        if server is None or context.outages is None:
+            return await search()
+        return await _repeated(search, server, context.outages.at(server), context, on_wait)
+    except DamagedDataError as error:
+        raise PassEndedError(str(error)) from error
+
+
+async def _repeated(
+    search: Callable[[], Awaitable[T]],
+    server: str,
+    watch: ServerWatch,
+    context: ItemContext,
+    on_wait: Callable[[float], None],
+) -> T:
+    item = item_of(context.journal)
     for tries_left in reversed(range(_TRIES)):
         try:
             return await watch.asked(search, of=item, sign=_sign, on_wait=on_wait)

@@ -10,7 +10,8 @@ from killing.subjects import OWN, Place, Subject, difference
 Digests = dict[str, str]
 Works = Callable[[Path], object]
 # Made when a corpus is first opened, and anew when its file has another time.
-_MADE_ON_OPENING = {"corpus.json", "offsets.npy"}
+_LEFT_OUT = {"corpus.json", "offsets.npy", "checksums.npy", "files.json"}
+"""Made on opening, or with times of files in it."""
 
 
 class BuildSubject(Subject):
@@ -88,12 +89,13 @@ class BuildSubject(Subject):
 
 
 def digests(path: Path) -> Digests:
-    """What the files hold; a graph's two stores are no two times the same, and are asked."""
+    """What the files hold; a graph's two stores and tantivy's files are no two times the same, and
+    are asked."""
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     return {
         str(file.relative_to(path)): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in files
-        if "store" not in file.relative_to(path).parts
+        if not {"store", "tantivy"} & {*file.relative_to(path).parts}
         and file.suffix != ".sqlite"
-        and file.name not in _MADE_ON_OPENING
+        and file.name not in _LEFT_OUT
     }

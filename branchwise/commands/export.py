@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -47,16 +46,13 @@ def export(
 
 
 def _write(out: Path, lines: Iterator[bytes]) -> None:
+    from branchwise.corpora.atomic import new_file
     from branchwise.corpora.errors import InputError
 
-    draft = out.with_name(out.name + ".new")
     try:
-        with draft.open("wb") as file:
+        with new_file(out) as file:
             file.writelines(lines)
-        draft.replace(out)
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
         raise InputError(
             f"cannot be written ({error.strerror})", where=str(out), remedy="choose another --out"
         ) from error

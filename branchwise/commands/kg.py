@@ -77,8 +77,10 @@ def info(
     from branchwise.corpora.graph.description import read_description
     from branchwise.corpora.graph.names.index import NameIndex
     from branchwise.corpora.graph.open import graph_folder
+    from branchwise.corpora.graph.store import check_graph
 
     folder = graph_folder(path)
+    check_graph(folder)
     description, names = read_description(folder), NameIndex.open(folder)
     try:
         properties, readings = names.most_used_properties(_PROPERTIES_SHOWN), names.readings()

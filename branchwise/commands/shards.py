@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import takewhile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -27,6 +26,7 @@ def put_together(paths: Sequence[Path]) -> list[ShownFolder]:
 
     Raises InputError for shards that `merge` refuses.
     """
+    from branchwise.corpora.scratch import scratch_folder
     from branchwise.eval.studies.merging import merge_folders, shard_groups
 
     shown: list[ShownFolder] = []
@@ -34,8 +34,8 @@ def put_together(paths: Sequence[Path]) -> list[ShownFolder]:
         if len(group) == 1:
             shown.append(ShownFolder(group[0], tuple(group)))
             continue
-        scratch = click.get_current_context().with_resource(TemporaryDirectory())
-        merged = merge_folders(group, Path(scratch) / "whole")
+        scratch = click.get_current_context().with_resource(scratch_folder("branchwise-merged-"))
+        merged = merge_folders(group, scratch / "whole")
         place = merged.path.rename(merged.path.with_name(_name(group, merged)))
         shown.append(ShownFolder(place, tuple(group), merged))
     return shown

@@ -20,6 +20,7 @@ ErrorKind = Literal[
     "timeout",
     "resources",  # memory, or nesting too deep
     "endpoint",  # a server failed, or answered what cannot be read
+    "damaged",  # the files of a built graph are not what was built
     "busy",  # a server asked to wait for longer than the query may take
 ]
 

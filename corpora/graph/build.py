@@ -2,12 +2,14 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.atomic import new_folder
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.file_records import record_files
 from branchwise.corpora.graph.description import (
     NAMES_FILE,
     STORE_FOLDER,
@@ -39,29 +41,36 @@ def build_graph(
     takes up to some 1.5 GiB, and names are sorted on disk. A graph at `out` is replaced at the end
     if it came from files of the same names, or with `force`; after an error nothing has changed.
     Progress is in lines read, without a total, and then in triples whose names were read. Raises
-    InputError for a source that is not such a file, broken (with its line) or without triples, or
-    if `out` holds something else; OSError if the disk is full.
+    InputError for a source that is not such a file, broken (with its line) or without triples, if
+    `out` holds something else, or if the disk is full.
     """
     files = graph_files(sources)
     _refuse_to_replace(out, files, force=force)
+    with new_folder(out) as folder, _numbered_errors():
+        store, read = fill_store(files, folder / STORE_FOLDER, progress)
+        _refuse_nothing(store, files)
+        description = _index_names(store, folder, read, progress)
+        write_description(folder, description)
+        del store  # remove its lock, too, before the files are recorded
+        record_files(folder)
+    return description
+
+
+@contextmanager
+def _numbered_errors() -> Iterator[None]:
+    """Errors of the disk with the system's number, which Oxigraph and SQLite leave out."""
     try:
-        with new_folder(out) as folder:
-            store, read = fill_store(files, folder / STORE_FOLDER, progress)
-            _refuse_nothing(store, files)
-            description = _index_names(store, folder, read, progress)
-            write_description(folder, description)
-            del store  # remove its lock, too, before the folder gets its name
+        yield
     except StorageError as error:
         raise error.error from None
     except OSError as error:
         if error.errno is not None:
             raise
-        raise StorageError.of(error).error from None  # Oxigraph's have no number
+        raise StorageError.of(error).error from None
     except sqlite3.OperationalError as error:
         if "disk" not in str(error):
             raise
         raise StorageError.of(error).error from None
-    return description
 
 
 def _index_names(

@@ -12,6 +12,8 @@ from branchwise.corpora.graph.answers import GraphError
 
 STORE_FOLDER, NAMES_FILE, DESCRIPTION_FILE = "store", "names.sqlite", "graph.json"
 _REMEDY = "make one with `branchwise kg build`"
+REBUILD = "build the graph again with `branchwise kg build`"
+"""What to do about a damaged one."""
 
 
 class SourceFile(BaseModel):
@@ -65,7 +67,7 @@ def read_description(folder: Path) -> GraphDescription:
         raise InputError(
             f"is not the description of a graph ({first_problem(error)})",
             where=str(path),
-            remedy="build the graph again",
+            remedy=REBUILD,
         ) from None
 
 

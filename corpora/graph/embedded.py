@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from branchwise.corpora.errors import DamagedDataError
 from branchwise.corpora.graph.answers import (
     DEFAULT_SECONDS,
     MAX_QUERY_BYTES,
@@ -13,9 +14,10 @@ from branchwise.corpora.graph.answers import (
     Term,
 )
 from branchwise.corpora.graph.class_sizes import ClassSizes
-from branchwise.corpora.graph.description import read_description, refuse_replaced
+from branchwise.corpora.graph.description import REBUILD, read_description, refuse_replaced
 from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.processes.pool import IN_MEMORY_TRIPLES, MEMORY_BYTES, Pool
+from branchwise.corpora.graph.store import check_graph
 
 _SIZES_SECONDS = 3.0  # what a search may wait for the sizes of classes
 _LATE = "There was no time left to find out why nothing matches."
@@ -25,7 +27,8 @@ class EmbeddedGraph:
     """A folder that `build_graph` made. Use it from any thread; close it when done.
 
     If the folder is rebuilt meanwhile, queries and searches that would see the new graph raise
-    GraphError. Raises InputError if the folder does not contain a graph.
+    GraphError. Raises InputError if the folder does not contain a graph, and DamagedDataError, then
+    and later, if it is not what was built.
     """
 
     def __init__(
@@ -36,6 +39,7 @@ class EmbeddedGraph:
         in_memory: int = IN_MEMORY_TRIPLES,
     ) -> None:
         self._folder = folder
+        check_graph(folder)
         self._description = read_description(folder)
         self._names = NameIndex.open(folder)
         self._sizes = ClassSizes()
@@ -58,20 +62,29 @@ class EmbeddedGraph:
         try:
             return _answer(self._pool.ask(sparql, seconds))
         except GraphError as error:
-            if error.kind == "resources":  # tables that are opened late may be gone
+            if error.kind in ("resources", "damaged"):  # tables that are opened late may be gone
                 refuse_replaced(self._folder, self._description.sha256)
-            raise
+            raise self._told(error) from None
 
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
         """Things with this name, best first, bearers of one name together.
 
         Raises GraphError if the folder was rebuilt since.
         """
-        found = self._names.search(text, kind, limit)
+        try:
+            found = self._names.search(text, kind, limit)
+        except GraphError as error:
+            raise self._told(error) from None
         refuse_replaced(self._folder, self._description.sha256)
         if kind == "item" and not self._names.counts_classes:  # built by an earlier version
             return self._sizes.added(found, lambda query: self.query(query, _SIZES_SECONDS))
         return found
+
+    def _told(self, error: GraphError) -> Exception:
+        """The error; damage as what ends a pass."""
+        if error.kind != "damaged":
+            return error
+        return DamagedDataError(str(error).rstrip("."), where=str(self._folder), remedy=REBUILD)
 
     def close(self) -> None:
         """End the query processes."""

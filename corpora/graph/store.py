@@ -10,9 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import DamagedDataError, InputError
+from branchwise.corpora.file_records import check_files, has_records
 from branchwise.corpora.files import open_data
-from branchwise.corpora.graph.description import STORE_FOLDER, SourceFile, read_description
+from branchwise.corpora.graph.description import (
+    DESCRIPTION_FILE,
+    REBUILD,
+    STORE_FOLDER,
+    SourceFile,
+    read_description,
+)
 from branchwise.corpora.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -37,8 +44,24 @@ def open_store(folder: Path) -> "pyoxigraph.Store":
         raise InputError(
             f"the store cannot be opened ({error})",
             where=str(folder),
-            remedy="allow more open files (ulimit -n 1024)" if few else "build the graph again",
+            remedy="allow more open files (ulimit -n 1024)" if few else REBUILD,
         ) from None
+
+
+def check_graph(folder: Path) -> None:
+    """Compare the files of a built graph with what was built; where they were not recorded, the
+    number of triples.
+
+    Raises InputError where there is no graph, and DamagedDataError where it is not what was built.
+    """
+    described = read_description(folder)
+    check_files(folder, REBUILD)
+    if not has_records(folder) and (count := len(open_store(folder))) != described.triples:
+        raise DamagedDataError(
+            f"the store has {count} triples, {DESCRIPTION_FILE} {described.triples}",
+            where=str(folder),
+            remedy=REBUILD,
+        )
 
 
 def fill_store(

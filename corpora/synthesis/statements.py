@@ -16,7 +16,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import open_data
 from branchwise.corpora.graph.description import read_description
 from branchwise.corpora.graph.vocabulary import PROP
-from branchwise.corpora.synthesis.kept_arrays import (
+from branchwise.corpora.kept_arrays import (
     PackedTexts,
     file_origin,
     kept_arrays,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyoxigraph
 
-    from branchwise.corpora.synthesis.kept_arrays import Arrays
+    from branchwise.corpora.kept_arrays import Arrays
 
 DIRECT = f"{PROP}direct/"
 FACTS_FOLDER = "facts"
@@ -140,9 +140,11 @@ class _Reading:
 
     def _read_store(self, folder: Path) -> None:
         from branchwise.corpora.graph.open import graph_folder
-        from branchwise.corpora.graph.store import open_store
+        from branchwise.corpora.graph.store import check_graph, open_store
 
-        store = open_store(graph_folder(folder))
+        graph = graph_folder(folder)
+        check_graph(graph)
+        store = open_store(graph)
         for predicate in (*self._properties, LABEL, ALIAS):
             rows = store.query(f"SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }}")
             pairs = cast("Iterable[tuple[Any, Any]]", rows)

@@ -10,15 +10,15 @@ import numpy as np
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import parse_object, read_lines
-from branchwise.corpora.synthesis.conditions import meets
-from branchwise.corpora.synthesis.execute import PlanExecution
-from branchwise.corpora.synthesis.facts import Facts
-from branchwise.corpora.synthesis.kept_arrays import (
+from branchwise.corpora.kept_arrays import (
     PackedTexts,
     file_origin,
     kept_arrays,
     packed,
 )
+from branchwise.corpora.synthesis.conditions import meets
+from branchwise.corpora.synthesis.execute import PlanExecution
+from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.plans import (
     Atomic,
     Difference,
@@ -30,7 +30,7 @@ from branchwise.corpora.synthesis.plans import (
 )
 
 if TYPE_CHECKING:
-    from branchwise.corpora.synthesis.kept_arrays import Arrays
+    from branchwise.corpora.kept_arrays import Arrays
 
 Ids = tuple[str, ...]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.files import import_file
 from branchwise.corpora.plugins.specs import FileSpec, is_mcp, is_plugin, parse_spec
-from branchwise.eval.on_ray.scratch import Scratch
+from branchwise.corpora.scratch import Scratch
 from branchwise.graphs.system import System
 
 

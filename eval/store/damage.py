@@ -1,13 +1,16 @@
 """A damaged run: one line that says what is damaged, how much is whole, and how to save that."""
 
+import os
 import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EACCES
 from functools import cached_property
 from pathlib import Path
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import cannot_read
 from branchwise.corpora.text import one_line
 from branchwise.eval.store.connection import DATABASE, log_is_out_of_reach
 
@@ -71,6 +74,9 @@ def reading(run: Path) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code not in _OTHERWISE:
             raise DamagedError(run, _WORDS.get(code, str(error))) from error
+        if not os.access(run / DATABASE, os.R_OK):
+            denied = PermissionError(EACCES, os.strerror(EACCES))
+            raise cannot_read(run / DATABASE, denied) from None
         remedy = "try again when no other process uses it"
         if log_is_out_of_reach(run / DATABASE):
             remedy = "the run was interrupted: to read it, copy the folder to a writable place"

@@ -8,16 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
 
+from branchwise.corpora.atomic import room_for
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.scratch import scratch_folder
 from branchwise.eval.store.connection import DATABASE
 from branchwise.eval.store.item_rows import Place
+from branchwise.eval.store.membership import check_of_study
 from branchwise.eval.store.packing import pack_ended
 from branchwise.eval.store.passage_references import references
 from branchwise.eval.store.reader import RunReader
@@ -87,11 +89,12 @@ def _copied(run: Path) -> Iterator[Path]:
     """A folder with a copy of the run's file and log: reading may change the latter."""
     handle = hold(run) if os.access(run, os.W_OK) else None
     try:
-        with TemporaryDirectory(prefix="branchwise-recover-") as folder:
+        with scratch_folder("branchwise-recover-") as folder:
             for name in (DATABASE, f"{DATABASE}-wal"):
                 if (run / name).exists():
-                    shutil.copyfile(run / name, Path(folder) / name)
-            yield Path(folder)
+                    with room_for(folder / name):
+                        shutil.copyfile(run / name, folder / name)
+            yield folder
     finally:
         if handle is not None:
             os.close(handle)
@@ -105,6 +108,7 @@ class _Recovering:
     ) -> None:
         self._new, self._remains, self._run, self._out = connection, remains, run, out
         meta = remains.meta
+        check_of_study(run, meta)
         self._spec = RunSpec(**{f.name: meta[f.name] for f in fields(RunSpec) if f.name in meta})
         self._old = survey(remains.reached, meta)
         self._count = self._old.question_count

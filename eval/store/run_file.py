@@ -12,6 +12,7 @@ import orjson
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store.connection import DATABASE, FORMAT, WHOLE, connect_to_read
 from branchwise.eval.store.damage import DamagedError, reading
+from branchwise.eval.store.membership import check_of_study
 from branchwise.eval.store.packing import PACKED, unpacked
 from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.tables import (
@@ -33,7 +34,8 @@ _AT_ONCE = 256
 
 
 class RunFile:
-    """A run's rows, read and checked. Raises DamagedError, InputError for a newer version.
+    """A run's rows, read and checked. Raises DamagedError, InputError for a newer version and for
+    a run that is not the one that its study names.
 
     `meta`: the run's settings; `layout`: how its rows are written. `tolerant`: for inspecting a
     damaged file; texts may then be invalid.
@@ -49,6 +51,7 @@ class RunFile:
                 self.layout, self.meta = read_meta(self.connection, run)
                 if not tolerant:
                     check_schema(self.connection, self.layout, run)
+                    check_of_study(run, self.meta)
             except BaseException:
                 self.connection.close()
                 raise

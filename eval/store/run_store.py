@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 import orjson
 
 from branchwise.agents.journal import Asker
+from branchwise.corpora.atomic import give_usual_mode
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.store.connection import DATABASE, DRAFT, FORMAT, PAGE_SIZE, WHOLE
@@ -171,6 +172,7 @@ def _draft(file: Path) -> Iterator[sqlite3.Connection]:
     try:
         # A failed draft is discarded: a rollback journal would only be left behind.
         connection.execute("PRAGMA journal_mode = OFF")
+        give_usual_mode(file)
         # Some twenty tables and indexes, most of them small, take a page each.
         connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
         # Packed rows leave room inside the file, which is given back when it is closed.
@@ -245,7 +247,7 @@ def check_vacant(path: Path) -> None:
 def hold(path: Path) -> int:
     """Lock the run folder for this process; the system releases it however the process ends."""
     try:
-        handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+        handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o666)
     except OSError as error:
         raise InputError(
             f"cannot be written ({error.strerror})",

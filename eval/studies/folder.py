@@ -261,7 +261,7 @@ def study_lock(path: Path) -> Iterator[None]:
         _check_vacant(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+        handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o666)
     except OSError as error:
         raise InputError(
             f"cannot be written ({error.strerror})",

@@ -134,6 +134,28 @@ def test_a_folder_that_was_killed_while_it_was_replaced_leaves_nothing_to_clean_
     assert (path / "file").read_text() == "third"
 
 
+def test_modes_go_by_the_umask(tmp_path: Path) -> None:
+    """Also where a library made a file for its user alone."""
+    before = os.umask(0o002)
+    try:
+        with new_folder(tmp_path / "F") as folder:
+            (folder / "below").mkdir()
+            os.close(os.open(folder / "below" / "a", os.O_CREAT, 0o600))
+        write_bytes(tmp_path / "b", b"")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "F" / "below" / "a").stat().st_mode & 0o777 == 0o664
+    assert (tmp_path / "F" / "below").stat().st_mode & 0o777 == 0o775
+    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o664
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "x").symlink_to("/dev/full")
+    with pytest.raises(InputError, match=r"x: cannot be written \(No space left on device\); make"):
+        write_bytes(tmp_path / "x", b"data")
+
+
 def test_what_is_being_made_is_not_taken_for_abandoned(tmp_path: Path) -> None:
     path = tmp_path / "folder"
     with new_folder(path) as slow:

@@ -4,14 +4,16 @@ import hashlib
 import json
 import os
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora import folder as folder_module
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import DamagedDataError, InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.records import to_passage
+from support.corpora.small import bare_corpus
 
 
 def test_a_folder_with_just_a_corpus_file_opens(corpus_dir):
@@ -162,3 +164,33 @@ def test_what_a_corpus_is_built_from_is_told_from_a_corpus(write, tmp_path, monk
             InputError, match=rf"{named}: no corpus here .* --from SRC --out {named}`"
         ):
             Corpus.open(named)
+
+
+@pytest.mark.parametrize("change", ["swapped", "shifted", "cut", "negative"])
+def test_a_passage_that_is_not_the_one_of_its_row_is_damage(tmp_path, change):
+    folder = bare_corpus(tmp_path / "C", {"a": "One\nFirst.", "b": "Two\nSecond."})
+    Corpus.open(folder)
+    offsets = np.load(folder / "offsets.npy")
+    match change:
+        case "swapped":
+            offsets[[0, 1]] = offsets[[1, 0]]
+        case "shifted":
+            offsets[0, 0] += 1
+        case "cut":
+            offsets[0, 1] -= 1
+        case "negative":
+            offsets[0] = -offsets[0] - 9
+    np.save(folder / "offsets.npy", offsets)
+    with pytest.raises(DamagedDataError, match="passage 0 is not what it was") as caught:
+        Corpus.open(folder).passage(0)
+    assert "remove offsets.npy, which is then made again" in str(caught.value)
+    (folder / "offsets.npy").unlink()
+    assert Corpus.open(folder).passage(0).text == "First."
+
+
+def test_a_corpus_without_checksums_gets_them(tmp_path):
+    folder = bare_corpus(tmp_path / "C", {"a": "One\nFirst."})
+    Corpus.open(folder)
+    (folder / "checksums.npy").unlink()
+    assert Corpus.open(folder).passage(0).text == "First."
+    assert np.load(folder / "checksums.npy").shape == (1,)

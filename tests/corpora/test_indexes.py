@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.file_records import record_files
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.manifest import index_names
 from branchwise.corpora.open import open_retriever
@@ -30,6 +31,7 @@ def edit(corpus_dir, name, **changes):
         else:
             manifest[key] = value
     file.write_text(json.dumps(manifest))
+    record_files(file.parent)
 
 
 def ids(retriever, query, k=3):
@@ -136,7 +138,7 @@ def test_damaged_index_files_are_refused(copied, name, file):
     if name not in index_names(copied):
         build_index(copied, name)
     (copied / "index" / name / file).write_bytes(b"garbage")
-    with pytest.raises(InputError, match=rf"missing or damaged.*rebuild it.* --kind {name}"):
+    with pytest.raises(InputError, match=rf"is damaged.*rebuild it.* --kind {name}"):
         open_retriever(copied, name)
 
 
@@ -149,7 +151,7 @@ def test_a_part_of_the_terms_that_is_cut_or_gone_is_refused(copied, kind, left):
         part.unlink()
     else:
         part.write_bytes(part.read_bytes()[: int(left * part.stat().st_size)])
-    with pytest.raises(InputError, match=r"the terms are missing or damaged; rebuild it"):
+    with pytest.raises(InputError, match=r"is (missing|damaged).*; rebuild it"):
         open_retriever(copied, "bm25").search(["volcano"], 3)
 
 
@@ -167,6 +169,7 @@ def test_rows_that_the_corpus_does_not_have_are_refused(copied, tmp_path):
         writer.add_document(tantivy.Document(row=row, contents="volcano"))
     writer.commit()
     writer.wait_merging_threads()
+    record_files(folder.parent)
     with pytest.raises(InputError, match="the terms are missing or damaged"):
         open_retriever(copied, "bm25").search(["volcano"], 3)
 

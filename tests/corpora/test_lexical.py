@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from branchwise.corpora import lexical
 from branchwise.corpora.analysis import STOP_WORDS, Analyzer, spaced, tantivy_analyzer
 from branchwise.corpora.encoder_models import Encoding
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import DamagedDataError, InputError
+from branchwise.corpora.file_records import check_files, record_files
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kinds import index_kind
 from branchwise.corpora.progress import silent
@@ -32,7 +33,9 @@ def write_corpus(folder, texts):
 
 def indexed(folder, kind, texts):
     corpus, module = write_corpus(folder, texts), index_kind(kind).load()
-    return module.open_index(corpus, folder, module.build(corpus, folder, Encoding(), silent))
+    manifest = module.build(corpus, folder, Encoding(), silent)
+    record_files(folder)
+    return module.open_index(corpus, folder, manifest)
 
 
 @pytest.fixture(params=K1)
@@ -151,6 +154,7 @@ def test_what_only_may_be_read_can_be_searched(index, kind, tmp_path):
     corpus, module = Corpus.open(tmp_path / "C"), index_kind(kind).load()
     (tmp_path / "I").mkdir()
     manifest = module.build(corpus, tmp_path / "I", Encoding(), silent)
+    record_files(tmp_path / "I")
     # A copy, since the one that was built may still be watched for changes.
     copy = shutil.copytree(tmp_path / "I", tmp_path / "copy", ignore=lambda *found: LOCKS)
     before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
@@ -172,15 +176,19 @@ def test_a_file_that_is_damaged_at_its_end_is_not_opened(tmp_path, change):
     corpus, folder = write_corpus(tmp_path / "C", ["lava", "river"]), tmp_path / "I"
     folder.mkdir()
     manifest = lexical.build(corpus, folder, Encoding(), silent)
+    with pytest.raises(InputError, match=r"made without a record of its files .*; rebuild it"):
+        lexical.open_index(corpus, folder, manifest)
+    record_files(folder)
     files = [file for file in (folder / "tantivy").iterdir() if file.stat().st_size]
     assert {".store", ".term", ".idx", ".fast", ".json"} <= {file.suffix for file in files}
     for file in files:
         whole = file.read_bytes()
         file.unlink()  # the index that was built maps the old one
         file.write_bytes(CHANGES[change](whole))
-        with pytest.raises(InputError, match="the terms are missing or damaged; rebuild it"):
-            lexical.open_index(corpus, folder, manifest)
+        with pytest.raises(DamagedDataError, match=r"is damaged .*; rebuild it"):
+            check_files(folder, "rebuild it")
         file.write_bytes(whole)
+    check_files(folder, "rebuild it")
     (folder / "tantivy" / ".DS_Store").write_bytes(b"what systems leave")
     assert lexical.open_index(corpus, folder, manifest).rank(["lava"], 1)[0][0].row == 0
 

@@ -395,3 +395,28 @@ def test_names_say_whether_they_need_a_corpus(tmp_path, monkeypatch):
     assert absolute_name("http:http://h") == "http:http://h"
     with pytest.raises(InputError, match="no corpus to search"):
         open_retriever(None, "flat")
+
+
+# --- repeats and places without a passage ---------------------------------------------------
+
+
+def test_a_repeated_passage_keeps_its_best_rank():
+    answer = body([scored(3.0, "a"), scored(2.0, "b", "U\nother"), scored(1.0, "a")])
+    with pytest.warns(UserWarning, match="names passages twice"):
+        (hits,) = read_rankings(answer, 1, 5)
+    assert [(hit.passage.id, hit.score) for hit in hits] == [("a", 3.0), ("b", 2.0)]
+
+
+@pytest.mark.parametrize("score", [-3.4028234663852886e38, 3.4028234663852886e38])
+@pytest.mark.parametrize("id", [-1, "last of the corpus"])
+def test_places_that_faiss_left_empty_are_left_out(id, score):
+    answer = body([scored(3.0, "a"), scored(score, id)])
+    with pytest.warns(UserWarning, match="places without a passage"):
+        (hits,) = read_rankings(answer, 1, 5)
+    assert [hit.passage.id for hit in hits] == ["a"]
+
+
+def test_one_id_with_two_texts_is_refused():
+    answer = body([scored(3.0, "a"), scored(2.0, "a", "T\nanother")])
+    with pytest.raises(RetrieverError, match="gives two texts the id 'a'"):
+        read_rankings(answer, 1, 5)

@@ -51,7 +51,7 @@ def test_every_format_gives_the_same_graph(tmp_path, name):
     assert description.sources[0].name == name
     assert description.sources[0].bytes == len(NT.encode())
     assert read_description(out) == description
-    assert entries(out) == ["graph.json", "names.sqlite", "store"]
+    assert entries(out) == ["files.json", "graph.json", "names.sqlite", "store"]
     assert len(open_store(out)) == 4
     assert [match.id for match in NameIndex.open(out).search("king kong")] == ["Q1"]
 
@@ -252,11 +252,12 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(world_300, tmp_path, largest
         text=True,
         check=False,
     )
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stdout == ""
     complaints = [line for line in done.stderr.splitlines() if not line.startswith("reading")]
     assert len(complaints) == 1
-    assert complaints[0].startswith("branchwise: [Errno ")
+    assert complaints[0].startswith(f"branchwise: {tmp_path / 'G'}: cannot be written (")
+    assert "make room on the disk" in complaints[0]
     assert entries(tmp_path) == []
 
 

@@ -4,6 +4,7 @@ import sqlite3
 
 import pytest
 
+from branchwise.corpora.file_records import record_files
 from branchwise.corpora.graph.answers import GraphError, Match, QueryResult, Term
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.class_sizes import ClassSizes
@@ -46,6 +47,7 @@ def test_a_graph_that_an_earlier_version_built_is_asked_for_them(folder, tmp_pat
     shutil.copytree(folder, tmp_path / "G")
     with sqlite3.connect(tmp_path / "G" / "names.sqlite") as names:
         names.execute("DROP TABLE classes")
+    record_files(tmp_path / "G")
     graph = EmbeddedGraph(tmp_path / "G")
     try:
         assert {name: graph.search(name)[0].members for name in SIZES} == SIZES

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import RdfFormat, Store
 
+from branchwise.corpora.file_records import record_files
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.embedded import EmbeddedGraph
@@ -47,6 +48,7 @@ def many_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.bulk_load(triple(number).encode(), RdfFormat.N_TRIPLES)
     store.flush()
     del store
+    record_files(folder)
     assert len(list((folder / "store").glob("*.sst"))) >= 3 * THINGS > 2 * AT_FIRST
     return folder
 

@@ -319,7 +319,7 @@ def test_a_damaged_store_is_an_error_not_a_hang(built_graph: Path, tmp_path: Pat
     (tmp_path / "store").mkdir()
     for in_memory in (0, 500_000):
         with opened(tmp_path, workers=1, in_memory=in_memory) as (pool, _):
-            assert failure_of(pool, COUNTRIES).kind == "resources"
+            assert failure_of(pool, COUNTRIES).kind == "damaged"
 
 
 def test_queries_are_prepared_without_a_graph() -> None:

@@ -30,13 +30,13 @@ from branchwise.corpora import extras
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.scratch import Scratch
 from branchwise.eval import experiment
 from branchwise.eval.experiment import make_agent
 from branchwise.eval.on_ray import connection, head, pool, worker
 from branchwise.eval.on_ray.connection import RayPlace
 from branchwise.eval.on_ray.link import WorkerLostError
 from branchwise.eval.on_ray.messages import Opening, WorkerSystem
-from branchwise.eval.on_ray.scratch import Scratch
 from branchwise.eval.on_ray.shipping import laid_out, sources_of
 from branchwise.eval.on_ray.worker import Worker
 from branchwise.eval.runner import Part

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from io import StringIO
 
@@ -179,6 +180,40 @@ def test_another_study_in_the_folder_is_one_line_and_exit_code_2(type_in, study,
     assert code == 2
     last = complaint.strip().splitlines()[-1]
     assert "holds another study: systems only there: k=1; systems only here: k=3" in last
+
+
+@pytest.mark.parametrize("change", ["swap", "copy", "file"])
+def test_a_run_that_is_not_the_one_of_its_system_is_read_by_no_command(
+    type_in, study, tmp_path, change
+):
+    assert type_in("ablate", study, "--out", tmp_path / "S")[0] == 0
+    one, two, *_ = runs = sorted((tmp_path / "S" / "runs").iterdir())
+    match change:
+        case "swap":
+            for source, target in ((one, tmp_path / "x"), (two, one), (tmp_path / "x", two)):
+                source.rename(target)
+        case "copy":
+            shutil.rmtree(one)
+            shutil.copytree(two, one)
+        case "file":
+            shutil.copyfile(two / "run.sqlite", one / "run.sqlite")
+    for command in (
+        ("report", tmp_path / "S"),
+        ("report", *runs),
+        ("report", tmp_path / "S", "--html", tmp_path / "x.html"),
+        ("score", one),
+        ("trace", one, "--print"),
+        ("errors", one),
+        ("export", one),
+        ("resume", one),
+        ("recover", tmp_path / "S", "--out", tmp_path / "N"),
+        ("ablate", study, "--out", tmp_path / "S"),
+    ):
+        code, _, err = type_in(*command)
+        assert code == 2, command
+        assert re.search(r"the run is of the system '.+', and the study has '.+' here", err)
+        assert err.count("\n") == 1
+    assert type_in("verify", tmp_path / "S")[0] == 1
 
 
 def test_more_systems_than_open_files_are_refused(monkeypatch):

@@ -213,7 +213,7 @@ def test_a_run_that_was_exchanged_is_refused(design, tmp_path):
     run_study(design, tmp_path / "S")
     runs = tmp_path / "S" / "runs"
     (runs / "k-1" / "run.sqlite").write_bytes((runs / "base" / "run.sqlite").read_bytes())
-    with pytest.raises(InputError, match=r"the system is not the one that started .*changed: k"):
+    with pytest.raises(InputError, match=r"of the system 'base', and the study has .* here"):
         run_study(design, tmp_path / "S")
 
 

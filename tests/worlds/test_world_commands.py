@@ -49,7 +49,7 @@ def test_bad_input_is_one_line(type_in, tmp_path, options, entities, says):
     code, out, err = type_in(*make(tmp_path / "W", *options, entities=entities))
     assert (code, out) == (2, "")
     assert err.startswith("branchwise: ")
-    assert says in err
+    assert says.lower() in err.lower()
     assert err.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
@@ -88,7 +88,7 @@ def test_a_full_disk_leaves_nothing(tmp_path):
     )
     assert full.returncode == 2
     assert full.stderr.count("\n") == 1
-    assert "the world cannot be written (File too large)" in full.stderr
+    assert "cannot be written (File too large); make room on the disk" in full.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -177,7 +177,7 @@ def test_a_place_that_cannot_be_a_folder_is_one_line(type_in, tmp_path, monkeypa
     ):
         code, _, err = type_in(*make(place))
         assert code == 2
-        assert says in err
+        assert says.lower() in err.lower()
         assert err.count("\n") <= 2  # one of them is progress
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "here"]
     assert not list((tmp_path / "here").iterdir())

@@ -10,12 +10,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from textual.app import App, SuspendNotSupported
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.scratch import scratch_folder
 from branchwise.ui.steps.blocks import harmless
 
 if TYPE_CHECKING:
@@ -143,8 +143,8 @@ def edit(app: App[None], text: str, name: str) -> str:
     from branchwise.eval.forks import read_edit
 
     command = editor_command(os.environ)
-    with TemporaryDirectory(prefix="branchwise-") as folder:
-        path = Path(folder) / name
+    with scratch_folder("branchwise-edit-") as folder:
+        path = folder / name
         path.write_bytes(text.encode("utf-8", "replace"))
         with suspended(app), undisturbed():
             _run_editor([*command, str(path)])

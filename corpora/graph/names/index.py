@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
-from branchwise.corpora.graph.description import NAMES_FILE, read_description
+from branchwise.corpora.graph.description import NAMES_FILE, REBUILD, read_description
 from branchwise.corpora.graph.names.bearers import (
     bearers,
     counts_classes,
@@ -51,7 +51,7 @@ class NameIndex:
             raise InputError(
                 "the names are missing or damaged",
                 where=str(folder),
-                remedy="build the graph again",
+                remedy=REBUILD,
             ) from None
         return index
 
@@ -159,7 +159,5 @@ def _searched(
 
 def _damaged() -> GraphError:
     return GraphError(
-        "endpoint",
-        "The names of the graph are damaged; the user must build the graph again. "
-        "Go on with the other tools.",
+        "damaged", "The names of the graph are damaged: the user must build the graph again."
     )

@@ -94,7 +94,7 @@ class Keeper:
         except (EOFError, TimeoutError):
             started.end()
             message = "The process for the query could not open the graph: build it again."
-            raise GraphError("resources", message) from None
+            raise GraphError("damaged", message) from None
         if "error" in first:
             started.end()
             raise GraphError(*first["error"])
@@ -131,7 +131,7 @@ class Keeper:
         except TimeoutError:
             raise GraphError("resources", "The graph takes too long to load.") from None
         if "error" in first:
-            raise GraphError("resources", "The graph cannot be opened: it must be built again.")
+            raise GraphError("damaged", "The graph cannot be opened: it must be built again.")
         self._ready = True
 
     def _reply(self) -> Any:

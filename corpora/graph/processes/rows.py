@@ -51,7 +51,7 @@ def run(store: Store, text: str) -> dict[str, Any]:
         raise GraphError("syntax", f"The query could not be read: {error.msg}") from None
     except OSError:
         raise GraphError(
-            "resources", "The graph's store cannot be read: the user must build the graph again."
+            "damaged", "The graph's store cannot be read: the user must build the graph again."
         ) from None
     except (ValueError, RuntimeError) as error:
         raise GraphError("resources", f"The query could not be evaluated: {error}") from None

@@ -119,7 +119,7 @@ def serve(
         return
     except InputError as error:
         message = f"The graph cannot be opened: {error.what}; {error.remedy}."
-        send_frame(host, {"error": ["resources", message]})
+        send_frame(host, {"error": ["damaged", message]})
         return
     confine()
     send_frame(host, {"ready": True})

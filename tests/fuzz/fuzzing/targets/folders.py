@@ -51,7 +51,7 @@ TARGETS = (
     Target(
         "corpus-folders",
         forms.member,
-        members("corpus", "corpus.jsonl", "corpus.json", "offsets.npy"),
+        members("corpus", "corpus.jsonl", "corpus.json", "offsets.npy", "checksums.npy"),
         in_folder("corpus", ("corpus", "info", "folder"), (*_SEARCH, "bm25")),
         needs=("corpus",),
     ),

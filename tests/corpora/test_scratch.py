@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.eval.on_ray.scratch import Scratch
+from branchwise.corpora.scratch import Scratch
 
 PREFIX = "branchwise-scratch-"
 MAKES_ONE_AND_WAITS = f"""
-from branchwise.eval.on_ray.scratch import Scratch
+from branchwise.corpora.scratch import Scratch
 scratch = Scratch({PREFIX!r})
 print(scratch.folder, flush=True)
 input()

@@ -8,9 +8,14 @@ import fcntl
 import os
 import shutil
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
+
+from branchwise.corpora.errors import InputError
+
+_SUFFIX = ".scratch"
 
 
 class Scratch:
@@ -22,14 +27,21 @@ class Scratch:
 
     @cached_property
     def folder(self) -> Path:
-        """Of this process alone."""
-        _remove_left(self._prefix)
-        while True:
-            made = Path(tempfile.mkdtemp(prefix=self._prefix))
-            # Until it is locked, another process may take it for one that was left.
-            with suppress(FileNotFoundError, BlockingIOError):
-                self._lock = _locked(made)
-                return made
+        """Of this process alone. Raises InputError where none can be made."""
+        try:
+            _remove_left(self._prefix)
+            while True:
+                made = Path(tempfile.mkdtemp(prefix=self._prefix, suffix=_SUFFIX))
+                # Until it is locked, another process may take it for one that was left.
+                with suppress(FileNotFoundError, BlockingIOError):
+                    self._lock = _locked(made)
+                    return made
+        except OSError as error:
+            raise InputError(
+                f"no temporary folder can be made ({error.strerror})",
+                where=os.environ.get("TMPDIR", "the system's folder for them"),
+                remedy="make room there, or set TMPDIR to another folder",
+            ) from None
 
     def remove(self) -> None:
         """Remove it, if it was made. It is not made again."""
@@ -39,8 +51,18 @@ class Scratch:
             self._lock = None
 
 
+@contextmanager
+def scratch_folder(prefix: str) -> Iterator[Path]:
+    """A folder for as long as the block lasts. Raises InputError where none can be made."""
+    scratch = Scratch(prefix)
+    try:
+        yield scratch.folder
+    finally:
+        scratch.remove()
+
+
 def _remove_left(prefix: str) -> None:
-    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*{_SUFFIX}"):
         # Of a living process, of another user, or removed meanwhile.
         with suppress(OSError):
             lock = _locked(left)

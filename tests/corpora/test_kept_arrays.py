@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from branchwise.corpora.kept_arrays import PackedTexts, kept_arrays, packed
 from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.kept_arrays import PackedTexts, kept_arrays, packed
 from branchwise.corpora.synthesis.support import Support
 from support.synthesis.little_graph import TRIPLES, little_schema
 
