@@ -1,0 +1,209 @@
+"""Names that carry a qualifier: "Crater (2007 film)", "Malenza, Velmara", "Ana Silva, born 1952".
+
+A name is a head and what is said of its bearer. What a prediction says is compared with what gold
+says of the entity, in its forms and its description: it may say more or less, never something else.
+Years, numbers, nouns of kind or occupation, and proper names are compared, each with its like.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import filterfalse, pairwise
+from typing import NamedTuple
+
+from branchwise.corpora.normalise import MAX_CHARACTERS, normalise
+from branchwise.eval.branch_names.closed_classes import COUNTRIES, FUNCTION_WORDS_OF_KEYS
+from branchwise.eval.branch_names.words import name_words, singular
+from branchwise.eval.errors.name_words import KINDS
+
+_BRACKET = re.compile(r"(.*[^\s(（\[])\s*[(（\[]([^][()（）]*)[])）]\s*", re.DOTALL)
+_BORN = re.compile(r"(.*[^\s,])[\s,]+((?:born|b\.)\s.*)", re.DOTALL | re.IGNORECASE)
+_TAIL = re.compile(r"(.*?[^\s,])(?:\s*,\s+|\s+[-–—]\s+)(\S.*)", re.DOTALL)
+_PHRASE = re.compile(r"(.*?\S)\s+((?:of|in|from|by)\s+(?:the\s+)?\S.*)", re.DOTALL)
+_PARTS = re.compile(r"[,;/]|\band\b|&|\(|\)")
+_WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
+_PREPOSITION = re.compile(
+    r"\b(?:(by|with)|(of|in|from|at|near)|on|for|about|who|that|which|born|died|b\.|d\.)\s"
+    r"|\b(?:directed|written|composed|recorded|formed|founded|made)\b"
+)
+_YEAR = re.compile(r"1\d{3}|20\d{2}")
+_BIRTH, _DEATH = frozenset(("born", "b")), frozenset(("died", "d"))
+_SYNONYMS = {
+    "actress": "actor",
+    "movie": "film",
+    "picture": "film",
+    "book": "novel",
+    "businessman": "executive",
+    "businesswoman": "executive",
+    "comedienne": "comedian",
+    "soccer": "football",
+    "single": "song",
+    "television": "tv",
+    "town": "city",
+}
+_SAYS_NOTHING = FUNCTION_WORDS_OF_KEYS | frozenset(
+    ("person", "people", "disambiguation", "thing", "work", "title", "name")
+)
+_STEM = 4
+
+
+class Name(NamedTuple):
+    """A text as it is compared: its key, the key of its head, and what it says beside that.
+
+    `certain`: the rest can only be a qualifier, as in brackets; otherwise ("Earth, Wind & Fire")
+    it is one where gold says the same.
+    """
+
+    key: str
+    head: str
+    qualifier: str = ""
+    certain: bool = False
+
+
+@dataclass(frozen=True)
+class Said:
+    """What is said of a thing."""
+
+    years: frozenset[str] = frozenset()
+    born: frozenset[str] = frozenset()
+    died: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
+    nouns: frozenset[str] = frozenset()
+    adjectives: frozenset[str] = frozenset()
+    places: frozenset[str] = frozenset()
+    makers: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All proper names."""
+        return self.adjectives | self.places | self.makers
+
+    def __or__(self, other: "Said") -> "Said":
+        return Said(*(getattr(self, f) | getattr(other, f) for f in self.__dataclass_fields__))
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, field) for field in self.__dataclass_fields__)
+
+    def contradicts(self, other: "Said") -> bool:
+        """Whether both say something of one sort, and nothing that both say."""
+        births = self.born or self.years, other.born or other.years
+        pairs = (
+            births,
+            (self.died, other.died),
+            (self.numbers, other.numbers),
+            (self.nouns, other.nouns),
+        )
+        if any(one and two and one.isdisjoint(two) for one, two in pairs):
+            return True
+        # "The Iron Snow song" names its maker, "the Velmaran song" its country.
+        likes = (
+            (self.adjectives, other.adjectives),
+            (self.places, other.places),
+            (self.makers, other.makers),
+            (frozenset(filterfalse(_is_of_a_country, self.adjectives)), other.makers),
+            (self.makers, frozenset(filterfalse(_is_of_a_country, other.adjectives))),
+        )
+        return any(one and two for one, two in likes) and not _share_names(self.names, other.names)
+
+    def supports(self, other: "Said") -> bool:
+        """Whether both say one thing of it."""
+        ours, theirs = self.years | self.born | self.died, other.years | other.born | other.died
+        pairs = ((ours, theirs), (self.numbers, other.numbers), (self.nouns, other.nouns))
+        return any(one & two for one, two in pairs) or _share_names(self.names, other.names)
+
+
+NOTHING = Said()
+
+
+@lru_cache(maxsize=16_384)
+def read_name(text: str) -> Name:
+    """A text's head and qualifier; the head is the key where it has none."""
+    text = text[:MAX_CHARACTERS]
+    key = normalise(text)
+    head, qualifier, certain = text, "", False
+    while bracket := _BRACKET.fullmatch(head):
+        head, qualifier, certain = bracket[1], f"{bracket[2]}, {qualifier}".strip(", "), True
+    if not certain and (match := _BORN.fullmatch(text) or _TAIL.fullmatch(text)):
+        head, qualifier = match[1], match[2]
+        certain = _is_closed(qualifier)
+    elif not certain and (match := _PHRASE.fullmatch(text)):
+        head, qualifier = match[1], match[2]
+    head_key = normalise(head) if qualifier else key
+    return Name(key, head_key, qualifier, certain) if head_key != key else Name(key, key)
+
+
+def _is_closed(qualifier: str) -> bool:
+    """Whether it says a year, a kind or occupation, or a country, and nothing else."""
+    words = [singular(word) for word in name_words(qualifier).content]
+    known = (*_BIRTH, *_DEATH)
+    return bool(words) and all(
+        word in KINDS or word in COUNTRIES or word in known or _YEAR.fullmatch(word)
+        for word in words
+    )
+
+
+@lru_cache(maxsize=16_384)
+def said_in(text: str) -> Said:
+    """What a qualifier or a description says."""
+    said = NOTHING
+    for part in _PARTS.split(text[:MAX_CHARACTERS]):
+        said |= _said_in_part(part)
+    return said
+
+
+def _said_in_part(part: str) -> Said:
+    """What one phrase says: the noun it ends in before any preposition, and what stands around."""
+    spans = [0, *(match.start() for match in _PREPOSITION.finditer(part)), len(part)]
+    pieces = [part[start:end] for start, end in pairwise(spans)]
+    values: dict[str, set[str]] = defaultdict(set)
+    nouns = [w for w in _WORD.findall(pieces[0]) if w.lower() in KINDS or w[0].islower()]
+    if nouns and (noun := singular(nouns[-1].lower())) not in _SAYS_NOTHING:
+        values["nouns"].add(_SYNONYMS.get(noun, noun))
+    event = "years"
+    for number, piece in enumerate(pieces):
+        opening = _PREPOSITION.match(piece)
+        sort = "adjectives" if nouns and not number else "places"
+        if opening and opening[1]:
+            sort = "makers"
+        words = _WORD.findall(piece)
+        if words and words[0].lower() in _BIRTH | _DEATH:
+            event = "born" if words[0].lower() in _BIRTH else "died"
+        for word in words:
+            for value in name_words(word).all:
+                if _YEAR.fullmatch(value):
+                    values[event].add(value)
+                elif value[0].isdecimal():
+                    values["numbers"].add(value)
+                elif word[0].isupper() and value not in KINDS | FUNCTION_WORDS_OF_KEYS:
+                    values[sort].add(value)
+    return Said(**{sort: frozenset(found) for sort, found in values.items()})
+
+
+def said_of(names: Iterable[Name], head: str, descriptions: Iterable[str]) -> Said:
+    """What forms with this head, and descriptions, say of their bearer."""
+    said = NOTHING
+    for name in names:
+        if name.qualifier and name.head == head:
+            said |= said_in(name.qualifier)
+    for description in descriptions:
+        said |= said_in(description)
+    return said
+
+
+def _share_names(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether one is of both, as name or as adjective: "Velmara", "Velmaran"."""
+    return bool(ours & theirs) or any(
+        len(one) >= _STEM and len(two) >= _STEM and _stem(one) == _stem(two)
+        for one in ours
+        for two in theirs
+    )
+
+
+def _is_of_a_country(word: str) -> bool:
+    return word in COUNTRIES or bool(re.search(r"(?:an|ish|ese|ic|i)$", word))
+
+
+def _stem(word: str) -> str:
+    return re.sub(r"(?:(?:i?an?|ese|ish|i|ia|e|o|ic|y)s?)$", "", word)
