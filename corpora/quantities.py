@@ -12,6 +12,14 @@ _CODES = {
 }
 _SIGN = "[$€£¥₹]"
 _NUMBER = r"\d[\d.]*(?: (?:thousand|million|billion|trillion))?"
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
+_MONTH = "|".join(_MONTHS)
+_SHORT = {month[:3]: month for month in _MONTHS} | {"sept": "september"}
+_BRIEF = "|".join(_SHORT)
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _Rewriting = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
@@ -19,7 +27,27 @@ def _grouped(match: re.Match[str]) -> str:
     return re.sub("[,. ]", "", match[0])
 
 
+def _day_first(match: re.Match[str]) -> str:
+    month = int(match[2])
+    return f"{_MONTHS[month - 1]} {int(match[3])} {match[1]}" if 1 <= month <= 12 else match[0]
+
+
 _REWRITINGS: tuple[_Rewriting, ...] = (
+    # Dates as "august 14 2018".
+    (re.compile(r"(?<![\d-])([12]\d{3})-(\d\d)-(\d\d)(?![\d-])"), _day_first),
+    (
+        re.compile(
+            rf"\b({'|'.join(_SHORT)})\b\.?(?= \d)|(?<=\d )({'|'.join(_SHORT)})\b\.?(?=,? \d)"
+        ),
+        lambda match: _SHORT[match[1] or match[2]],
+    ),
+    (re.compile(rf"\b({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)\b"), r"\1 \2"),
+    (
+        re.compile(
+            rf"(?<![\w.,-])(?:the )?(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b(?! \d{{1,2}}\b)"
+        ),
+        r"\2 \1",
+    ),
     # Five feet ten: other apostrophes between digits group them ("10'000") and go like any other.
     (re.compile(r"(?<=\d)'(?=\d{1,2}(?!\d))"), " "),
     (re.compile(r"(?<!\d)(?<!\d,)\d{1,3}(?:,\d{3})+(?!\d|,\d)"), _grouped),

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from branchwise.corpora.normalise import MAX_CHARACTERS, normalise
 from branchwise.eval.branch_names.closed_classes import COUNTRIES, FUNCTION_WORDS_OF_KEYS
 from branchwise.eval.branch_names.words import name_words, singular
-from branchwise.eval.errors.name_words import KINDS
+from branchwise.eval.errors.name_words import KINDS, MONTHS
 
-_BRACKET = re.compile(r"(.*[^\s(（\[])\s*[(（\[]([^][()（）]*)[])）]\s*", re.DOTALL)
+_BRACKET = re.compile(r"(.*[^\s(（\[])\s*[(（\[]((?:[^][()（）]|\([^()]*\))*)[])）]\s*", re.DOTALL)
 _BORN = re.compile(r"(.*[^\s,])[\s,]+((?:born|b\.)\s.*)", re.DOTALL | re.IGNORECASE)
 _TAIL = re.compile(r"(.*?[^\s,])(?:\s*,\s+|\s+[-–—]\s+)(\S.*)", re.DOTALL)
 _PHRASE = re.compile(r"(.*?\S)\s+((?:of|in|from|by)\s+(?:the\s+)?\S.*)", re.DOTALL)
@@ -26,8 +26,11 @@ _PARTS = re.compile(r"[,;/]|\band\b|&|\(|\)")
 _WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
 _PREPOSITION = re.compile(
     r"\b(?:(by|with)|(of|in|from|at|near)|on|for|about|who|that|which|born|died|b\.|d\.)\s"
-    r"|\b(?:directed|written|composed|recorded|formed|founded|made)\b"
+    r"|\b(?:founded|formed|established|based|\w+(?:ed|en)\s(?=by|in|at|from|on))\b"
 )
+_BESIDE = re.compile(r"\s*(?:since|until|also|formerly|aka|a\.k\.a\.)\b")
+"""Opens what is said of an office or of another name."""
+_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 _BIRTH, _DEATH = frozenset(("born", "b")), frozenset(("died", "d"))
 _SYNONYMS = {
@@ -46,6 +49,7 @@ _SYNONYMS = {
 _SAYS_NOTHING = FUNCTION_WORDS_OF_KEYS | frozenset(
     ("person", "people", "disambiguation", "thing", "work", "title", "name")
 )
+_NO_NAMES = KINDS | FUNCTION_WORDS_OF_KEYS | frozenset(MONTHS)
 _STEM = 4
 
 
@@ -130,6 +134,8 @@ def read_name(text: str) -> Name:
         certain = _is_closed(qualifier)
     elif not certain and (match := _PHRASE.fullmatch(text)):
         head, qualifier = match[1], match[2]
+    if not any(map(str.isalpha, head)) or _MONTH.match(head):  # a number or a date is whole
+        return Name(key, key)
     head_key = normalise(head) if qualifier else key
     return Name(key, head_key, qualifier, certain) if head_key != key else Name(key, key)
 
@@ -155,6 +161,8 @@ def said_in(text: str) -> Said:
 
 def _said_in_part(part: str) -> Said:
     """What one phrase says: the noun it ends in before any preposition, and what stands around."""
+    if _BESIDE.match(part):
+        return NOTHING
     spans = [0, *(match.start() for match in _PREPOSITION.finditer(part)), len(part)]
     pieces = [part[start:end] for start, end in pairwise(spans)]
     values: dict[str, set[str]] = defaultdict(set)
@@ -176,7 +184,7 @@ def _said_in_part(part: str) -> Said:
                     values[event].add(value)
                 elif value[0].isdecimal():
                     values["numbers"].add(value)
-                elif word[0].isupper() and value not in KINDS | FUNCTION_WORDS_OF_KEYS:
+                elif word[0].isupper() and value not in _NO_NAMES:
                     values[sort].add(value)
     return Said(**{sort: frozenset(found) for sort, found in values.items()})
 

@@ -269,5 +269,5 @@ def _merged(one: Answer, other: Answer) -> Answer:
     support = dict.fromkeys((*one.support, *other.support))
     qid = one.qid or other.qid
     description = one.description or other.description
-    more = {"aliases": tuple(aliases), "support": tuple(support)}
-    return replace(one, **more, qid=qid, description=description)
+    more = replace(one, aliases=tuple(aliases), support=tuple(support))
+    return replace(more, qid=qid, description=description)

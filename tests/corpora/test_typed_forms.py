@@ -145,6 +145,18 @@ SAME: dict[str, list[tuple[str, str]]] = {
         ("5′10″", "5'10\""),
         ("5ft", "5 ft."),
     ],
+    "dates": [
+        ("14 August 2018", "August 14, 2018"),
+        ("14th August 2018", "August 14, 2018"),
+        ("the 14th of August 2018", "August 14 2018"),
+        ("August 14th, 2018", "August 14, 2018"),
+        ("Aug. 14, 2018", "14 August 2018"),
+        ("14 Aug 2018", "14 August 2018"),
+        ("Sept 1, 2018", "1 September 2018"),
+        ("2018-08-14", "August 14, 2018"),
+        ("2018‑08‑14", "14 August 2018"),
+        ("May 5", "5 May"),
+    ],
     "scripts": [
         ("Οδός", "ΟΔΌΣ"),
         ("Οδοσ", "ΟΔΟΣ"),
@@ -295,6 +307,13 @@ DIFFERENT: dict[str, list[tuple[str, str]]] = {
         ("10:30 am", "10:30 pm"),
         ("5 km", "5"),
         ("4x100", "4100"),
+    ],
+    "dates": [
+        ("14 August 2018", "August 14, 2017"),
+        ("14 August 2018", "4 August 2018"),
+        ("2018-08-14", "2018-14-08"),
+        ("August 2018", "August 20"),
+        ("May 5", "May"),
     ],
     "scripts": [
         ("किताब", "कतब"),
