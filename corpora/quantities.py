@@ -44,7 +44,7 @@ _REWRITINGS: tuple[_Rewriting, ...] = (
     (re.compile(rf"\b({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)\b"), r"\1 \2"),
     (
         re.compile(
-            rf"(?<![\w.,-])(?:the )?(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b(?! \d{{1,2}}\b)"
+            rf"(?<![\w.,-])(?:the )?(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b(?! \d\d?\b)"
         ),
         r"\2 \1",
     ),

@@ -58,7 +58,8 @@ class Bearers:
     def heads(self, entity: Entity) -> set[str]:
         """The names of an entity: its forms, and their heads where the rest is a qualifier."""
         heads = {name.key for name in entity.forms}
-        return heads | {n.head for n in entity.forms if n.certain or n.head in self._written}
+        tails = (name for name in entity.forms if name.qualifier and not name.is_phrase)
+        return heads | {n.head for n in tails if n.certain or n.head in self._written}
 
     def is_unique(self, head: str) -> bool:
         """Whether one entity bears it. One text with several Wikidata ids is several."""
@@ -71,7 +72,11 @@ class Bearers:
         if len(bearers) < 2:
             return False
         if (known := self._told_apart.get(head)) is None:
-            said = [entity.said(head) for entity in bearers]
+            forms = ([n for n in entity.forms if not n.is_phrase] for entity in bearers)
+            said = [
+                said_of(names, head, entity.descriptions)
+                for names, entity in zip(forms, bearers, strict=True)
+            ]
             differ = (one.contradicts(other) for one, other in combinations(said, 2))
             known = all(said) and any(differ)
             self._told_apart[head] = known
@@ -119,9 +124,9 @@ class AnswerSet:
         """Indices of the entities that a predicted text may stand for."""
         if written := self.written(predicted.key):
             return set() if self._bearers.are_told_apart(predicted.key) else written
+        if (bare := self._by_head.get(predicted.key)) or not predicted.qualifier:
+            return set(bare or ()) if self._bearers.is_unique(predicted.key) else set()
         unique = self._bearers.is_unique(predicted.head)
-        if not predicted.qualifier:
-            return set(self._by_head.get(predicted.key, ())) if unique else set()
         return {
             index
             for index in self._by_head.get(predicted.head, ())

@@ -14,13 +14,25 @@ from itertools import filterfalse, pairwise
 from typing import NamedTuple
 
 from branchwise.corpora.normalise import MAX_CHARACTERS, normalise
-from branchwise.eval.branch_names.closed_classes import COUNTRIES, FUNCTION_WORDS_OF_KEYS
+from branchwise.eval.branch_names.closed_classes import (
+    COUNTRIES,
+    FUNCTION_WORDS_OF_KEYS,
+    RANKS,
+    REGIONS,
+    SIDES,
+    STATES,
+)
 from branchwise.eval.branch_names.words import name_words, singular
-from branchwise.eval.errors.name_words import KINDS, MONTHS
+from branchwise.eval.errors.name_words import COMPANY_FORMS, GENERATIONS, KINDS, MONTHS
 
 _BRACKET = re.compile(r"(.*[^\s(（\[])\s*[(（\[]((?:[^][()（）]|\([^()]*\))*)[])）]\s*", re.DOTALL)
 _BORN = re.compile(r"(.*[^\s,])[\s,]+((?:born|b\.)\s.*)", re.DOTALL | re.IGNORECASE)
 _TAIL = re.compile(r"(.*?[^\s,])(?:\s*,\s+|\s+[-–—]\s+)(\S.*)", re.DOTALL)
+_COMPANY = re.compile(
+    rf"(.*[^\s,])[\s,]+((?:{'|'.join(sorted(COMPANY_FORMS))})\.?)\s*", re.DOTALL | re.IGNORECASE
+)
+_LIST = re.compile(r"\band\b|&")
+_CAPITALS = re.compile(r"[A-Z]{2,5}")
 _PHRASE = re.compile(r"(.*?\S)\s+((?:of|in|from|by)\s+(?:the\s+)?\S.*)", re.DOTALL)
 _PARTS = re.compile(r"[,;/]|\band\b|&|\(|\)")
 _WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
@@ -30,7 +42,6 @@ _PREPOSITION = re.compile(
 )
 _BESIDE = re.compile(r"\s*(?:since|until|also|formerly|aka|a\.k\.a\.)\b")
 """Opens what is said of an office or of another name."""
-_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 _BIRTH, _DEATH = frozenset(("born", "b")), frozenset(("died", "d"))
 _SYNONYMS = {
@@ -46,10 +57,16 @@ _SYNONYMS = {
     "television": "tv",
     "town": "city",
 }
-_SAYS_NOTHING = FUNCTION_WORDS_OF_KEYS | frozenset(
-    ("person", "people", "disambiguation", "thing", "work", "title", "name")
+_SAYS_NOTHING = (
+    FUNCTION_WORDS_OF_KEYS
+    | COMPANY_FORMS
+    | frozenset(("person", "people", "disambiguation", "thing", "work", "title", "name"))
 )
-_NO_NAMES = KINDS | FUNCTION_WORDS_OF_KEYS | frozenset(MONTHS)
+_REGNAL = re.compile(r"[^\W\d_]\s+[IVX]{1,5}\Z")
+_DATED = re.compile(rf"((?:{'|'.join(MONTHS)}) \d\d?) ([12]\d{{3}})")
+_OPENS_DATE = re.compile(rf"(?:{'|'.join(MONTHS)}) \d+ [12]\d{{3}} \S+ \d")
+_OPENS_PHRASE = re.compile(r"(?:of|in|from|by)\s")
+_NO_NAMES = KINDS | COMPANY_FORMS | FUNCTION_WORDS_OF_KEYS | frozenset(MONTHS)
 _STEM = 4
 
 
@@ -65,6 +82,11 @@ class Name(NamedTuple):
     qualifier: str = ""
     certain: bool = False
 
+    @property
+    def is_phrase(self) -> bool:
+        """Whether the rest may as well be a part of the name: "Bank of America"."""
+        return not self.certain and _OPENS_PHRASE.match(self.qualifier) is not None
+
 
 @dataclass(frozen=True)
 class Said:
@@ -75,6 +97,7 @@ class Said:
     died: frozenset[str] = frozenset()
     numbers: frozenset[str] = frozenset()
     nouns: frozenset[str] = frozenset()
+    sides: frozenset[str] = frozenset()
     adjectives: frozenset[str] = frozenset()
     places: frozenset[str] = frozenset()
     makers: frozenset[str] = frozenset()
@@ -98,6 +121,7 @@ class Said:
             (self.died, other.died),
             (self.numbers, other.numbers),
             (self.nouns, other.nouns),
+            (self.sides, other.sides),
         )
         if any(one and two and one.isdisjoint(two) for one, two in pairs):
             return True
@@ -129,22 +153,44 @@ def read_name(text: str) -> Name:
     head, qualifier, certain = text, "", False
     while bracket := _BRACKET.fullmatch(head):
         head, qualifier, certain = bracket[1], f"{bracket[2]}, {qualifier}".strip(", "), True
-    if not certain and (match := _BORN.fullmatch(text) or _TAIL.fullmatch(text)):
+    if not certain and (
+        match := _COMPANY.fullmatch(text) or _BORN.fullmatch(text) or _TAIL.fullmatch(text)
+    ):
         head, qualifier = match[1], match[2]
         certain = _is_closed(qualifier)
     elif not certain and (match := _PHRASE.fullmatch(text)):
         head, qualifier = match[1], match[2]
-    if not any(map(str.isalpha, head)) or _MONTH.match(head):  # a number or a date is whole
+        certain = bool(_REGNAL.search(head))
+    if not certain and _LIST.search(qualifier):
+        return Name(key, key)
+    if dated := _DATED.fullmatch(key):
+        return Name(key, dated[1], dated[2], True)
+    if not any(map(str.isalpha, head)) or _OPENS_DATE.match(key):
         return Name(key, key)
     head_key = normalise(head) if qualifier else key
     return Name(key, head_key, qualifier, certain) if head_key != key else Name(key, key)
 
 
 def _is_closed(qualifier: str) -> bool:
-    """Whether it says a year, a kind or occupation, or a country, and nothing else."""
-    words = [singular(word) for word in name_words(qualifier).content]
-    known = (*_BIRTH, *_DEATH)
-    return bool(words) and all(
+    """Whether it says where a place is, or all of it is years, kinds, ranks and abbreviations."""
+    *parts, last = qualifier.split(",")
+    if _is_region(last):
+        return all(part.strip() and " and " not in f" {part}" and "&" not in part for part in parts)
+    return all(map(_is_closed_part, (*parts, last)))
+
+
+def _is_region(part: str) -> bool:
+    key = normalise(part)
+    known = key in REGIONS or (part.strip().isupper() and key in STATES)
+    return known or (name_words(part).all[-1:] or ("",))[0] in COUNTRIES
+
+
+def _is_closed_part(part: str) -> bool:
+    words = [singular(word) for word in name_words(part).content]
+    if _CAPITALS.fullmatch(part.strip(" .")):
+        return GENERATIONS.isdisjoint(words)
+    known = (*_BIRTH, *_DEATH, *COMPANY_FORMS)
+    return not RANKS.isdisjoint(words) or all(
         word in KINDS or word in COUNTRIES or word in known or _YEAR.fullmatch(word)
         for word in words
     )
@@ -169,6 +215,8 @@ def _said_in_part(part: str) -> Said:
     nouns = [w for w in _WORD.findall(pieces[0]) if w.lower() in KINDS or w[0].islower()]
     if nouns and (noun := singular(nouns[-1].lower())) not in _SAYS_NOTHING:
         values["nouns"].add(_SYNONYMS.get(noun, noun))
+    if sides := [word.lower() for word in _WORD.findall(part) if word.lower() in SIDES]:
+        values["sides"].add(singular(sides[0]))
     event = "years"
     for number, piece in enumerate(pieces):
         opening = _PREPOSITION.match(piece)
@@ -179,7 +227,8 @@ def _said_in_part(part: str) -> Said:
         if words and words[0].lower() in _BIRTH | _DEATH:
             event = "born" if words[0].lower() in _BIRTH else "died"
         for word in words:
-            for value in name_words(word).all:
+            shown = STATES.get(word.lower(), word) if word.isupper() else word
+            for value in name_words(shown).all:
                 if _YEAR.fullmatch(value):
                     values[event].add(value)
                 elif value[0].isdecimal():
