@@ -10,7 +10,7 @@ from branchwise.corpora.questions import Answer, Branch
 from branchwise.eval.alignment import Alignment, align
 from branchwise.eval.entities import AnswerSet, distinct_forms, gold_sets
 from branchwise.eval.matching import matching, matching_size
-from branchwise.eval.qualifiers import Name, read_name
+from branchwise.eval.qualifiers import ComparedName, read_name
 
 Answers = Mapping[str, Sequence[str]]
 """Predicted branch name to its entities."""
@@ -124,7 +124,7 @@ def match_texts(texts: Iterable[str], target: AnswerSet | None, question: Answer
     unless it is one of several with different disambiguators, which cannot be one entity.
     Wrong texts count once by entity too, where they write one of another branch out.
     """
-    named: dict[str, list[Name]] = {}
+    named: dict[str, list[ComparedName]] = {}
     written: dict[str, set[int]] = {}
     unknown: list[str] = []
     for forms in distinct_forms(texts):
@@ -142,7 +142,7 @@ def match_texts(texts: Iterable[str], target: AnswerSet | None, question: Answer
     return TextMatches(right, tuple(sorted([*rivals, *written, *unknown])), wrong_entities)
 
 
-def _paired(named: Mapping[str, Sequence[Name]], target: AnswerSet) -> dict[str, int]:
+def _paired(named: Mapping[str, Sequence[ComparedName]], target: AnswerSet) -> dict[str, int]:
     """Key to entity, one-to-one; with the entity of that name where it is free."""
     keys = sorted(named, key=lambda key: (not target.written(key), key))
     edges = [
@@ -157,7 +157,7 @@ def _is_named(target: AnswerSet, entity: int, key: str) -> bool:
 
 
 def _rivals(
-    named: Mapping[str, Sequence[Name]], right: Mapping[str, int], target: AnswerSet
+    named: Mapping[str, Sequence[ComparedName]], right: Mapping[str, int], target: AnswerSet
 ) -> list[str]:
     """Keys of texts too many with a disambiguator, for gold names that have none.
 

@@ -14,7 +14,14 @@ from functools import cached_property
 from itertools import combinations
 
 from branchwise.corpora.questions import Answer
-from branchwise.eval.qualifiers import NOTHING, Name, Said, read_name, said_in, said_of
+from branchwise.eval.qualifiers import (
+    NOTHING,
+    ComparedName,
+    Traits,
+    read_name,
+    traits_in,
+    traits_of,
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,7 @@ class Entity:
     `answers` are ordered by their text, which is the entity's name: that of the first.
     """
 
-    forms: frozenset[Name]
+    forms: frozenset[ComparedName]
     qids: frozenset[str]
     answers: tuple[Answer, ...] = ()
     descriptions: frozenset[str] = frozenset()
@@ -39,9 +46,9 @@ class Entity:
         """Ids of the passages that state it, empty where gold names none."""
         return frozenset(id for answer in self.answers for id in answer.support)
 
-    def said(self, head: str) -> Said:
+    def traits(self, head: str) -> Traits:
         """What gold says of it beside a name with this head."""
-        return said_of(self.forms, head, self.descriptions)
+        return traits_of(self.forms, head, self.descriptions)
 
 
 class Bearers:
@@ -74,7 +81,7 @@ class Bearers:
         if (known := self._told_apart.get(head)) is None:
             forms = ([n for n in entity.forms if not n.is_phrase] for entity in bearers)
             said = [
-                said_of(names, head, entity.descriptions)
+                traits_of(names, head, entity.descriptions)
                 for names, entity in zip(forms, bearers, strict=True)
             ]
             differ = (one.contradicts(other) for one, other in combinations(said, 2))
@@ -82,11 +89,11 @@ class Bearers:
             self._told_apart[head] = known
         return known
 
-    def fitting(self, name: Name) -> list[Said]:
+    def fitting(self, name: ComparedName) -> list[Traits]:
         """What gold says of each bearer of the head of which it says a part of the qualifier, and
         nothing else."""
-        said = said_in(name.qualifier)
-        known = [entity.said(name.head) for entity in self._bearers.get(name.head, ())]
+        said = traits_in(name.qualifier)
+        known = [entity.traits(name.head) for entity in self._bearers.get(name.head, ())]
         return [one for one in known if said.supports(one) and not said.contradicts(one)]
 
 
@@ -120,7 +127,7 @@ class AnswerSet:
         """Indices of the entities of which a form has this key."""
         return self._by_key.get(key, set())
 
-    def matches(self, predicted: Name) -> set[int]:
+    def matches(self, predicted: ComparedName) -> set[int]:
         """Indices of the entities that a predicted text may stand for."""
         if written := self.written(predicted.key):
             return set() if self._bearers.are_told_apart(predicted.key) else written
@@ -133,32 +140,32 @@ class AnswerSet:
             if self._fits(predicted, self.entities[index], unique=unique)
         }
 
-    def _fits(self, predicted: Name, entity: Entity, *, unique: bool) -> bool:
-        said, known = said_in(predicted.qualifier), entity.said(predicted.head)
+    def _fits(self, predicted: ComparedName, entity: Entity, *, unique: bool) -> bool:
+        said, known = traits_in(predicted.qualifier), entity.traits(predicted.head)
         if said.contradicts(known):
             return False
         if unique and predicted.certain:
             return True
         return said.supports(known) and (unique or len(self._bearers.fitting(predicted)) == 1)
 
-    def is_ambiguous(self, predicted: Name) -> bool:
+    def is_ambiguous(self, predicted: ComparedName) -> bool:
         """Whether a text is the name of several entities of the question, and says of none which
         it is."""
         if not self._bearers.are_told_apart(predicted.head):
             return False
         return not predicted.qualifier or len(self._bearers.fitting(predicted)) > 1
 
-    def matches_any(self, predicted: Iterable[Name]) -> set[int]:
+    def matches_any(self, predicted: Iterable[ComparedName]) -> set[int]:
         """Indices of the entities that any of these forms may stand for."""
         return {index for form in predicted for index in self.matches(form)}
 
 
-def distinct_forms(texts: Iterable[str]) -> list[list[Name]]:
+def distinct_forms(texts: Iterable[str]) -> list[list[ComparedName]]:
     """Predicted texts by key: those that agree after normalisation are one prediction.
 
     Empty texts are none.
     """
-    by_key: dict[str, set[Name]] = defaultdict(set)
+    by_key: dict[str, set[ComparedName]] = defaultdict(set)
     for text in texts:
         if text.strip():
             by_key[read_name(text).key].add(read_name(text))
@@ -182,7 +189,7 @@ def gold_sets(branches: Sequence[Sequence[Answer]]) -> tuple[AnswerSet, tuple[An
     )
 
 
-def _forms(answer: Answer) -> frozenset[Name]:
+def _forms(answer: Answer) -> frozenset[ComparedName]:
     return frozenset(read_name(text) for text in answer.forms if text.strip())
 
 
@@ -222,7 +229,7 @@ def _first(group: Sequence[Answer]) -> tuple[str, str, tuple[str, ...], tuple[st
 def _told_apart(answers: Iterable[Answer]) -> set[str]:
     """Keys of texts that answers with different Wikidata ids have, of which gold says different
     things."""
-    qids: dict[str, dict[str, Said]] = defaultdict(dict)
+    qids: dict[str, dict[str, Traits]] = defaultdict(dict)
     for answer in answers:
         if answer.qid:
             said = qids[read_name(answer.text).key]
@@ -231,7 +238,7 @@ def _told_apart(answers: Iterable[Answer]) -> set[str]:
     for answer in answers if shared else ():
         key = read_name(answer.text).key
         if answer.qid and key in shared:
-            shared[key][answer.qid] |= said_of(_forms(answer), key, _descriptions(answer))
+            shared[key][answer.qid] |= traits_of(_forms(answer), key, _descriptions(answer))
     return {
         key
         for key, said in shared.items()

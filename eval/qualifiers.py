@@ -70,7 +70,7 @@ _NO_NAMES = KINDS | COMPANY_FORMS | FUNCTION_WORDS_OF_KEYS | frozenset(MONTHS)
 _STEM = 4
 
 
-class Name(NamedTuple):
+class ComparedName(NamedTuple):
     """A text as it is compared: its key, the key of its head, and what it says beside that.
 
     `certain`: the rest can only be a qualifier, as in brackets; otherwise ("Earth, Wind & Fire")
@@ -89,7 +89,7 @@ class Name(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Said:
+class Traits:
     """What is said of a thing."""
 
     years: frozenset[str] = frozenset()
@@ -107,13 +107,13 @@ class Said:
         """All proper names."""
         return self.adjectives | self.places | self.makers
 
-    def __or__(self, other: "Said") -> "Said":
-        return Said(*(getattr(self, f) | getattr(other, f) for f in self.__dataclass_fields__))
+    def __or__(self, other: "Traits") -> "Traits":
+        return Traits(*(getattr(self, f) | getattr(other, f) for f in self.__dataclass_fields__))
 
     def __bool__(self) -> bool:
         return any(getattr(self, field) for field in self.__dataclass_fields__)
 
-    def contradicts(self, other: "Said") -> bool:
+    def contradicts(self, other: "Traits") -> bool:
         """Whether both say something of one sort, and nothing that both say."""
         births = self.born or self.years, other.born or other.years
         pairs = (
@@ -135,18 +135,18 @@ class Said:
         )
         return any(one and two for one, two in likes) and not _share_names(self.names, other.names)
 
-    def supports(self, other: "Said") -> bool:
+    def supports(self, other: "Traits") -> bool:
         """Whether both say one thing of it."""
         ours, theirs = self.years | self.born | self.died, other.years | other.born | other.died
         pairs = ((ours, theirs), (self.numbers, other.numbers), (self.nouns, other.nouns))
         return any(one & two for one, two in pairs) or _share_names(self.names, other.names)
 
 
-NOTHING = Said()
+NOTHING = Traits()
 
 
 @lru_cache(maxsize=16_384)
-def read_name(text: str) -> Name:
+def read_name(text: str) -> ComparedName:
     """A text's head and qualifier; the head is the key where it has none."""
     text = text[:MAX_CHARACTERS]
     key = normalise(text)
@@ -162,13 +162,17 @@ def read_name(text: str) -> Name:
         head, qualifier = match[1], match[2]
         certain = bool(_REGNAL.search(head))
     if not certain and _LIST.search(qualifier):
-        return Name(key, key)
+        return ComparedName(key, key)
     if dated := _DATED.fullmatch(key):
-        return Name(key, dated[1], dated[2], True)
+        return ComparedName(key, dated[1], dated[2], True)
     if not any(map(str.isalpha, head)) or _OPENS_DATE.match(key):
-        return Name(key, key)
+        return ComparedName(key, key)
     head_key = normalise(head) if qualifier else key
-    return Name(key, head_key, qualifier, certain) if head_key != key else Name(key, key)
+    return (
+        ComparedName(key, head_key, qualifier, certain)
+        if head_key != key
+        else ComparedName(key, key)
+    )
 
 
 def _is_closed(qualifier: str) -> bool:
@@ -197,15 +201,15 @@ def _is_closed_part(part: str) -> bool:
 
 
 @lru_cache(maxsize=16_384)
-def said_in(text: str) -> Said:
+def traits_in(text: str) -> Traits:
     """What a qualifier or a description says."""
-    said = NOTHING
+    traits = NOTHING
     for part in _PARTS.split(text[:MAX_CHARACTERS]):
-        said |= _said_in_part(part)
-    return said
+        traits |= _traits_in_part(part)
+    return traits
 
 
-def _said_in_part(part: str) -> Said:
+def _traits_in_part(part: str) -> Traits:
     """What one phrase says: the noun it ends in before any preposition, and what stands around."""
     if _BESIDE.match(part):
         return NOTHING
@@ -235,18 +239,18 @@ def _said_in_part(part: str) -> Said:
                     values["numbers"].add(value)
                 elif word[0].isupper() and value not in _NO_NAMES:
                     values[sort].add(value)
-    return Said(**{sort: frozenset(found) for sort, found in values.items()})
+    return Traits(**{sort: frozenset(found) for sort, found in values.items()})
 
 
-def said_of(names: Iterable[Name], head: str, descriptions: Iterable[str]) -> Said:
+def traits_of(names: Iterable[ComparedName], head: str, descriptions: Iterable[str]) -> Traits:
     """What forms with this head, and descriptions, say of their bearer."""
-    said = NOTHING
+    traits = NOTHING
     for name in names:
         if name.qualifier and name.head == head:
-            said |= said_in(name.qualifier)
+            traits |= traits_in(name.qualifier)
     for description in descriptions:
-        said |= said_in(description)
-    return said
+        traits |= traits_in(description)
+    return traits
 
 
 def _share_names(ours: frozenset[str], theirs: frozenset[str]) -> bool:
