@@ -30,12 +30,17 @@ _CLOSED = ConfigDict(extra="forbid")
 # Dataclasses rather than models, which hold a dictionary each: a run has 100,000 answers.
 @dataclass(frozen=True, slots=True, config=_CLOSED)
 class Answer:
-    """One entity of an answer set; `support` holds the ids of passages that state it."""
+    """One entity of an answer set.
+
+    `support`: the ids of passages that state it. `description`: what it is, where its name does not
+    say it ("2007 film directed by Noor Waldstedt").
+    """
 
     text: _Text
     aliases: tuple[_Text, ...] = ()
     qid: _Text | None = None
     support: tuple[_Text, ...] = ()
+    description: _Text | None = None
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -97,11 +102,17 @@ class Question(BaseModel):
         return self.model_copy(update={"branches": sets[number], "alternatives": others})
 
     @model_serializer(mode="wrap")
-    def _without_no_alternatives(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without `alternatives` where there are none, so that digests stay what they were."""
+    def _without_what_is_not_set(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without `alternatives` and descriptions where there are none, so that digests stay what
+        they were."""
         record: dict[str, Any] = write(self)
         if not record.get("alternatives"):
             record.pop("alternatives", None)
+        for branches in (record.get("branches", ()), *record.get("alternatives", ())):
+            for branch in branches:
+                for answer in branch["answers"]:
+                    if answer.get("description", "") is None:
+                        del answer["description"]
         return record
 
     @property

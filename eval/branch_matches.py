@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.branch_scores import Answers, GoldBranches, match_texts
-from branchwise.eval.entities import form
+from branchwise.eval.qualifiers import read_name
 
 
 class GoldPair(NamedTuple):
@@ -95,5 +95,5 @@ def _written(branches: Iterable[str], answers: Answers) -> dict[str, tuple[str, 
     texts = sorted((name, text) for name in branches for text in answers[name] if text.strip())
     written: dict[str, tuple[str, str]] = {}
     for name, text in texts:
-        written.setdefault(form(text).key, (name, text))
+        written.setdefault(read_name(text).key, (name, text))
     return written

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from branchwise.corpora.normalise import normalise
 from branchwise.corpora.questions import Answer, Branch
 from branchwise.eval.alignment import Alignment, align
-from branchwise.eval.entities import AnswerSet, ComparedText, distinct_forms, form, gold_sets
+from branchwise.eval.entities import AnswerSet, distinct_forms, gold_sets
 from branchwise.eval.matching import matching, matching_size
+from branchwise.eval.qualifiers import ComparedName, read_name
 
 Answers = Mapping[str, Sequence[str]]
 """Predicted branch name to its entities."""
@@ -123,7 +124,7 @@ def match_texts(texts: Iterable[str], target: AnswerSet | None, question: Answer
     unless it is one of several with different disambiguators, which cannot be one entity.
     Wrong texts count once by entity too, where they write one of another branch out.
     """
-    named: dict[str, list[ComparedText]] = {}
+    named: dict[str, list[ComparedName]] = {}
     written: dict[str, set[int]] = {}
     unknown: list[str] = []
     for forms in distinct_forms(texts):
@@ -141,7 +142,7 @@ def match_texts(texts: Iterable[str], target: AnswerSet | None, question: Answer
     return TextMatches(right, tuple(sorted([*rivals, *written, *unknown])), wrong_entities)
 
 
-def _paired(named: Mapping[str, Sequence[ComparedText]], target: AnswerSet) -> dict[str, int]:
+def _paired(named: Mapping[str, Sequence[ComparedName]], target: AnswerSet) -> dict[str, int]:
     """Key to entity, one-to-one; with the entity of that name where it is free."""
     keys = sorted(named, key=lambda key: (not target.written(key), key))
     edges = [
@@ -152,27 +153,27 @@ def _paired(named: Mapping[str, Sequence[ComparedText]], target: AnswerSet) -> d
 
 
 def _is_named(target: AnswerSet, entity: int, key: str) -> bool:
-    return any(form(answer.text).key == key for answer in target.entities[entity].answers)
+    return any(read_name(answer.text).key == key for answer in target.entities[entity].answers)
 
 
 def _rivals(
-    named: Mapping[str, Sequence[ComparedText]], right: Mapping[str, int], target: AnswerSet
+    named: Mapping[str, Sequence[ComparedName]], right: Mapping[str, int], target: AnswerSet
 ) -> list[str]:
     """Keys of texts too many with a disambiguator, for gold names that have none.
 
     "Heat (1986)" and "Heat (1995)" may each stand for "Heat", but two different disambiguators
     never match: to list them all must not be free.
     """
-    by_bare: dict[str, set[str]] = defaultdict(set)
+    by_head: dict[str, set[str]] = defaultdict(set)
     for forms in named.values():
-        for key, bare in forms:
-            if key != bare and not target.written(key) and target.matches(ComparedText(key, bare)):
-                by_bare[bare].add(key)
+        for name in forms:
+            if name.qualifier and not target.written(name.key) and target.matches(name):
+                by_head[name.head].add(name.key)
     left_over = sorted(named.keys() - right.keys(), reverse=True)
-    too_many = sum(len(keys) - 1 for keys in by_bare.values())
+    too_many = sum(len(keys) - 1 for keys in by_head.values())
     first = [
         key
-        for keys in by_bare.values()
+        for keys in by_head.values()
         for key in [key for key in left_over if key in keys][: len(keys) - 1]
     ]
     return [*dict.fromkeys([*first, *left_over])][:too_many]

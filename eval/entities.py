@@ -1,29 +1,27 @@
 """Which predicted texts stand for which gold entities.
 
 Two texts are one entity where their keys agree (`normalise`), or where the predicted one agrees
-with an alias. A trailing disambiguator, "(1976 film)", is ignored only when one side lacks it and
-the bare name belongs to one entity of the whole question; two different ones never match, not
-even through an alias that lacks it.
+with an alias. A name that carries a qualifier stands for the entity of that name of which gold
+says nothing else (`qualifiers`). Where gold has several things of one name, and tells them apart,
+the name alone stands for none of them.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cached_property
+from itertools import combinations
 
-from branchwise.corpora.normalise import MAX_CHARACTERS, normalise
 from branchwise.corpora.questions import Answer
-
-_DISAMBIGUATOR = re.compile(r"(.*\S)\s*[(\uff08][^()\uff08\uff09]*[)\uff09]\s*", re.DOTALL)
-
-
-class ComparedText(NamedTuple):
-    """A text as it is compared: its key, and its key without a trailing disambiguator."""
-
-    key: str
-    bare: str
+from branchwise.eval.qualifiers import (
+    NOTHING,
+    ComparedName,
+    Traits,
+    read_name,
+    traits_in,
+    traits_of,
+)
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,10 @@ class Entity:
     `answers` are ordered by their text, which is the entity's name: that of the first.
     """
 
-    forms: frozenset[ComparedText]
+    forms: frozenset[ComparedName]
     qids: frozenset[str]
     answers: tuple[Answer, ...] = ()
+    descriptions: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -47,13 +46,55 @@ class Entity:
         """Ids of the passages that state it, empty where gold names none."""
         return frozenset(id for answer in self.answers for id in answer.support)
 
+    def traits(self, head: str) -> Traits:
+        """What gold says of it beside a name with this head."""
+        return traits_of(self.forms, head, self.descriptions)
 
-@dataclass(frozen=True)
-class BareNames:
-    """Bare names in a question: those of one entity only, and those seen with a disambiguator."""
 
-    unique: frozenset[str]
-    disambiguated: frozenset[str]
+class Bearers:
+    """Which entities of a question bear which name."""
+
+    def __init__(self, entities: Sequence[Entity]) -> None:
+        self._written = {name.key for entity in entities for name in entity.forms}
+        self._bearers: dict[str, list[Entity]] = defaultdict(list)
+        for entity in entities:
+            for head in self.heads(entity):
+                self._bearers[head].append(entity)
+        self._told_apart: dict[str, bool] = {}
+
+    def heads(self, entity: Entity) -> set[str]:
+        """The names of an entity: its forms, and their heads where the rest is a qualifier."""
+        heads = {name.key for name in entity.forms}
+        tails = (name for name in entity.forms if name.qualifier and not name.is_phrase)
+        return heads | {n.head for n in tails if n.certain or n.head in self._written}
+
+    def is_unique(self, head: str) -> bool:
+        """Whether one entity bears it. One text with several Wikidata ids is several."""
+        bearers = self._bearers.get(head, ())
+        return sum(max(1, len(entity.qids)) for entity in bearers) == 1
+
+    def are_told_apart(self, head: str) -> bool:
+        """Whether gold says of all its bearers what they are, and not the same."""
+        bearers = self._bearers.get(head, ())
+        if len(bearers) < 2:
+            return False
+        if (known := self._told_apart.get(head)) is None:
+            forms = ([n for n in entity.forms if not n.is_phrase] for entity in bearers)
+            said = [
+                traits_of(names, head, entity.descriptions)
+                for names, entity in zip(forms, bearers, strict=True)
+            ]
+            differ = (one.contradicts(other) for one, other in combinations(said, 2))
+            known = all(said) and any(differ)
+            self._told_apart[head] = known
+        return known
+
+    def fitting(self, name: ComparedName) -> list[Traits]:
+        """What gold says of each bearer of the head of which it says a part of the qualifier, and
+        nothing else."""
+        said = traits_in(name.qualifier)
+        known = [entity.traits(name.head) for entity in self._bearers.get(name.head, ())]
+        return [one for one in known if said.supports(one) and not said.contradicts(one)]
 
 
 class AnswerSet:
@@ -62,15 +103,22 @@ class AnswerSet:
     `entities` are ordered by name; the indices that look-ups return are indices into them.
     """
 
-    def __init__(self, entities: Sequence[Entity], names: BareNames) -> None:
+    def __init__(self, entities: Sequence[Entity], bearers: Bearers) -> None:
         self.entities = tuple(entities)
-        self._names = names
+        self._bearers = bearers
         self._by_key: dict[str, set[int]] = defaultdict(set)
-        self._by_bare: dict[str, set[int]] = defaultdict(set)
         for index, entity in enumerate(entities):
-            for key, bare in entity.forms:
-                self._by_key[key].add(index)
-                self._by_bare[bare].add(index)
+            for name in entity.forms:
+                self._by_key[name.key].add(index)
+
+    @cached_property
+    def _by_head(self) -> Mapping[str, list[int]]:
+        # Needed for texts only that no form of gold writes.
+        by_head: dict[str, list[int]] = defaultdict(list)
+        for index, entity in enumerate(self.entities):
+            for head in self._bearers.heads(entity):
+                by_head[head].append(index)
+        return by_head
 
     def __len__(self) -> int:
         return len(self.entities)
@@ -79,38 +127,48 @@ class AnswerSet:
         """Indices of the entities of which a form has this key."""
         return self._by_key.get(key, set())
 
-    def matches(self, predicted: ComparedText) -> set[int]:
+    def matches(self, predicted: ComparedName) -> set[int]:
         """Indices of the entities that a predicted text may stand for."""
-        key, bare = predicted
-        found = set(self.written(key))
-        names = self._names
-        if bare in names.unique and (key == bare or bare not in names.disambiguated):
-            found |= self._by_bare.get(bare, set())
-        return found
+        if written := self.written(predicted.key):
+            return set() if self._bearers.are_told_apart(predicted.key) else written
+        if (bare := self._by_head.get(predicted.key)) or not predicted.qualifier:
+            return set(bare or ()) if self._bearers.is_unique(predicted.key) else set()
+        unique = self._bearers.is_unique(predicted.head)
+        return {
+            index
+            for index in self._by_head.get(predicted.head, ())
+            if self._fits(predicted, self.entities[index], unique=unique)
+        }
 
-    def matches_any(self, predicted: Iterable[ComparedText]) -> set[int]:
+    def _fits(self, predicted: ComparedName, entity: Entity, *, unique: bool) -> bool:
+        said, known = traits_in(predicted.qualifier), entity.traits(predicted.head)
+        if said.contradicts(known):
+            return False
+        if unique and predicted.certain:
+            return True
+        return said.supports(known) and (unique or len(self._bearers.fitting(predicted)) == 1)
+
+    def is_ambiguous(self, predicted: ComparedName) -> bool:
+        """Whether a text is the name of several entities of the question, and says of none which
+        it is."""
+        if not self._bearers.are_told_apart(predicted.head):
+            return False
+        return not predicted.qualifier or len(self._bearers.fitting(predicted)) > 1
+
+    def matches_any(self, predicted: Iterable[ComparedName]) -> set[int]:
         """Indices of the entities that any of these forms may stand for."""
         return {index for form in predicted for index in self.matches(form)}
 
 
-@lru_cache(maxsize=16_384)
-def form(text: str) -> ComparedText:
-    """The compared form of a text; `bare` equals `key` if it has no disambiguator."""
-    text = text[:MAX_CHARACTERS]
-    key = normalise(text)
-    without = _DISAMBIGUATOR.fullmatch(text)
-    return ComparedText(key, normalise(without[1]) if without else key)
-
-
-def distinct_forms(texts: Iterable[str]) -> list[list[ComparedText]]:
+def distinct_forms(texts: Iterable[str]) -> list[list[ComparedName]]:
     """Predicted texts by key: those that agree after normalisation are one prediction.
 
     Empty texts are none.
     """
-    by_key: dict[str, set[ComparedText]] = defaultdict(set)
+    by_key: dict[str, set[ComparedName]] = defaultdict(set)
     for text in texts:
         if text.strip():
-            by_key[form(text).key].add(form(text))
+            by_key[read_name(text).key].add(read_name(text))
     return [sorted(forms) for _, forms in sorted(by_key.items())]
 
 
@@ -120,31 +178,32 @@ def gold_sets(branches: Sequence[Sequence[Answer]]) -> tuple[AnswerSet, tuple[An
     An entity keeps in one branch the aliases that its Wikidata id has in another.
     """
     answers = [answer for branch in branches for answer in branch if answer.text.strip()]
-    by_qid: dict[str, set[ComparedText]] = defaultdict(set)
+    by_qid: dict[str, list[Answer]] = defaultdict(list)
     for answer in answers:
         if answer.qid:
-            by_qid[answer.qid].update(_forms(answer))
+            by_qid[answer.qid].append(answer)
     pooled = _merge(answers, by_qid)
-    names = _bare_names(pooled)
-    return AnswerSet(pooled, names), tuple(
-        AnswerSet(_merge(branch, by_qid), names) for branch in branches
+    bearers = Bearers(pooled)
+    return AnswerSet(pooled, bearers), tuple(
+        AnswerSet(_merge(branch, by_qid), bearers) for branch in branches
     )
 
 
-def _forms(answer: Answer) -> frozenset[ComparedText]:
-    return frozenset(form(text) for text in answer.forms if text.strip())
+def _forms(answer: Answer) -> frozenset[ComparedName]:
+    return frozenset(read_name(text) for text in answer.forms if text.strip())
 
 
-def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[ComparedText]]) -> list[Entity]:
-    """Distinct entities: answers of one text are one (no prediction could tell them apart), and
-    answers of one Wikidata id are. Ordered by name, independent of the order of the answers.
+def _merge(answers: Iterable[Answer], by_qid: Mapping[str, Sequence[Answer]]) -> list[Entity]:
+    """Distinct entities: answers of one Wikidata id are one, and answers of one text are, where
+    gold says nothing that tells them apart. Ordered by name, independent of the order of the
+    answers.
     """
     groups: list[list[Answer]] = []
     group_of: dict[tuple[str, str], int] = {}
-    for answer in answers:
-        if not answer.text.strip():
-            continue
-        known = {group_of[mark] for mark in _marks(answer) if mark in group_of}
+    written = [answer for answer in answers if answer.text.strip()]
+    apart = _told_apart(written)
+    for answer in written:
+        known = {group_of[mark] for mark in _marks(answer, apart) if mark in group_of}
         # The larger group absorbs the smaller one, so an answer moves at most log2(n) times.
         home = max(known, key=lambda index: len(groups[index]), default=len(groups))
         if not known:
@@ -154,7 +213,7 @@ def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[ComparedText]]) -
             groups[index] = []
         for member in (answer, *moved):
             groups[home].append(member)
-            group_of.update(dict.fromkeys(_marks(member), home))
+            group_of.update(dict.fromkeys(_marks(member, apart), home))
     ordered = sorted((sorted(group, key=_order) for group in groups if group), key=_first)
     return [_entity(group, by_qid) for group in ordered]
 
@@ -167,27 +226,43 @@ def _first(group: Sequence[Answer]) -> tuple[str, str, tuple[str, ...], tuple[st
     return _order(group[0])
 
 
-def _marks(answer: Answer) -> list[tuple[str, str]]:
-    """The marks that an answer shares with every other answer of the same entity."""
-    text = ("text", form(answer.text).key)
-    return [text, ("qid", answer.qid)] if answer.qid else [text]
-
-
-def _entity(answers: Sequence[Answer], by_qid: Mapping[str, set[ComparedText]]) -> Entity:
-    forms: set[ComparedText] = set()
+def _told_apart(answers: Iterable[Answer]) -> set[str]:
+    """Keys of texts that answers with different Wikidata ids have, of which gold says different
+    things."""
+    qids: dict[str, dict[str, Traits]] = defaultdict(dict)
     for answer in answers:
-        forms |= by_qid[answer.qid] if answer.qid else _forms(answer)
-    return Entity(frozenset(forms), frozenset(a.qid for a in answers if a.qid), tuple(answers))
+        if answer.qid:
+            said = qids[read_name(answer.text).key]
+            said[answer.qid] = said.get(answer.qid, NOTHING)
+    shared = {key: said for key, said in qids.items() if len(said) > 1}
+    for answer in answers if shared else ():
+        key = read_name(answer.text).key
+        if answer.qid and key in shared:
+            shared[key][answer.qid] |= traits_of(_forms(answer), key, _descriptions(answer))
+    return {
+        key
+        for key, said in shared.items()
+        if all(one.contradicts(other) for one, other in combinations(said.values(), 2))
+    }
 
 
-def _bare_names(entities: Sequence[Entity]) -> BareNames:
-    """Which entities have which bare name; entities of one text but several Wikidata ids are
-    several."""
-    owners: dict[str, int] = defaultdict(int)
-    disambiguated: set[str] = set()
-    for entity in entities:
-        for bare in {bare for _, bare in entity.forms}:
-            owners[bare] += max(1, len(entity.qids))
-        disambiguated.update(bare for key, bare in entity.forms if key != bare)
-    unique = frozenset(bare for bare, count in owners.items() if count == 1)
-    return BareNames(unique, frozenset(disambiguated))
+def _descriptions(answer: Answer) -> tuple[str, ...]:
+    return (answer.description,) if answer.description else ()
+
+
+def _marks(answer: Answer, apart: AbstractSet[str]) -> list[tuple[str, str]]:
+    """The marks that an answer shares with every other answer of the same entity."""
+    key = read_name(answer.text).key
+    if answer.qid is None:
+        return [("text", key)]
+    return [("qid", answer.qid)] if key in apart else [("text", key), ("qid", answer.qid)]
+
+
+def _entity(answers: Sequence[Answer], by_qid: Mapping[str, Sequence[Answer]]) -> Entity:
+    same = {one for answer in answers for one in (by_qid[answer.qid] if answer.qid else [answer])}
+    return Entity(
+        frozenset(name for answer in same for name in _forms(answer)),
+        frozenset(a.qid for a in answers if a.qid),
+        tuple(answers),
+        frozenset(text for answer in same for text in _descriptions(answer)),
+    )

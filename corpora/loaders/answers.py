@@ -255,7 +255,8 @@ class GoldReader(RecordReader):
             aliases = tuple(alias for alias in aliases if alias.strip())
         qid = self.optional_text(value.get("qid"), f'"qid" of {text!r}')
         support = self.texts(value.get("support"), f'"support" of {text!r}', "support")
-        return {"aliases": aliases, "qid": qid, "support": support}
+        told = self.optional_text(value.get("description"), f'"description" of {text!r}')
+        return {"aliases": aliases, "qid": qid, "support": support, "description": told}
 
 
 def _is_one_entity(one: Answer, other: Answer) -> bool:
@@ -267,4 +268,6 @@ def _merged(one: Answer, other: Answer) -> Answer:
     aliases = dict.fromkeys((*one.aliases, *other.aliases))
     support = dict.fromkeys((*one.support, *other.support))
     qid = one.qid or other.qid
-    return replace(one, aliases=tuple(aliases), support=tuple(support), qid=qid)
+    description = one.description or other.description
+    more = replace(one, aliases=tuple(aliases), support=tuple(support))
+    return replace(more, qid=qid, description=description)

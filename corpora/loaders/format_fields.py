@@ -86,6 +86,7 @@ ANSWER = (
     FormatField("aliases", "list of texts", "other names that count as it", _IDS),
     FormatField("qid", "text", "its Wikidata item", {"type": ["string", "null"]}),
     FormatField("support", "list of texts", "ids of the passages that state it", _IDS),
+    FormatField("description", "text", "what it is, beside its name", {"type": ["string", "null"]}),
 )
 PASSAGE = (
     FormatField("id", "text or number", "left out: the hash of title and text", _NUMBER_OR_TEXT),

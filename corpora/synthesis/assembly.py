@@ -62,11 +62,15 @@ class Assembly:
 
     def branches(self, readings: Iterable[Reading], *, ambiguous: bool) -> tuple[Branch, ...]:
         """A branch for each reading, named by its entity's title, or the one called default."""
+        readings = list(readings)
+        members = dict.fromkeys(e for one in readings for e in one.execution.answers)
+        forms = {entity: self.forms(entity) for entity in members}
+        bearers = Counter(form for found in forms.values() for form in found)
         return tuple(
             Branch(
                 name=self.naming(one.entity) if ambiguous else DEFAULT_BRANCH,
                 qid=one.entity if ambiguous else None,
-                answers=self._answers(one),
+                answers=self._answers(one, forms, bearers),
             )
             for one in readings
         )
@@ -84,14 +88,14 @@ class Assembly:
                 kinds = self.naming.facts.schema.relations[step.relation].predicates
                 yield kinds[0] if kinds else "value"
 
-    def _answers(self, reading: Reading) -> tuple[Answer, ...]:
+    def _answers(
+        self, reading: Reading, forms: Mapping[str, tuple[str, ...]], bearers: Mapping[str, int]
+    ) -> tuple[Answer, ...]:
         members = reading.execution.answers
         passages: Mapping[str, tuple[str, ...]] = {}
         if self.support is not None:
             facts = self.naming.facts
             passages = support_of(reading.plan, reading.execution, facts, self.support)
-        forms = {entity: self.forms(entity) for entity in members}
-        bearers = Counter(form for found in forms.values() for form in found)
         made = [self._answer(e, forms[e], bearers, passages.get(e, ())) for e in members]
         return tuple(sorted(made, key=lambda answer: (answer.text, answer.qid or "")))
 
@@ -102,9 +106,11 @@ class Assembly:
         bearers: Mapping[str, int],
         support: tuple[str, ...],
     ) -> Answer:
-        """A form that two answers of a branch have stands for neither."""
+        """A form that two answers of the question have stands for neither."""
         own = [form for form in forms if bearers[form] == 1] or [self.naming(entity)]
-        return Answer(text=own[0], aliases=tuple(own[1:]), qid=entity, support=support)
+        bearer = self.naming.bearers.get(entity)
+        description = (bearer.description or None) if bearer else None
+        return Answer(own[0], tuple(own[1:]), entity, support, description)
 
 
 def name_in(naming: EntityNaming, focus: Mapping[str, str]) -> NameOf:

@@ -139,3 +139,55 @@ _FUNCTION_WORDS = """
 """
 FUNCTION_WORDS_OF_KEYS = frozenset(_FUNCTION_WORDS.split())
 """Question words, auxiliaries, articles, pronouns, and prepositions that do not divide time."""
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(" ".join(part.split()) for part in text.split(","))
+
+
+REGIONS = _listed("""
+    alabama, alaska, arizona, arkansas, california, colorado, connecticut, delaware, florida,
+    georgia, hawaii, idaho, illinois, indiana, iowa, kansas, kentucky, louisiana, maine, maryland,
+    massachusetts, michigan, minnesota, mississippi, missouri, montana, nebraska, nevada,
+    new hampshire, new jersey, new mexico, new york, north carolina, north dakota, ohio, oklahoma,
+    oregon, pennsylvania, rhode island, south carolina, south dakota, tennessee, texas, utah,
+    vermont, virginia, washington, west virginia, wisconsin, wyoming, dc, alberta,
+    british columbia, manitoba, new brunswick, newfoundland, nova scotia, ontario, quebec,
+    saskatchewan, new south wales, queensland, tasmania, western australia, england, scotland,
+    wales, northern ireland, afghanistan, albania, algeria, angola, armenia, azerbaijan,
+    bangladesh, belarus, bolivia, bosnia and herzegovina, botswana, bulgaria, cambodia, cameroon,
+    costa rica, cyprus, czech republic, czechia, ecuador, el salvador, estonia, ethiopia, fiji,
+    ghana, guatemala, haiti, honduras, hong kong, jordan, kazakhstan, kuwait, kyrgyzstan, laos,
+    latvia, lebanon, libya, lithuania, luxembourg, macedonia, madagascar, malta, mongolia,
+    montenegro, morocco, mozambique, myanmar, namibia, nepal, nicaragua, north korea, panama,
+    paraguay, puerto rico, qatar, rwanda, saudi arabia, senegal, slovakia, slovenia, somalia,
+    south africa, south korea, sri lanka, sudan, syria, tanzania, tunisia, uganda,
+    united arab emirates, uruguay, uzbekistan, yugoslavia, fr yugoslavia, soviet union, yemen,
+    zambia, zimbabwe, europe, asia, africa, west germany, east germany
+""")
+"""What may stand after a comma and say where a place is, beside `COUNTRIES`: keys."""
+RANKS = _listed("""
+    baron, baroness, bishop, count, countess, duchess, duke, earl, emperor, empress, king, lord,
+    marquess, pope, prince, princess, queen, saint, sir, viscount
+""")
+SIDES = _listed("""
+    east, eastern, female, girl, boy, inner, left, lower, male, man, men, north, northern, outer,
+    right, south, southern, upper, west, western, woman, women
+""")
+"""Words of which the first in a phrase tells it from its counterpart."""
+
+
+STATES = {
+    pair.split(maxsplit=1)[0]: pair.split(maxsplit=1)[1]
+    for pair in _listed("""
+        al alabama, ak alaska, az arizona, ar arkansas, ca california, co colorado, ct connecticut,
+        de delaware, fl florida, ga georgia, hi hawaii, id idaho, il illinois, in indiana, ia iowa,
+        ks kansas, ky kentucky, la louisiana, me maine, md maryland, ma massachusetts, mi michigan,
+        mn minnesota, ms mississippi, mo missouri, mt montana, ne nebraska, nv nevada,
+        nh new hampshire, nj new jersey, nm new mexico, ny new york, nc north carolina,
+        nd north dakota, oh ohio, ok oklahoma, or oregon, pa pennsylvania, ri rhode island,
+        sc south carolina, sd south dakota, tn tennessee, tx texas, ut utah, vt vermont,
+        va virginia, wa washington, wv west virginia, wi wisconsin, wy wyoming
+    """)
+}
+"""Abbreviations, in capitals, of the states of the US."""

@@ -67,6 +67,12 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
                     _labelled(Label.WRONG_BRANCH),
                 ),
                 ErrorType(
+                    "ambiguous",
+                    Label.AMBIGUOUS_ANSWER.words,
+                    "a name of several answers that does not say which",
+                    _labelled(Label.AMBIGUOUS_ANSWER),
+                ),
+                ErrorType(
                     "wrong_in_evidence",
                     "wrong, in evidence",
                     "a wrong answer that the evidence mentions",

@@ -7,7 +7,6 @@ from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
 from branchwise.eval.branch_scores import GoldBranches, align_answers, gold_branches
-from branchwise.eval.entities import form
 from branchwise.eval.errors.gold_evidence import (
     MAX_PROBLEM_CHARS,
     EvidencePlace,
@@ -27,6 +26,7 @@ from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.errors.module_work import ModuleWork, module_work
 from branchwise.eval.errors.targets import Targets
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.qualifiers import read_name
 from branchwise.trace.conversation import Conversation, read_conversation
 from branchwise.trace.events import AnswerRead, BudgetSpent, Event, Model, Node
 
@@ -238,9 +238,10 @@ def _other_keys(case: _Case) -> dict[GoldPair, str]:
 
 def _elsewhere(case: _Case, key: str, text: str) -> Iterator[GoldPair]:
     """Gold pairs, of branches that this predicted branch does not stand for, that the text is."""
+    name = read_name(text)
     for branch, entities in enumerate(case.gold.sets):
         if branch != case.alignment[key]:
-            yield from (GoldPair(branch, entity) for entity in sorted(entities.matches(form(text))))
+            yield from (GoldPair(branch, entity) for entity in sorted(entities.matches(name)))
 
 
 def _wrong(case: _Case) -> Iterator[WrongAnswer]:
@@ -254,6 +255,8 @@ def _wrong(case: _Case) -> Iterator[WrongAnswer]:
         label = None
         if belongs is not None:
             label = Label.WRONG_BRANCH
+        elif case.gold.pooled.is_ambiguous(read_name(text)):
+            label = Label.AMBIGUOUS_ANSWER
         elif case.known and not places:
             label = Label.UNSUPPORTED_ANSWER
         yield WrongAnswer(

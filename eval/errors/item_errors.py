@@ -47,9 +47,9 @@ class MissingAnswer:
 class WrongAnswer:
     """A predicted text that counts as wrong, under its predicted branch; as much of both as scores.
 
-    `label`: wrong_branch (`belongs_to` names the gold branch that has it), unsupported_answer, or
-    None: it was read at `places` and is wrong, or the item has no trace. `places` and `retrieved`
-    are as those of a missing answer.
+    `label`: wrong_branch (`belongs_to` names the gold branch that has it), ambiguous_answer,
+    unsupported_answer, or None: it was read at `places` and is wrong, or the item has no trace.
+    `places` and `retrieved` are as those of a missing answer.
     """
 
     branch: str
@@ -100,7 +100,8 @@ class ItemErrors:
 
     Labels say what happened, so wrong_tool_call and budget_spent may stand on an item whose
     answer is right. A failed item (`error`) has only these two: it is unknown what it would have
-    answered. Without a trace (`traced` is False) only wrong_branch and format_error are known.
+    answered. Without a trace (`traced` is False) only wrong_branch, ambiguous_answer and
+    format_error are known.
     All is of the gold set that the item is scored against; `gold_set` says which, from 0, where its
     question has several.
     """

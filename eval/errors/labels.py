@@ -70,6 +70,12 @@ class Label(StrEnum):
         """A gold answer is predicted under a key that does not stand for its branch: the right
         entity, the wrong reading. Beyond DeepAmbigQA's error analysis.""",
     )
+    AMBIGUOUS_ANSWER = (
+        "ambiguous_answer",
+        "ambiguous answer",
+        """A predicted answer is the name of several gold entities of the question and does not say
+        which of them it is. Beyond DeepAmbigQA's error analysis.""",
+    )
     UNSUPPORTED_ANSWER = (
         "unsupported_answer",
         "unsupported answer",

@@ -77,6 +77,7 @@ It is unknown of items that failed or have no trace.
 
 WRONG_KINDS = (
     LossKind("of_another_branch", "right under another branch", wrong_with(Label.WRONG_BRANCH)),
+    LossKind("ambiguous", "the name of several answers", wrong_with(Label.AMBIGUOUS_ANSWER)),
     LossKind(
         "in_evidence",
         "read, but no answer",

@@ -29,7 +29,7 @@ class AmbigQATask(BranchesTask):
     """Entities under branch names, and question-answer pairs as AmbigQA scores them."""
 
     name = "ambigqa"
-    version = 1
+    version = 2
     columns: tuple[Column, ...] = (
         *BranchesTask.columns,
         Column(

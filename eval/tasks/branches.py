@@ -58,7 +58,7 @@ class BranchesTask(Task):
     """Entities under branch names, scored as sets."""
 
     name = "branches"
-    version = 2
+    version = 3
     flow = BRANCHES
     matcher = MATCHER
     is_attributable = True

@@ -129,7 +129,7 @@ class ClarifiedTask(Task):
     """Answers to the options of its own clarification question, or of the gold one."""
 
     name = "clarified"
-    version = 1
+    version = 2
     names_evidence = True
 
     def __init__(self, flow: Flow, way: OptionsWay = SUBSTRING) -> None:

@@ -37,7 +37,7 @@ class CondAmbigQATask(Task):
     """Free-text answers under conditions, scored by token overlap and citations."""
 
     name = "condambigqa"
-    version = 1
+    version = 2
     flow = CONDITIONS
     matcher = "answer F1"
     is_graded = True

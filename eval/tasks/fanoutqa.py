@@ -22,7 +22,7 @@ class FanOutQATask(BranchesTask):
     """Answers under branch names, and their strings in the answer as one text."""
 
     name = "fanoutqa"
-    version = 1
+    version = 2
     flow = KEYED
     columns: tuple[Column, ...] = (
         *BranchesTask.columns,

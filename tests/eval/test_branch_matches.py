@@ -17,7 +17,8 @@ from branchwise.eval.branch_scores import (
     gold_branches,
     strict_score,
 )
-from branchwise.eval.entities import distinct_forms, form
+from branchwise.eval.entities import distinct_forms
+from branchwise.eval.qualifiers import read_name
 from support.eval.random_answers import GOLD, ORDER, PREDICTED
 from support.eval.scoring_cases import Gold, branches
 
@@ -83,7 +84,7 @@ def test_right_texts_name_their_entity_and_wrong_ones_none_of_their_branch(
         assert text in answers[name]
         assert alignment[name] == pair.branch
         united = (t for other in answers for t in answers[other] if alignment[other] == pair.branch)
-        forms = next(f for f in distinct_forms(united) if form(text) in f)
+        forms = next(f for f in distinct_forms(united) if read_name(text) in f)
         assert pair.entity in scored.sets[pair.branch].matches_any(forms)
     for name, text in matches.wrong:
         assert text in answers[name]

@@ -1,5 +1,7 @@
 """Which texts are one entity: precision and recall of one branch, by hand."""
 
+import pytest
+
 from branchwise.corpora.questions import Answer
 from support.eval.scoring_cases import pooled, strict
 
@@ -122,3 +124,61 @@ def test_pooled_gold_holds_each_entity_once() -> None:
     gold = {"in 1995": ["De Niro", "Pacino"], "in 1986": ["Reynolds", "de niro"]}
     score = pooled(gold, {"default": ["Pacino", "De Niro"]})
     assert (score.right, score.predicted, score.gold) == (2, 2, 3)
+
+
+SAID = [
+    ("The Stray Circus", ("The Stray Circus (novel)",), "The Stray Circus (1984 novel)", True),
+    ("The Stray Circus", ("The Stray Circus (novel)",), "The Stray Circus (1948 film)", False),
+    ("Starlingdale", ("Starlingdale, Merroria",), "Starlingdale (Merroria)", True),
+    ("Starlingdale", ("Starlingdale, Merroria",), "Starlingdale of Merroria", True),
+    ("Starlingdale", ("Starlingdale, Merroria",), "Starlingdale (Merrorian city)", True),
+    ("Starlingdale", ("Starlingdale, Merroria",), "Starlingdale (Aldvenia)", False),
+    ("Starlingdale", ("Starlingdale, Merroria",), "Starlingdale, Aldvenia", False),
+    ("Ana Silva (actor, born 1959)", (), "Ana Silva (actor and singer, born 1959)", True),
+    ("Ana Silva (actor, born 1959)", (), "Ana Silva, born 1959", True),
+    ("Ana Silva (actor, born 1959)", (), "Ana Silva (born 3 May 1959)", True),
+    ("Ana Silva (actor, born 1959)", (), "Ana Silva (actress)", True),
+    ("Ana Silva (actor, born 1959)", (), "Ana Silva (actor, born 1973)", False),
+    ("Ana Silva (actor, born 1959)", (), "Ana Silva, born 1973", False),
+    ("Ana Silva", (), "Ana Silva (director)", True),
+    ("Ana Silva", (), "Ana Silva, director", True),
+    ("Charleston, South Carolina", (), "Charleston", True),
+    ("Charleston, South Carolina", (), "Charleston, SC", True),
+    ("Charleston, South Carolina", (), "Charleston, West Virginia", False),
+    ("Henry VIII", (), "Henry VIII of England", True),
+    ("Hallmark Cards", (), "Hallmark Cards, Inc.", True),
+    ("Mercury (planet)", (), "Mercury (element)", False),
+    ("Pirate Party of Russia", (), "Pirate Party", False),
+    ("Bank of America", (), "Bank", False),
+    ("Earth, Wind & Fire", (), "Earth", False),
+    ("University of California, Berkeley", (), "University of California, Davis", False),
+    ("West Bridge (east half)", (), "West Bridge (west half)", False),
+]
+
+
+@pytest.mark.parametrize(("text", "aliases", "given", "right"), SAID)
+def test_a_qualifier_says_more_or_less_and_never_something_else(
+    text: str, aliases: tuple[str, ...], given: str, right: bool
+) -> None:
+    assert counts([Answer(text=text, aliases=aliases)], [given])[0] == right
+
+
+def test_a_description_is_something_that_gold_says() -> None:
+    gold = Answer(text="Fjord", description="2009 song by Weekend Cradle")
+    assert counts([gold], ["Fjord (2009 song)"]) == (1, 1, 1)
+    assert counts([gold], ["Fjord (Weekend Cradle song)"]) == (1, 1, 1)
+    assert counts([gold], ["Fjord (2007)"]) == (0, 1, 1)
+    assert counts([gold], ["Fjord (song by Iron Snow)"]) == (0, 1, 1)
+
+
+def test_a_name_that_gold_tells_apart_stands_for_none_of_its_bearers() -> None:
+    ann, bea = (
+        Answer(text="Ana Silva", qid=qid, aliases=(f"Ana Silva ({role})",))
+        for qid, role in (("Q1", "director"), ("Q2", "novelist, born 1952"))
+    )
+    gold: dict[str, list[str | Answer]] = {"in 1995": [ann], "in 2005": [bea]}
+    assert strict(gold, {"in 1995": ["Ana Silva"], "in 2005": ["Ana Silva"]}).right == 0
+    assert strict(gold, {"in 1995": ["Ana Silva (director)"]}).right == 1
+    assert strict(gold, {"in 1995": ["Ana Silva (novelist)"]}).right == 0
+    assert strict(gold, {"in 2005": ["Ana Silva (born 1952)"]}).right == 1
+    assert counts([ann, bea], ["Ana Silva", "Ana Silva (director)"]) == (1, 2, 2)

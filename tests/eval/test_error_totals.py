@@ -36,6 +36,7 @@ def test_items_answers_and_calls_are_counted_by_label() -> None:
         Label.INCORRECT_REASONING: LabelTotal(items=4, missing=8),
         Label.WRONG_TOOL_CALL: LabelTotal(items=3),
         Label.WRONG_BRANCH: LabelTotal(items=2, missing=2, wrong=2),
+        Label.AMBIGUOUS_ANSWER: LabelTotal(),
         Label.UNSUPPORTED_ANSWER: LabelTotal(items=1, wrong=1),
         Label.FORMAT_ERROR: LabelTotal(items=2),
         Label.BUDGET_SPENT: LabelTotal(items=2),

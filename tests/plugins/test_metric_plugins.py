@@ -105,7 +105,7 @@ def test_epochs_of_a_question_are_averaged_first(write: Write) -> None:
 
 def test_scores_without_plugins_are_what_they_were(write: Write) -> None:
     plain = score_items(get_task("branches"), ITEMS)
-    assert plain.digest == Scorer("branches", 2).digest == "cd3731065e38e38f"
+    assert plain.digest == Scorer("branches", 3).digest == "12b7cd3335def831"
     further = scored(write(TEXTS, "texts"))
     assert further.digest != plain.digest
     assert further.without_plugins() == plain
@@ -392,7 +392,7 @@ def test_a_report_leaves_what_the_run_holds_alone(type_in: Cli, folder: Path, wr
     score(folder)
     type_in("report", folder, "--metric", write(TEXTS, "texts"))
     reader = open_run(folder)
-    assert reader.saved_scores(Scorer("branches", 2).digest) is not None
+    assert reader.saved_scores(Scorer("branches", 3).digest) is not None
     assert reader.saved_scores(scored(write(TEXTS, "texts")).digest) is None
     reader.close()
 
@@ -405,7 +405,7 @@ def test_scores_are_kept_with_and_without_the_metric(folder: Path, write: Write)
     assert kept is not None
     assert kept["aggregates"]["all"]["texts"]["mean"] == 2.0
     seen = RunScores(reader)
-    assert seen.digest == Scorer("branches", 2).digest
+    assert seen.digest == Scorer("branches", 3).digest
     assert seen.kept("q1", 0, failed=False, failures=0) is not None
     reader.close()
 

@@ -6,11 +6,11 @@ from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.corpora.questions import Branch
 from branchwise.eval.branch_matches import branch_matches
 from branchwise.eval.branch_scores import Answers, GoldBranches, gold_branches
-from branchwise.eval.entities import form
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.numbers import number
+from branchwise.eval.qualifiers import read_name
 from branchwise.eval.tasks.task import Beside
 from branchwise.trace.events import AnswerRead, Body, Error, Event, Model
 from branchwise.ui.lost_answers import why_missing, why_wrong
@@ -119,7 +119,7 @@ class _Written:
         stands_for = {key: index[b.name] for b in errors.branches for key in b.keys}
         alignment = {key: stands_for.get(key) for key in answers}
         self._right = {
-            (right.branch, form(right.text).key): gold.sets[right.pair.branch].entities[
+            (right.branch, read_name(right.text).key): gold.sets[right.pair.branch].entities[
                 right.pair.entity
             ]
             for right in branch_matches(gold, answers, alignment).right
@@ -132,7 +132,7 @@ class _Written:
         )
 
     def _line(self, key: str, text: str, branch: int | None) -> AnswerLine:
-        compared = form(text)
+        compared = read_name(text)
         wrong = self._wrong.get((key[:MAX_CHARACTERS], compared.key))
         if wrong is not None:
             return self._wrong_line(text, wrong)
@@ -140,7 +140,7 @@ class _Written:
             return AnswerLine("(empty)", "open", "counts nothing")
         entity = self._right.get((key, compared.key))
         if entity is not None:
-            same = form(entity.name).key == compared.key
+            same = read_name(entity.name).key == compared.key
             return AnswerLine(
                 one_line(text), "right", "" if same else one_line(f"for {entity.name!r}")
             )

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
-from branchwise.eval.entities import form
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.qualifiers import read_name
 from branchwise.trace.events import Event
 from branchwise.ui.traces.answers import gold_names, judged_lines, open_lines
 from branchwise.ui.traces.trace import AnswerLine, BranchLines
@@ -153,8 +153,8 @@ def test_verdicts_are_those_of_the_strict_score(answers):
     for branch in shown:
         texts = [text for key in branch.keys for text in answers[key]]
         assert len(branch.predicted) == len(texts)
-        right = {form(line.text).key for line in branch.predicted if line.verdict == "right"}
-        wrong = {form(t.text).key for t in branch.predicted if t.verdict.startswith("wrong")}
+        right = {read_name(line.text).key for line in branch.predicted if line.verdict == "right"}
+        wrong = {read_name(t.text).key for t in branch.predicted if t.verdict.startswith("wrong")}
         assert not right & wrong
         assert bool(right) == any(line.verdict == "right" for line in branch.gold)
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from branchwise.corpora.normalise import MAX_CHARACTERS
-from branchwise.eval.entities import form
 from branchwise.eval.errors.item_errors import ItemErrors, WrongAnswer
+from branchwise.eval.qualifiers import read_name
 from branchwise.trace.events import AnswerRead
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block, Mark, harmless
@@ -82,7 +82,7 @@ WrongTexts = Mapping[tuple[str, str], WrongAnswer]
 
 
 def wrong_by_key(errors: ItemErrors) -> WrongTexts:
-    """The wrong texts of an item by (predicted branch, `form(text).key`).
+    """The wrong texts of an item by (predicted branch, `read_name(text).key`).
 
     Of texts that differ in nothing that counts, in branches that stand for one gold branch, one is
     recorded; it speaks for the others.
@@ -93,7 +93,7 @@ def wrong_by_key(errors: ItemErrors) -> WrongTexts:
     for wrong in errors.wrong:
         own = united.get(by_cut.get(wrong.branch, ""), (wrong.branch,))
         for key in own:
-            found[key[:MAX_CHARACTERS], form(wrong.text).key] = wrong
+            found[key[:MAX_CHARACTERS], read_name(wrong.text).key] = wrong
     return found
 
 
@@ -103,7 +103,7 @@ def _branch(name: str, texts: Sequence[str], wrong: WrongTexts | None) -> Block:
     marks, at = [], 0
     for text, given in zip(shown, texts, strict=True):
         if wrong is not None:
-            is_wrong = (name[:MAX_CHARACTERS], form(given).key) in wrong
+            is_wrong = (name[:MAX_CHARACTERS], read_name(given).key) in wrong
             marks.append(Mark(at, at + len(text), "wrong" if is_wrong else "gold"))
         at += len(text) + 1
     return Block("text", "\n".join(shown) or "(none)", parts.line(name), tuple(marks))

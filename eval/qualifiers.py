@@ -1,0 +1,270 @@
+"""Names that carry a qualifier: "Crater (2007 film)", "Malenza, Velmara", "Ana Silva, born 1952".
+
+A name is a head and what is said of its bearer. What a prediction says is compared with what gold
+says of the entity, in its forms and its description: it may say more or less, never something else.
+Years, numbers, nouns of kind or occupation, and proper names are compared, each with its like.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import filterfalse, pairwise
+from typing import NamedTuple
+
+from branchwise.corpora.normalise import MAX_CHARACTERS, normalise
+from branchwise.eval.branch_names.closed_classes import (
+    COUNTRIES,
+    FUNCTION_WORDS_OF_KEYS,
+    RANKS,
+    REGIONS,
+    SIDES,
+    STATES,
+)
+from branchwise.eval.branch_names.words import name_words, singular
+from branchwise.eval.errors.name_words import COMPANY_FORMS, GENERATIONS, KINDS, MONTHS
+
+_BRACKET = re.compile(r"(.*[^\s(（\[])\s*[(（\[]((?:[^][()（）]|\([^()]*\))*)[])）]\s*", re.DOTALL)
+_BORN = re.compile(r"(.*[^\s,])[\s,]+((?:born|b\.)\s.*)", re.DOTALL | re.IGNORECASE)
+_TAIL = re.compile(r"(.*?[^\s,])(?:\s*,\s+|\s+[-–—]\s+)(\S.*)", re.DOTALL)
+_COMPANY = re.compile(
+    rf"(.*[^\s,])[\s,]+((?:{'|'.join(sorted(COMPANY_FORMS))})\.?)\s*", re.DOTALL | re.IGNORECASE
+)
+_LIST = re.compile(r"\band\b|&")
+_CAPITALS = re.compile(r"[A-Z]{2,5}")
+_PHRASE = re.compile(r"(.*?\S)\s+((?:of|in|from|by)\s+(?:the\s+)?\S.*)", re.DOTALL)
+_PARTS = re.compile(r"[,;/]|\band\b|&|\(|\)")
+_WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
+_PREPOSITION = re.compile(
+    r"\b(?:(by|with)|(of|in|from|at|near)|on|for|about|who|that|which|born|died|b\.|d\.)\s"
+    r"|\b(?:founded|formed|established|based|\w+(?:ed|en)\s(?=by|in|at|from|on))\b"
+)
+_BESIDE = re.compile(r"\s*(?:since|until|also|formerly|aka|a\.k\.a\.)\b")
+"""Opens what is said of an office or of another name."""
+_YEAR = re.compile(r"1\d{3}|20\d{2}")
+_BIRTH, _DEATH = frozenset(("born", "b")), frozenset(("died", "d"))
+_SYNONYMS = {
+    "actress": "actor",
+    "movie": "film",
+    "picture": "film",
+    "book": "novel",
+    "businessman": "executive",
+    "businesswoman": "executive",
+    "comedienne": "comedian",
+    "soccer": "football",
+    "single": "song",
+    "television": "tv",
+    "town": "city",
+}
+_SAYS_NOTHING = (
+    FUNCTION_WORDS_OF_KEYS
+    | COMPANY_FORMS
+    | frozenset(("person", "people", "disambiguation", "thing", "work", "title", "name"))
+)
+_REGNAL = re.compile(r"[^\W\d_]\s+[IVX]{1,5}\Z")
+_DATED = re.compile(rf"((?:{'|'.join(MONTHS)}) \d\d?) ([12]\d{{3}})")
+_OPENS_DATE = re.compile(rf"(?:{'|'.join(MONTHS)}) \d+ [12]\d{{3}} \S+ \d")
+_OPENS_PHRASE = re.compile(r"(?:of|in|from|by)\s")
+_NO_NAMES = KINDS | COMPANY_FORMS | FUNCTION_WORDS_OF_KEYS | frozenset(MONTHS)
+_STEM = 4
+
+
+class ComparedName(NamedTuple):
+    """A text as it is compared: its key, the key of its head, and what it says beside that.
+
+    `certain`: the rest can only be a qualifier, as in brackets; otherwise ("Earth, Wind & Fire")
+    it is one where gold says the same.
+    """
+
+    key: str
+    head: str
+    qualifier: str = ""
+    certain: bool = False
+
+    @property
+    def is_phrase(self) -> bool:
+        """Whether the rest may as well be a part of the name: "Bank of America"."""
+        return not self.certain and _OPENS_PHRASE.match(self.qualifier) is not None
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What is said of a thing."""
+
+    years: frozenset[str] = frozenset()
+    born: frozenset[str] = frozenset()
+    died: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
+    nouns: frozenset[str] = frozenset()
+    sides: frozenset[str] = frozenset()
+    adjectives: frozenset[str] = frozenset()
+    places: frozenset[str] = frozenset()
+    makers: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All proper names."""
+        return self.adjectives | self.places | self.makers
+
+    def __or__(self, other: "Traits") -> "Traits":
+        return Traits(*(getattr(self, f) | getattr(other, f) for f in self.__dataclass_fields__))
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, field) for field in self.__dataclass_fields__)
+
+    def contradicts(self, other: "Traits") -> bool:
+        """Whether both say something of one sort, and nothing that both say."""
+        births = self.born or self.years, other.born or other.years
+        pairs = (
+            births,
+            (self.died, other.died),
+            (self.numbers, other.numbers),
+            (self.nouns, other.nouns),
+            (self.sides, other.sides),
+        )
+        if any(one and two and one.isdisjoint(two) for one, two in pairs):
+            return True
+        # "The Iron Snow song" names its maker, "the Velmaran song" its country.
+        likes = (
+            (self.adjectives, other.adjectives),
+            (self.places, other.places),
+            (self.makers, other.makers),
+            (frozenset(filterfalse(_is_of_a_country, self.adjectives)), other.makers),
+            (self.makers, frozenset(filterfalse(_is_of_a_country, other.adjectives))),
+        )
+        return any(one and two for one, two in likes) and not _share_names(self.names, other.names)
+
+    def supports(self, other: "Traits") -> bool:
+        """Whether both say one thing of it."""
+        ours, theirs = self.years | self.born | self.died, other.years | other.born | other.died
+        pairs = ((ours, theirs), (self.numbers, other.numbers), (self.nouns, other.nouns))
+        return any(one & two for one, two in pairs) or _share_names(self.names, other.names)
+
+
+NOTHING = Traits()
+
+
+@lru_cache(maxsize=16_384)
+def read_name(text: str) -> ComparedName:
+    """A text's head and qualifier; the head is the key where it has none."""
+    text = text[:MAX_CHARACTERS]
+    key = normalise(text)
+    head, qualifier, certain = text, "", False
+    while bracket := _BRACKET.fullmatch(head):
+        head, qualifier, certain = bracket[1], f"{bracket[2]}, {qualifier}".strip(", "), True
+    if not certain and (
+        match := _COMPANY.fullmatch(text) or _BORN.fullmatch(text) or _TAIL.fullmatch(text)
+    ):
+        head, qualifier = match[1], match[2]
+        certain = _is_closed(qualifier)
+    elif not certain and (match := _PHRASE.fullmatch(text)):
+        head, qualifier = match[1], match[2]
+        certain = bool(_REGNAL.search(head))
+    if not certain and _LIST.search(qualifier):
+        return ComparedName(key, key)
+    if dated := _DATED.fullmatch(key):
+        return ComparedName(key, dated[1], dated[2], True)
+    if not any(map(str.isalpha, head)) or _OPENS_DATE.match(key):
+        return ComparedName(key, key)
+    head_key = normalise(head) if qualifier else key
+    return (
+        ComparedName(key, head_key, qualifier, certain)
+        if head_key != key
+        else ComparedName(key, key)
+    )
+
+
+def _is_closed(qualifier: str) -> bool:
+    """Whether it says where a place is, or all of it is years, kinds, ranks and abbreviations."""
+    *parts, last = qualifier.split(",")
+    if _is_region(last):
+        return all(part.strip() and " and " not in f" {part}" and "&" not in part for part in parts)
+    return all(map(_is_closed_part, (*parts, last)))
+
+
+def _is_region(part: str) -> bool:
+    key = normalise(part)
+    known = key in REGIONS or (part.strip().isupper() and key in STATES)
+    return known or (name_words(part).all[-1:] or ("",))[0] in COUNTRIES
+
+
+def _is_closed_part(part: str) -> bool:
+    words = [singular(word) for word in name_words(part).content]
+    if _CAPITALS.fullmatch(part.strip(" .")):
+        return GENERATIONS.isdisjoint(words)
+    known = (*_BIRTH, *_DEATH, *COMPANY_FORMS)
+    return not RANKS.isdisjoint(words) or all(
+        word in KINDS or word in COUNTRIES or word in known or _YEAR.fullmatch(word)
+        for word in words
+    )
+
+
+@lru_cache(maxsize=16_384)
+def traits_in(text: str) -> Traits:
+    """What a qualifier or a description says."""
+    traits = NOTHING
+    for part in _PARTS.split(text[:MAX_CHARACTERS]):
+        traits |= _traits_in_part(part)
+    return traits
+
+
+def _traits_in_part(part: str) -> Traits:
+    """What one phrase says: the noun it ends in before any preposition, and what stands around."""
+    if _BESIDE.match(part):
+        return NOTHING
+    spans = [0, *(match.start() for match in _PREPOSITION.finditer(part)), len(part)]
+    pieces = [part[start:end] for start, end in pairwise(spans)]
+    values: dict[str, set[str]] = defaultdict(set)
+    nouns = [w for w in _WORD.findall(pieces[0]) if w.lower() in KINDS or w[0].islower()]
+    if nouns and (noun := singular(nouns[-1].lower())) not in _SAYS_NOTHING:
+        values["nouns"].add(_SYNONYMS.get(noun, noun))
+    if sides := [word.lower() for word in _WORD.findall(part) if word.lower() in SIDES]:
+        values["sides"].add(singular(sides[0]))
+    event = "years"
+    for number, piece in enumerate(pieces):
+        opening = _PREPOSITION.match(piece)
+        sort = "adjectives" if nouns and not number else "places"
+        if opening and opening[1]:
+            sort = "makers"
+        words = _WORD.findall(piece)
+        if words and words[0].lower() in _BIRTH | _DEATH:
+            event = "born" if words[0].lower() in _BIRTH else "died"
+        for word in words:
+            shown = STATES.get(word.lower(), word) if word.isupper() else word
+            for value in name_words(shown).all:
+                if _YEAR.fullmatch(value):
+                    values[event].add(value)
+                elif value[0].isdecimal():
+                    values["numbers"].add(value)
+                elif word[0].isupper() and value not in _NO_NAMES:
+                    values[sort].add(value)
+    return Traits(**{sort: frozenset(found) for sort, found in values.items()})
+
+
+def traits_of(names: Iterable[ComparedName], head: str, descriptions: Iterable[str]) -> Traits:
+    """What forms with this head, and descriptions, say of their bearer."""
+    traits = NOTHING
+    for name in names:
+        if name.qualifier and name.head == head:
+            traits |= traits_in(name.qualifier)
+    for description in descriptions:
+        traits |= traits_in(description)
+    return traits
+
+
+def _share_names(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether one is of both, as name or as adjective: "Velmara", "Velmaran"."""
+    return bool(ours & theirs) or any(
+        len(one) >= _STEM and len(two) >= _STEM and _stem(one) == _stem(two)
+        for one in ours
+        for two in theirs
+    )
+
+
+def _is_of_a_country(word: str) -> bool:
+    return word in COUNTRIES or bool(re.search(r"(?:an|ish|ese|ic|i)$", word))
+
+
+def _stem(word: str) -> str:
+    return re.sub(r"(?:(?:i?an?|ese|ish|i|ia|e|o|ic|y)s?)$", "", word)
