@@ -14,6 +14,7 @@ from branchwise.agents.failures import classify, error_line, refusal
 from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.reasoning import (
     ITEMS,
+    calls_tools,
     demands_reasoning,
     encrypted,
     native_of,
@@ -131,7 +132,7 @@ class OpenAIServer:
         if self._refused_apis:
             return "responses" if CHAT in self._refused_apis else "chat"
         for message in reversed(messages):
-            if getattr(message, "tool_calls", None) or getattr(message, "invalid_tool_calls", None):
+            if calls_tools(message):
                 return "responses" if ITEMS in native_of(message) else "chat"
         return self._usual_api
 
@@ -200,14 +201,16 @@ class OpenAIServer:
         """How a request takes the reasoning of earlier turns along (`ChatCompletions.body`), None
         where it does not; and whether it should, and the server did not take it."""
         how, is_refused = self._decoding.reasoning_back, BACK in refusals_of(self._spec, api)
-        reasoning = list(filter(None, map(native_of, messages)))
+        demanded = api == "chat" and demands_reasoning_back(self._spec)
+        if how == "off" or (api == "chat" and how == "auto" and not demanded):
+            return None, False
+        reasoned = any(map(native_of, messages))
         if api == "responses":
-            goes = how != "off" and (with_tools or bool(reasoning))
+            goes = with_tools or reasoned
             back = frozenset(self._unreadable) if goes and not is_refused else None
             return back, goes and not self._unreadable.isdisjoint(encrypted(messages))
-        demanded = demands_reasoning_back(self._spec)
-        goes = (how == "on" or (how == "auto" and demanded)) and (demanded or bool(reasoning))
-        held_back = how == "on" and is_refused and bool(reasoning)
+        goes = demanded or reasoned
+        held_back = how == "on" and is_refused and reasoned
         return demanded if goes and not is_refused else None, held_back
 
     def _loses_reasoning(self, api: Api, fields: Mapping[str, Any], completion: Completion) -> bool:

@@ -71,9 +71,19 @@ def native(
     return {_NATIVE: {field: text}} if text else {}
 
 
+def calls_tools(message: BaseMessage) -> bool:
+    """Whether it is a model's turn with calls, such as can be made or not."""
+    # By type first: to ask a message for what it lacks takes long.
+    if message.type != "ai":
+        return False
+    return bool(
+        getattr(message, "tool_calls", None) or getattr(message, "invalid_tool_calls", None)
+    )
+
+
 def native_of(message: BaseMessage) -> Mapping[str, Any]:
     """The fields with the reasoning of a turn that calls tools; none of any other message."""
-    if not (getattr(message, "tool_calls", None) or getattr(message, "invalid_tool_calls", None)):
+    if not calls_tools(message):
         return {}
     fields: Mapping[str, Any] = message.additional_kwargs.get(_NATIVE, {})
     return fields
