@@ -15,6 +15,7 @@ from branchwise.agents.endpoints import Endpoint, InProcess, NoServer, OpenAISer
 from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.journal import CallKey, Journal, item_of
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.reasoning import ITEMS, native_of
 from branchwise.agents.refusals import demands_reasoning_back
 from branchwise.agents.replay import RecordedModel
 from branchwise.agents.reply import Completion, FailureKind, Finish, ModelError, Reply
@@ -226,11 +227,11 @@ class ModelCaller:
                     continue
                 if error.refused is None:
                     raise
-                refused = error.refused
+                refused, words = error.refused, str(error)
             else:
                 self._tell_left_out(request, completion.left_out)
                 return completion, time.perf_counter() - started
-            self._tell_left_out(request, [refused])
+            self._tell_left_out(request, [refused], words)
 
     async def _paid(self, request: _Request) -> Completion:
         if self._allowance is None:
@@ -265,21 +266,25 @@ class ModelCaller:
     def _most_tokens(self, request: _Request) -> Usage:
         """More than a request can take: every token is a byte of its text at least."""
         sends_back = self._sends_back or demands_reasoning_back(self.spec)
-        messages = [fingerprint(message, reasoning=sends_back) for message in request.messages]
+        messages = [
+            fingerprint(message, reasoning=sends_back or ITEMS in native_of(message))
+            for message in request.messages
+        ]
         body = canonical([request.schema, messages])
         instructions = self._instructions(request.tools) if self._speaks_text else ""
         read = len(body) + len(request.tools.canonical)
         read += len(instructions.encode("utf-8", "replace"))
         return Usage(read + _TEMPLATE_TOKENS, self.decoding.max_tokens or 0)
 
-    def _tell_left_out(self, request: _Request, fields: Sequence[str]) -> None:
-        """Say in the item's trace, once a role, which fields its requests lack, and why."""
+    def _tell_left_out(self, request: _Request, fields: Sequence[str], words: str = "") -> None:
+        """Say in the item's trace, once a role, which fields its requests lack, and why: in the
+        server's `words`, if it has not said so before."""
         role, journal = request.role, request.journal
         told = self._told.setdefault(journal, set()) if fields else set()
         for field in fields:
             if (role, field) not in told:
                 told.add((role, field))
-                message = self._endpoint.refused.get(field, "")
+                message = self._endpoint.refused.get(field, words)
                 journal.event(*LeftOut(role=role, field=field, message=message).written())
 
 

@@ -11,8 +11,7 @@ import functools
 import json
 import ssl
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import httpx2
 import orjson
@@ -28,10 +27,11 @@ from pydantic import SecretStr
 
 from branchwise.agents.aiohttp_transport import AiohttpTransport
 from branchwise.agents.headers import NO_HEADERS
-from branchwise.agents.refusals import MAX_COMPLETION_TOKENS, MAX_TOKENS
+from branchwise.agents.reasoning import send_back
+from branchwise.agents.refusals import BACK
 from branchwise.agents.reply import ModelError
 from branchwise.agents.response_bodies import StreamFold, read_body
-from branchwise.corpora.keys import NO_KEYS, OPENAI_URL, Keys, Origin
+from branchwise.corpora.keys import NO_KEYS, Keys, Origin
 from branchwise.corpora.secrets import OPENAI_KEY
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from branchwise.agents.reply import Completion
     from branchwise.agents.spec import ModelSpec
 
-_PATH = "/chat/completions"
 _NEVER_SENT = "none"
 """The client insists on a key; each request gets its own headers in `_Guard`."""
 _OPENAI_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
@@ -50,14 +49,28 @@ _OPENAI_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
 class ChatCompletions(ChatOpenAI):
     """`ChatOpenAI` whose `complete` returns everything that the server sent, streamed or not."""
 
-    def body(self, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> dict[str, Any]:
-        """A request's body; `extra` are fields of it (tools, response_format, ...)."""
-        body: dict[str, Any] = {**self._get_request_payload(list(messages)), **extra}
-        if not _speaks_for_openai(self.openai_api_base) and MAX_COMPLETION_TOKENS in body:
-            body[MAX_TOKENS] = body.pop(MAX_COMPLETION_TOKENS)
-        if body.get("stream"):
-            body["stream_options"] = {"include_usage": True}
+    path: ClassVar[str] = "/chat/completions"
+
+    def body(
+        self, messages: Sequence[BaseMessage], fields: Mapping[str, Any], own: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """A request's body. `fields`: what is asked for, by the names of `OPTIONAL_FIELDS`, with
+        `BACK` among them whether the server demands reasoning; `own`: a user's own."""
+        body: dict[str, Any] = self._get_request_payload(list(messages))
+        # It is there unasked, and servers refuse it even where it is off.
+        del body["stream"]
+        body |= {**fields, **own}
+        if (demanded := body.pop(BACK, None)) is not None:
+            send_back(messages, body["messages"], demanded=demanded)
         return body
+
+    def read(self, body: Any) -> Completion:
+        """The completion in a whole body. Raises ModelError where there is none in it."""
+        return read_body(body)
+
+    def fold(self) -> StreamFold:
+        """What makes a whole body of a stream."""
+        return StreamFold()
 
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Completion:
         """The completion of one request; `seconds`: the longest silence of the server.
@@ -80,13 +93,13 @@ class ChatCompletions(ChatOpenAI):
             raise APIConnectionError(request=request) from error
         if not response.is_success:
             raise self.root_async_client._make_status_error_from_response(response)
-        return read_body(_decoded(response.content))
+        return self.read(_decoded(response.content))
 
     # The same for every request. OpenAI's client makes both anew each time, checks and copies its
     # own options: that takes longer than sending.
     @functools.cached_property
     def _address(self) -> httpx2.URL:
-        url: httpx2.URL = self.root_async_client._prepare_url(_PATH)
+        url: httpx2.URL = self.root_async_client._prepare_url(self.path)
         return url
 
     @functools.cached_property
@@ -95,9 +108,9 @@ class ChatCompletions(ChatOpenAI):
         return {name: value for name, value in named if isinstance(value, str)}
 
     async def _streamed(self, body: Mapping[str, Any], seconds: float) -> Completion:
-        fold = StreamFold()
+        fold = self.fold()
         stream: AsyncStream[Any] = await self.root_async_client.post(
-            _PATH,
+            self.path,
             cast_to=object,
             body=body,
             options={"timeout": seconds},
@@ -107,7 +120,7 @@ class ChatCompletions(ChatOpenAI):
         async with stream:
             async for chunk in stream:
                 fold.add(chunk)
-        return read_body(fold.body())
+        return self.read(fold.body())
 
 
 def make_client(
@@ -115,13 +128,15 @@ def make_client(
     decoding: Decoding,
     keys: Keys = NO_KEYS,
     headers: Mapping[str, str] = NO_HEADERS,
+    protocol: type[ChatCompletions] = ChatCompletions,
 ) -> ChatCompletions:
     """The client of `spec`, with a connection pool of its own (LangChain's default pool is
     shared by all event loops of the process, and breaks when one of them ends).
 
-    Building one takes half a millisecond, the first one 20: build it once a run.
+    It is given no sampling: by the model's name it would change or drop some of it. Building one
+    takes half a millisecond, the first one 20: build it once a run.
     """
-    return ChatCompletions(
+    return protocol(
         model=spec.name,
         base_url=spec.url,
         api_key=SecretStr(_NEVER_SENT),
@@ -129,15 +144,10 @@ def make_client(
         openai_proxy=None,
         # Else it warns, on standard error, of a client that nothing here uses.
         http_socket_options=(),
-        temperature=decoding.temperature,
-        top_p=decoding.top_p,
-        reasoning_effort=decoding.reasoning_effort,
-        max_completion_tokens=decoding.max_tokens,
-        seed=decoding.seed,
-        streaming=decoding.stream,
+        temperature=None,
         timeout=decoding.timeout,
         max_retries=0,
-        use_responses_api=False,
+        use_responses_api=protocol is not ChatCompletions,
         # Never used: made anew for each address, it would read the certificates each time.
         http_client=_no_client(),
         http_async_client=_Client(
@@ -209,9 +219,3 @@ def _decoded(content: bytes) -> Any:
     except ValueError:
         # The standard parser takes half characters, which models that break off do write.
         return json.loads(content)
-
-
-def _speaks_for_openai(base_url: str | None) -> bool:
-    """Whether the server knows `max_completion_tokens`: older servers know only `max_tokens`."""
-    host = urlsplit(base_url or OPENAI_URL).hostname or ""
-    return host.endswith((".openai.com", ".azure.com"))

@@ -67,14 +67,26 @@ class Sampling(BaseModel, metaclass=NamedSettings):
 class Decoding(Sampling):
     """Settings of one model's calls.
 
+    `api`: the protocol of requests; `auto`: OpenAI's own service is asked by the Responses API,
+    others by chat completions, and where a server refuses that and names the other, by the other.
     `tool_protocol`: `native` sends tool schemas, `text` describes the tools in the system message
     and reads fenced calls from the reply. `structured`: `auto` asks for the answer's JSON schema
     where the server takes one. `reasoning_back`: whether the reasoning of turns that called tools
-    goes into the question's later requests; `auto`: once the server refuses one without it.
+    goes into the question's later requests; `auto`: by chat completions once the server refuses
+    one without it, by the Responses API always.
     `top_logprobs`: how many alternatives to each token come with their log-probabilities; None
     asks for none. `timeout`: seconds a request; `attempts`: requests a call, at most.
     """
 
+    api: Annotated[
+        Literal["auto", "chat", "responses"],
+        Setting(
+            "The protocol: chat completions or the Responses API; auto: the latter for OpenAI's "
+            "own service, and where a server refuses one and names the other, the other.",
+            PANEL,
+            later=True,
+        ),
+    ] = "auto"
     tool_protocol: Annotated[
         Literal["native", "text"],
         Setting("How tools are called; text for servers without tool calls.", PANEL),

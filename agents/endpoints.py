@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,23 +12,35 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.extra_body import named_in
 from branchwise.agents.failures import classify, error_line, refusal
 from branchwise.agents.headers import NO_HEADERS
-from branchwise.agents.reasoning import demands_reasoning, native_of, send_back
+from branchwise.agents.reasoning import (
+    ITEMS,
+    calls_tools,
+    demands_reasoning,
+    encrypted,
+    native_of,
+    refuses_encrypted,
+)
 from branchwise.agents.refusals import (
     BACK,
+    CHAT,
     LOGPROBS,
     OPTIONAL_FIELDS,
     OTHER_LIMIT,
+    RESPONSES,
     TOP_LOGPROBS,
+    Api,
     demands_reasoning_back,
+    limit_name,
     mentions_schema,
     note_demand,
     refusals_of,
     refused_field,
+    refuses_api,
 )
 from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.response_bodies import make_call, read_usage
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.keys import NO_KEYS, Keys, refused_key
+from branchwise.corpora.keys import NO_KEYS, Keys, is_openai, refused_key
 from branchwise.corpora.text import storable
 
 if TYPE_CHECKING:
@@ -66,7 +78,7 @@ class Endpoint(Protocol):
 
 
 class OpenAIServer:
-    """An OpenAI-compatible server. The client is built at the first request."""
+    """An OpenAI-compatible server. Clients are built at their first requests."""
 
     def __init__(
         self,
@@ -76,9 +88,18 @@ class OpenAIServer:
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> None:
         self._spec, self._decoding, self._keys, self._headers = spec, decoding, keys, headers
-        self.refused: MutableMapping[str, str] = refusals_of(spec)
-        self._client: ChatCompletions | None = None
+        self._own = decoding.extra_body
+        self._usual_api: Api = "responses" if is_openai(spec.url) else "chat"
+        self._refused_apis: dict[str, str] = {}
+        # Reasoning that the server could not decrypt.
+        self._unreadable: set[str] = set()
+        self._clients: dict[Api, ChatCompletions] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """Of the protocol that requests usually go by; and the other protocol."""
+        return {**refusals_of(self._spec, self._api(())), **self._refused_apis}
 
     async def complete(
         self,
@@ -87,78 +108,145 @@ class OpenAIServer:
         schema: Mapping[str, Any] | None,
         seconds: float,
     ) -> Completion:
-        body: dict[str, Any] = {}
-        sent: frozenset[str] = frozenset()
+        api, fields = self._api(messages), dict[str, Any]()
         try:
-            body, left_out = self._body(messages, tools, schema)
-            sent = frozenset(body)
-            if self._sends_back and send_back(
-                messages, body["messages"], demanded=demands_reasoning_back(self._spec)
-            ):
-                sent |= {BACK}
+            fields, left_out = self._fields(api, messages, tools, schema)
+            client = self._connected(api)
+            body = client.body(messages, fields, self._own)
             # The client's own limit is for each read: a server that drips would never meet it.
             async with asyncio.timeout(seconds):
-                completion = await self._connected().complete(body, seconds)
+                completion = await client.complete(body, seconds)
+            if self._loses_reasoning(api, fields, completion):
+                left_out = (*left_out, BACK)
             return replace(completion, left_out=left_out)
         except Exception as error:  # noqa: BLE001 -- on any error the item must end recorded
-            failure = self._advised(self._failure(error, sent))
+            failure = self._advised(self._failure(error, api, fields, messages))
         # Outside the handler: the cause's request headers hold the key.
         raise failure
 
-    def _body(
+    def _api(self, messages: Sequence[BaseMessage]) -> Api:
+        """The protocol of a request. A conversation goes on by the one that it was begun by: the
+        other has no place for its reasoning."""
+        if self._decoding.api != "auto":
+            return self._decoding.api
+        if self._refused_apis:
+            return "responses" if CHAT in self._refused_apis else "chat"
+        for message in reversed(messages):
+            if calls_tools(message):
+                return "responses" if ITEMS in native_of(message) else "chat"
+        return self._usual_api
+
+    def _fields(
         self,
+        api: Api,
         messages: list[BaseMessage],
         tools: Sequence[Mapping[str, Any]],
         schema: Mapping[str, Any] | None,
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """The request without what the server refuses, and what that was."""
-        extra: dict[str, Any] = dict(self._decoding.extra_body)
-        if tools:
-            extra["tools"] = tools
-        if schema is not None and self._decoding.structured == "auto":
-            named = {"name": "answer", "schema": schema, "strict": False}
-            extra["response_format"] = {"type": "json_schema", "json_schema": named}
-        if (most := self._decoding.top_logprobs) is not None:
-            extra |= {LOGPROBS: True, TOP_LOGPROBS: most}
-        body = self._connected().body(messages, extra)
-        ours = body.keys() - self._decoding.extra_body.keys()
-        left_out = tuple(name for name in OPTIONAL_FIELDS if name in ours and name in self.refused)
-        held_back = self._is_held_back and any(map(native_of, messages))
+        """What a request asks for without what the server refuses, and what that was."""
+        refused, fields = refusals_of(self._spec, api), self._asked(api, tools, schema)
+        left_out = [name for name in OPTIONAL_FIELDS if name in fields and name in refused]
         for name in left_out:
-            value, other = body.pop(name), OTHER_LIMIT.get(name)
-            if other in self.refused:
+            value, other = fields.pop(name), OTHER_LIMIT.get(name)
+            if other in refused:
                 what = f"{self._spec}: the server takes neither {name} nor {other}"
                 raise ModelError("bad_request", f"{what}; ask without --max-tokens")
             if other:
-                body[other] = value
-        if "stream" not in body:
-            body.pop("stream_options", None)
-        if not {LOGPROBS, TOP_LOGPROBS} <= body.keys():
+                fields[other] = value
+        if "stream" not in fields:
+            fields.pop("stream_options", None)
+        if not {LOGPROBS, TOP_LOGPROBS} <= fields.keys() | self._own.keys():
             # Each is of use with the other alone; a user's own field stays.
-            for name in {LOGPROBS, TOP_LOGPROBS} & ours:
-                body.pop(name, None)
-        return body, (*left_out, BACK) if held_back else left_out
+            fields.pop(LOGPROBS, None)
+            fields.pop(TOP_LOGPROBS, None)
+        back, is_held_back = self._back(api, messages, with_tools=bool(tools))
+        if back is not None:
+            fields[BACK] = back
+        other_api = CHAT if api == "responses" else RESPONSES
+        others = (other_api,) if other_api in self._refused_apis else ()
+        return fields, (*left_out, *([BACK] if is_held_back else ()), *others)
 
-    @property
-    def _sends_back(self) -> bool:
-        """Whether the reasoning of earlier turns is in requests."""
-        how = self._decoding.reasoning_back
-        wanted = how == "on" or (how == "auto" and demands_reasoning_back(self._spec))
-        return wanted and BACK not in self.refused
+    def _asked(
+        self, api: Api, tools: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        """What is asked for by the decoding, without what a user's own fields say."""
+        decoding = self._decoding
+        fields: dict[str, Any] = {
+            "stream": decoding.stream,
+            "temperature": decoding.temperature,
+            "top_p": decoding.top_p,
+            "reasoning_effort": decoding.reasoning_effort,
+            "seed": decoding.seed,
+            limit_name(self._spec.url): decoding.max_tokens,
+            TOP_LOGPROBS: decoding.top_logprobs,
+            LOGPROBS: None if decoding.top_logprobs is None else True,
+            "tools": tools or None,
+        }
+        if schema is not None and decoding.structured == "auto":
+            named = {"name": "answer", "schema": schema, "strict": False}
+            fields["response_format"] = {"type": "json_schema", "json_schema": named}
+        if api == "responses":
+            fields["store"] = False
+        elif decoding.stream:
+            fields["stream_options"] = {"include_usage": True}
+        return {
+            name: value
+            for name, value in fields.items()
+            if value is not None and name not in self._own
+        }
 
-    @property
-    def _is_held_back(self) -> bool:
-        """Whether they would have it if the server took it."""
-        return self._decoding.reasoning_back == "on" and BACK in self.refused
+    def _back(
+        self, api: Api, messages: Sequence[BaseMessage], *, with_tools: bool
+    ) -> tuple[Any, bool]:
+        """How a request takes the reasoning of earlier turns along (`ChatCompletions.body`), None
+        where it does not; and whether it should, and the server did not take it."""
+        how, is_refused = self._decoding.reasoning_back, BACK in refusals_of(self._spec, api)
+        demanded = api == "chat" and demands_reasoning_back(self._spec)
+        if how == "off" or (api == "chat" and how == "auto" and not demanded):
+            return None, False
+        reasoned = any(map(native_of, messages))
+        if api == "responses":
+            goes = with_tools or reasoned
+            back = frozenset(self._unreadable) if goes and not is_refused else None
+            return back, goes and not self._unreadable.isdisjoint(encrypted(messages))
+        goes = demanded or reasoned
+        held_back = how == "on" and is_refused and reasoned
+        return demanded if goes and not is_refused else None, held_back
 
-    def _failure(self, error: Exception, sent: Collection[str]) -> ModelError:
+    def _loses_reasoning(self, api: Api, fields: Mapping[str, Any], completion: Completion) -> bool:
+        """Whether a model's turn reasoned and called tools, and the server encrypts no reasoning
+        so that it could go back."""
+        return (
+            api == "responses"
+            and self._decoding.reasoning_back != "off"
+            and BACK not in fields
+            and "tools" in fields
+            and completion.usage.reasoning > 0
+        )
+
+    def _failure(
+        self,
+        error: Exception,
+        api: Api,
+        fields: Mapping[str, Any],
+        messages: Sequence[BaseMessage],
+    ) -> ModelError:
         import openai
 
         failure = classify(error, str(self._spec))
         if not isinstance(error, openai.APIError) or failure.kind == "context_length":
             return failure
+        is_of_api, protocol = refuses_api(error, api), CHAT if api == "chat" else RESPONSES
+        if is_of_api and self._decoding.api == "auto" and self._refused_apis.keys() <= {protocol}:
+            failure = refusal(error, str(self._spec), protocol)
+            self._refused_apis[protocol] = str(failure)
+            return failure
+        unreadable = encrypted(messages) - self._unreadable
+        if BACK in fields and unreadable and refuses_encrypted(error):
+            self._unreadable |= unreadable
+            return refusal(error, str(self._spec), BACK)
         if (
-            BACK not in sent
+            BACK not in fields
             and self._decoding.reasoning_back == "auto"
             and demands_reasoning(error)
         ):
@@ -167,21 +255,24 @@ class OpenAIServer:
                 "bad_request", str(failure), status=failure.status, demands_reasoning=True
             )
         # A user's own fields are never left out: then the error stands, and names them.
-        field = refused_field(error, set(sent) - self._decoding.extra_body.keys())
+        field = refused_field(error, fields.keys())
         if field is None:
-            if own := named_in(str(failure), self._decoding.extra_body):
+            if own := named_in(str(failure), self._own):
                 failure.args = (f"{str(failure)[:250]} (extra_body sets {', '.join(own)})"[:400],)
                 return failure
-            if "response_format" in sent and mentions_schema(str(failure)):
+            if is_of_api:
+                other = "responses" if api == "chat" else "chat"
+                failure.args = (f"{str(failure)[:250]} (--api {other} asks by the other protocol)",)
+            elif "response_format" in fields and mentions_schema(str(failure)):
                 failure.args = (f"{str(failure)[:250]} (--structured off asks for no schema)",)
             return failure
         failure = refusal(error, str(self._spec), field)
-        self.refused.setdefault(field, str(failure))
+        refusals_of(self._spec, api).setdefault(field, str(failure))
         return failure
 
     async def aclose(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
             await client.root_async_client.close()
 
     def _advised(self, failure: ModelError) -> ModelError:
@@ -191,14 +282,19 @@ class OpenAIServer:
         advice = refused_key(self._spec.url, self._keys, of_model=True)
         return ModelError("auth", f"{failure} ({advice})", status=401)
 
-    def _connected(self) -> ChatCompletions:
+    def _connected(self, api: Api) -> ChatCompletions:
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            from branchwise.agents.chat_completions import make_client
+        if self._loop is not loop:
+            self._clients, self._loop = {}, loop
+        if api not in self._clients:
+            from branchwise.agents.chat_completions import ChatCompletions, make_client
+            from branchwise.agents.responses_client import Responses
 
-            made = make_client(self._spec, self._decoding, self._keys, self._headers)
-            self._client, self._loop = made, loop
-        return self._client
+            protocol = Responses if api == "responses" else ChatCompletions
+            self._clients[api] = make_client(
+                self._spec, self._decoding, self._keys, self._headers, protocol
+            )
+        return self._clients[api]
 
 
 class InProcess:

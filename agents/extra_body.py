@@ -19,10 +19,14 @@ _SETTINGS: Mapping[str, str] = {
     **{name: name for name in ("model", "tools", "stream", "temperature", "top_p")},
     **{name: name for name in ("max_tokens", "seed", "reasoning_effort")},
     "max_completion_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
     "response_format": "structured",
 }
 """Fields that requests have from settings, and which."""
-_OURS = frozenset({"messages", "stream_options", "tool_choice", "functions", "function_call", "n"})
+_OURS = frozenset(
+    {"messages", "stream_options", "tool_choice", "functions", "function_call", "n"}
+    | {"input", "conversation", "previous_response_id"}
+)
 _CREDENTIAL = re.compile(
     r"authori[sz]ation|bearer|cookie|credential|passw|secret|(api|access|private)[-_]?key"
     r"|^(api[-_]?)?keys?$|(^|(auth|access|refresh|session|api|id|hf)[-_]?)token$",

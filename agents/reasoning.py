@@ -3,7 +3,8 @@
 Servers differ: DeepSeek and Kimi refuse the next request of a question without it (as
 `reasoning_content`), vLLM and OpenRouter continue from it (as `reasoning` and
 `reasoning_details`), OpenAI ignores it, Mistral and Cerebras refuse fields that they did not send.
-So it goes back under the name under which it came (docs/compatibility.md).
+So it goes back under the name under which it came (docs/compatibility.md). The Responses API gives
+items, which go back among the turn's others (`agents/responses_client.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 USUAL_FIELD, DETAILS = "reasoning_content", "reasoning_details"
+ITEMS = "reasoning_items"
+"""Of a turn that came by the Responses API: its items in their order, perhaps none of reasoning."""
 TEXT_FIELDS = (USUAL_FIELD, "reasoning")
 """Names of the text; where a message has both, the first is read."""
 MAX_DETAILS = 64
@@ -30,6 +33,13 @@ _WANTED = re.compile(
     r"missing[^.]{0,40}\breasoning_content\b|\breasoning_content\b[^.]{0,60}"
     r"\b(missing|required|(must|should|needs? to) be (passed|sent|provided|included|returned))",
     re.IGNORECASE,
+)
+
+_UNREADABLE = re.compile(
+    r"\bencrypted[_ ]content\b.{0,2000}\b(verified|decrypted|parsed|not issued)\b"
+    r"|\bdecrypt\b.{0,80}\bencrypted[_ ]content\b"
+    r"|\bitem\b.{0,20}'rs_\w+' (of type 'reasoning' was provided without|not found)",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -54,14 +64,26 @@ def native(
     text: str, field: str = USUAL_FIELD, details: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
     """What a message of LangChain keeps of a turn's reasoning, for `send_back`."""
+    if field == ITEMS:
+        return {_NATIVE: {ITEMS: list(details)}}
     if details:
         return {_NATIVE: {DETAILS: list(details)}}
     return {_NATIVE: {field: text}} if text else {}
 
 
+def calls_tools(message: BaseMessage) -> bool:
+    """Whether it is a model's turn with calls, such as can be made or not."""
+    # By type first: to ask a message for what it lacks takes long.
+    if message.type != "ai":
+        return False
+    return bool(
+        getattr(message, "tool_calls", None) or getattr(message, "invalid_tool_calls", None)
+    )
+
+
 def native_of(message: BaseMessage) -> Mapping[str, Any]:
     """The fields with the reasoning of a turn that calls tools; none of any other message."""
-    if not (getattr(message, "tool_calls", None) or getattr(message, "invalid_tool_calls", None)):
+    if not calls_tools(message):
         return {}
     fields: Mapping[str, Any] = message.additional_kwargs.get(_NATIVE, {})
     return fields
@@ -78,10 +100,29 @@ def send_back(
     found = False
     for message, body in zip(messages, written, strict=True):
         if body.get("tool_calls"):
-            fields = native_of(message) or ({USUAL_FIELD: ""} if demanded else {})
+            fields = native_of(message)
+            if not fields or ITEMS in fields:
+                fields = {USUAL_FIELD: ""} if demanded else {}
             body |= fields
             found = found or bool(fields)
     return found
+
+
+def encrypted(messages: Sequence[BaseMessage]) -> set[str]:
+    """What the items of reasoning in these turns are told apart by."""
+    items = [item for message in messages for item in native_of(message).get(ITEMS, ())]
+    return {item_key(item) for item in items if item.get("type") == "reasoning"}
+
+
+def item_key(item: Mapping[str, Any]) -> str:
+    """What an item of reasoning is told apart by: the text in it that its server alone can read."""
+    return str(item.get("encrypted_content") or item.get("id"))
+
+
+def refuses_encrypted(error: openai.APIError) -> bool:
+    """Whether a server refuses a request because it cannot read reasoning that goes back."""
+    said = str(error.message)[:2000]
+    return error.code == "invalid_encrypted_content" or bool(_UNREADABLE.search(said))
 
 
 def demands_reasoning(error: openai.APIError) -> bool:

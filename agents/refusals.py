@@ -1,4 +1,5 @@
-"""Optional request fields that a server refuses, recognised from the words of its refusal.
+"""What a server refuses, recognised from the words of its refusal: optional fields of requests, and
+the protocol that they are sent by.
 
 Servers say it with any status, in bodies of many shapes (docs/compatibility.md). A field is left
 out of later requests only where a refusal names it: what is wrongly left out changes answers.
@@ -8,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import openai
@@ -19,13 +21,17 @@ MAX_TOKENS, MAX_COMPLETION_TOKENS = "max_tokens", "max_completion_tokens"
 LOGPROBS, TOP_LOGPROBS = "logprobs", "top_logprobs"
 BACK = "reasoning_back"
 """Not a field of the body, but of the messages in it: the reasoning that goes back."""
+CHAT, RESPONSES = "chat_completions", "responses_api"
+"""Not fields, but the protocols where requests go by the other one instead."""
+Api = Literal["chat", "responses"]
 OTHER_LIMIT: Mapping[str, str] = {
     MAX_TOKENS: MAX_COMPLETION_TOKENS,
     MAX_COMPLETION_TOKENS: MAX_TOKENS,
 }
 """The limit of tokens has two names: where a server refuses one, the other takes its place."""
 
-_ABOUT_LOGPROBS = r"\b(top_)?log_?probs?\b|\blog[- ]probabilities\b"
+_INCLUDE = r"|['\"`]include\b"
+_ABOUT_LOGPROBS = r"\b(top_)?log_?probs?\b|\blog[- ]probabilities\b" + _INCLUDE
 _NAMES: Mapping[str, re.Pattern[str]] = {
     name: re.compile(words, re.IGNORECASE)
     for name, words in {
@@ -33,7 +39,9 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
         "parallel_tool_calls": r"\bparallel_tool_calls\b",
         "tool_choice": r"\btool_choice\b",
         "stream": r"\bstream(ing)?\b",
+        "store": r"\bstore\b",
         "response_format": r"\bresponse_?[ -]?(format|schema|mime_?type)|\bjson[_ -]?schema"
+        r"|\btext\.format\b"
         r"|\bstructured[_ ]outputs?|\bguided|\bgrammar|\bjson mode",
         MAX_TOKENS: r"\bmax_tokens\b",
         MAX_COMPLETION_TOKENS: r"\bmax_completion_tokens\b",
@@ -42,8 +50,9 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
         "seed": r"\bseed\b",
         "top_p": r"\btop_p\b",
         "temperature": r"\btemperature\b",
-        BACK: r"\breasoning_(content|details)\b|\bmessages\b\S*\breasoning\b",
-        "reasoning_effort": r"\breasoning_effort\b|\bnot support (thinking|reasoning)\b",
+        BACK: r"\breasoning_(content|details)\b|\bmessages\b\S*\breasoning\b"
+        r"|\bencrypted[ _](content|reasoning)\b" + _INCLUDE,
+        "reasoning_effort": r"\breasoning[_.]effort\b|\bnot support (thinking|reasoning)\b",
         "tools": r"\btools\b|\btool[ _](use|calling)\b|\btool choice\b|\bfunction[ _]calling\b",
     }.items()
 }
@@ -55,6 +64,7 @@ INSTEAD: Mapping[str, str] = {
     "parallel_tool_calls": "the server decides how many tools are called at once",
     "tool_choice": "the server decides whether tools are called",
     "stream": "replies come whole",
+    "store": "the server may keep requests and replies",
     "response_format": "answers follow the prompt alone, as with --structured off",
     MAX_TOKENS: f"{MAX_COMPLETION_TOKENS} takes its place",
     MAX_COMPLETION_TOKENS: f"{MAX_TOKENS} takes its place",
@@ -66,6 +76,8 @@ INSTEAD: Mapping[str, str] = {
     BACK: "turns that called tools go back without their reasoning",
     "reasoning_effort": "the server decides how much the model reasons",
     "tools": "they are described in the text, as with --tool-protocol text",
+    CHAT: "by the Responses API instead",
+    RESPONSES: "by chat completions instead",
 }
 """What a request without the field means."""
 _OURS = frozenset(
@@ -108,16 +120,43 @@ _ECHO = re.compile(r"""\bmessages['"\\]*\s*[:=]\s*\[""")
 _SENTENCE_END = re.compile(r"[.;!?]\s+")
 _MAX_TEXT, _MAX_ENTRIES, _MAX_DEPTH = 20_000, 50, 8
 
-_KNOWN: dict[tuple[str | None, str], dict[str, str]] = {}
+_PARAMETERS: Mapping[str, str | None] = {
+    "text": "response_format",
+    "reasoning": "reasoning_effort",
+    "include": None,
+}
+"""What `param` calls fields of the Responses API; None: the words say what was to be included."""
+_OTHER_API: Mapping[Api, re.Pattern[str]] = {
+    "chat": re.compile(r"\bv1/responses\b|\bresponses api\b", re.IGNORECASE),
+    "responses": re.compile(r"\bv1/chat/completions\b|\bchat completions api\b", re.IGNORECASE),
+}
+_TO_RESPONSES = re.compile(r"\buse\W+v1/responses\b", re.IGNORECASE)
+"""A gateway's that asks by chat completions for what it takes by the Responses API."""
+_NOT_HERE = frozenset({404, 405, 501})
+_OF_SOMETHING = re.compile(r"\b(model|deployment|item|response with id)\b", re.IGNORECASE)
+"""What is not found where the path is."""
+
+_NO_FIELDS_OF: Mapping[Api, Mapping[str, str]] = {
+    "chat": {},
+    "responses": {"seed": "the Responses API has no seed"},
+}
+_KNOWN: dict[tuple[str | None, str, Api], dict[str, str]] = {}
 _DEMANDING: set[tuple[str | None, str]] = set()
 
 
-def refusals_of(spec: ModelSpec) -> dict[str, str]:
+def refusals_of(spec: ModelSpec, api: Api) -> dict[str, str]:
     """What the model's server has refused in this process, and in what words; to be added to.
 
-    One mapping for all that ask the same model at the same address.
+    One mapping for all that ask the same model at the same address by the same protocol, which has
+    what the protocol lacks from the start.
     """
-    return _KNOWN.setdefault((spec.base_url, spec.name), {})
+    return _KNOWN.setdefault((spec.base_url, spec.name, api), dict(_NO_FIELDS_OF[api]))
+
+
+def limit_name(url: str) -> str:
+    """The limit of tokens as the server calls it: older servers know only `max_tokens`."""
+    host = urlsplit(url).hostname or ""
+    return MAX_COMPLETION_TOKENS if host.endswith((".openai.com", ".azure.com")) else MAX_TOKENS
 
 
 def demands_reasoning_back(spec: ModelSpec) -> bool:
@@ -160,6 +199,22 @@ def refused_field(error: openai.APIError, sent: Collection[str]) -> str | None:
     return None
 
 
+def refuses_api(error: openai.APIError, api: Api) -> bool:
+    """Whether a server refuses a request because of the protocol that it was sent by: it names the
+    other one, or has nothing under the path of the Responses API."""
+    status = getattr(error, "status_code", None)
+    if status in _OTHER_MATTERS or (status is not None and status >= 500 and status != 501):
+        return False
+    sentences = list(_sentences(_unwrapped(error.body) or error.message))
+    names_other = any(map(_OTHER_API[api].search, sentences))
+    if api == "chat":
+        return names_other
+    if names_other and not any(map(_TO_RESPONSES.search, sentences)):
+        return True
+    is_known = "model" in str(error.code) or any(map(_OF_SOMETHING.search, sentences))
+    return status in _NOT_HERE and not is_known
+
+
 def mentions_schema(text: str) -> bool:
     """Whether an error speaks of structured output, refusing it or not."""
     return bool(_NAMES["response_format"].search(text))
@@ -195,7 +250,8 @@ def _parameter(body: Any) -> str | None:
     param = body.get("param") if isinstance(body, Mapping) else None
     if not isinstance(param, str) or param in _NO_FIELDS:
         return None
-    return re.split(r"[.\[]", param.removeprefix("body."), maxsplit=1)[0]
+    name = re.split(r"[.\[]", param.removeprefix("body."), maxsplit=1)[0]
+    return _PARAMETERS.get(name, name)
 
 
 def _sentences(body: Any, depth: int = 0) -> Iterator[str]:

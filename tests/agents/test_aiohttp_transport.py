@@ -170,7 +170,7 @@ from branchwise.agents.aiohttp_transport import AiohttpTransport
 async def ask():
     transport = AiohttpTransport(httpx2.create_ssl_context())
     async with httpx2.AsyncClient(transport=transport, timeout=30) as client:
-        await client.post(sys.argv[1], json={"messages": []}, headers={"x-test": "1"})
+        await client.post(sys.argv[1], json={"model": "m", "messages": []}, headers={"x-test": "1"})
 
 def work():
     try:

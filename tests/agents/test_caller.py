@@ -369,7 +369,7 @@ async def test_the_key_never_leaks(
         repr(raised.value),
         repr(caller),
         repr(vars(caller)),
-        repr(caller._endpoint._connected()),  # type: ignore[attr-defined]
+        repr(caller._endpoint._connected("chat")),  # type: ignore[attr-defined]
         repr(caller.identity),
         repr(journal.events),
         repr(journal.kept),

@@ -1,4 +1,5 @@
-"""A chat-completions server on the loopback, scripted per test, that fails on command.
+"""A model server on the loopback, scripted per test, that fails on command. It speaks chat
+completions and the Responses API by OpenAI's own types, and refuses requests that do not fit them.
 
 In a test, through the fixture `chat_server`:
 
@@ -23,6 +24,16 @@ from typing import Any, Literal
 from aiohttp import web
 
 from support.loopback import LoopbackServer
+from support.openai_types import (
+    Api,
+    RefusedRequestError,
+    check_chat_reply,
+    check_chunk,
+    check_event,
+    check_request,
+    check_response,
+)
+from support.responses import KNOWN_FINISHES, as_chat, events_of, in_sequence, response_of
 
 Body = dict[str, Any]
 Cut = Literal["before", "middle", "quiet"]
@@ -34,7 +45,9 @@ class Answer:
 
     `cut`: close the connection before a byte is sent, in the middle, or (streams only) end the
     response properly but without a finish reason. `raw` is sent in place of a body. `tokens`: of
-    the reply, each with the log-probabilities at its place; sent where they are asked for.
+    the reply, each with the log-probabilities at its place; sent where they are asked for. By the
+    Responses API alone, `thoughts` come between the calls, and `failure` is the code and message of
+    a response that failed.
     """
 
     content: str | None = None
@@ -51,6 +64,13 @@ class Answer:
     cut: Cut | None = None
     usage: Mapping[str, Any] | None = None
     tokens: tuple[tuple[str, Mapping[str, float]], ...] = ()
+    thoughts: tuple[str, ...] = ()
+    failure: tuple[str, str] | None = None
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the server sends what OpenAI could have sent."""
+        return self.usage is None and self.finish in KNOWN_FINISHES
 
 
 Script = Callable[[Body], Answer] | Iterable[Answer]
@@ -125,6 +145,7 @@ class ChatServer(LoopbackServer):
         self._counts: Counter[str] = Counter()
         self._requests: list[Body] = []
         self._headers: list[Mapping[str, str]] = []
+        self._paths: list[str] = []
         self._delay = delay
         self._released = asyncio.Event()
         self.play(script)
@@ -150,15 +171,21 @@ class ChatServer(LoopbackServer):
 
     @property
     def requests(self) -> list[Body]:
-        """Bodies of all chat requests, in the order of arrival."""
+        """Bodies of all requests for a reply, in the order of arrival."""
         with self._lock:
             return list(self._requests)
 
     @property
     def headers(self) -> list[Mapping[str, str]]:
-        """Headers of all chat requests, beside `requests`."""
+        """Headers of all requests for a reply, beside `requests`."""
         with self._lock:
             return list(self._headers)
+
+    @property
+    def paths(self) -> list[str]:
+        """Paths of all requests for a reply, beside `requests`."""
+        with self._lock:
+            return list(self._paths)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -174,6 +201,7 @@ class ChatServer(LoopbackServer):
     def app(self) -> web.Application:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/responses", self._chat)
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/counts", self._say_counts)
         return app
@@ -190,7 +218,13 @@ class ChatServer(LoopbackServer):
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         body: Body = await request.json()
-        answer = self._note(body, request.headers)
+        api: Api = "responses" if request.path.endswith("/responses") else "chat"
+        try:
+            check_request(body, api)
+        except RefusedRequestError as refused:
+            self._note(body, request)
+            return web.json_response(refused.body, status=400)
+        answer = self._note(body, request, as_chat(body) if api == "responses" else body)
         if self._delay:
             await asyncio.sleep(self._delay)
         if answer.hangs:
@@ -205,16 +239,19 @@ class ChatServer(LoopbackServer):
                 content_type="application/json",
             )
         usage = dict(answer.usage) if answer.usage is not None else _usage(body, answer)
+        if api == "responses":
+            return await _respond(request, body, answer, usage)
         if body.get("stream"):
             return await _stream(request, body, answer, usage)
         return await _whole(request, body, answer, usage)
 
-    def _note(self, body: Body, headers: Mapping[str, str]) -> Answer:
+    def _note(self, body: Body, request: web.Request, asked: Body | None = None) -> Answer:
         with self._lock:
             self._requests.append(body)
-            self._headers.append(dict(headers))
+            self._headers.append(dict(request.headers))
+            self._paths.append(request.path)
             self._counts[digest(body)] += 1
-            return self._script(body)
+            return self._script(asked) if asked else Answer()
 
 
 def digest(body: Body) -> str:
@@ -234,7 +271,14 @@ async def _whole(
     choice = {"index": 0, "message": _message(answer), "finish_reason": _finish(answer)}
     if answer.tokens and body.get("logprobs"):
         choice["logprobs"] = {"content": _logprobs(answer, body)}
-    data = json.dumps(_envelope(body, "chat.completion") | {"choices": [choice], "usage": usage})
+    whole = _envelope(body, "chat.completion") | {"choices": [choice], "usage": usage}
+    if answer.is_usual:
+        check_chat_reply(whole)
+    return await _sent(request, answer, json.dumps(whole))
+
+
+async def _sent(request: web.Request, answer: Answer, data: str) -> web.StreamResponse:
+    """A body, or half of it."""
     if answer.cut is None:
         return web.Response(text=data, content_type="application/json", headers=answer.headers)
     response = web.StreamResponse(headers={"Content-Type": "application/json"})
@@ -253,14 +297,25 @@ async def _stream(
     envelope = _envelope(body, "chat.completion.chunk")
 
     async def send(choices: Sequence[Body], **more: Any) -> None:
-        data = json.dumps(envelope | {"choices": choices} | more)
-        await response.write(f"data: {data}\n\n".encode())
+        chunk = envelope | {"choices": choices} | more
+        if answer.is_usual:
+            check_chunk(chunk)
+        await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
 
     deltas = list(_deltas(answer))
     for delta in deltas[: len(deltas) // 2] if answer.cut else deltas:
         await send([{"index": 0, "delta": delta, "finish_reason": None}])
     for one in _logprobs(answer, body) if body.get("logprobs") else ():
-        await send([{"index": 0, "delta": {"content": ""}, "logprobs": {"content": [one]}}])
+        await send(
+            [
+                {
+                    "index": 0,
+                    "delta": {"content": ""},
+                    "logprobs": {"content": [one]},
+                    "finish_reason": None,
+                }
+            ]
+        )
     if answer.cut == "middle":
         _hung_up(request)
     elif answer.cut is None:
@@ -268,6 +323,27 @@ async def _stream(
         if body.get("stream_options", {}).get("include_usage"):
             await send([], usage=usage)
         await response.write(b"data: [DONE]\n\n")
+    return response
+
+
+async def _respond(
+    request: web.Request, body: Body, answer: Answer, usage: Mapping[str, Any]
+) -> web.StreamResponse:
+    whole = response_of(body, answer, usage)
+    if answer.is_usual:
+        check_response(whole)
+    if not body.get("stream"):
+        return await _sent(request, answer, json.dumps(whole))
+    events = list(events_of(whole))
+    if answer.is_usual:
+        for event in events:
+            check_event({**event, "sequence_number": 0})
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **answer.headers})
+    await response.prepare(request)
+    for line in in_sequence(iter(events[: len(events) // 2] if answer.cut else events)):
+        await response.write(line.encode())
+    if answer.cut == "middle":
+        _hung_up(request)
     return response
 
 
@@ -331,7 +407,7 @@ def _envelope(body: Body, kind: str) -> Body:
 
 def _usage(body: Body, answer: Answer) -> Body:
     """Something like a token for four characters."""
-    read = len(json.dumps(body["messages"])) // 4
+    read = len(json.dumps(body.get("messages") or body["input"])) // 4
     written = 1 + len(answer.content or "") // 4
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 

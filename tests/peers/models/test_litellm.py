@@ -58,3 +58,21 @@ def test_a_server_that_fails_is_asked_as_often_as_is_allowed(proxy, system, ques
     outcomes, _ = ended(run(questions(2), system("crashes"), out=tmp_path / "R", concurrency=1))
     assert all(outcome["error"].startswith("server: ") for outcome in outcomes)
     assert len(proxy.exchanges) == 4
+
+
+def test_the_responses_api_ends_in_scored_items(proxy, system, questions, tmp_path):
+    settings = system("translated", modules=True, api="responses", temperature=0.0, seed=1)
+    outcomes, left_out = ended(run(questions(2), settings, out=tmp_path / "R", concurrency=1))
+    assert [outcome["error"] for outcome in outcomes] == [None, None]
+    assert left_out == {"seed"}
+    assert all("input" in one.body for one in proxy.exchanges)
+    assert all(outcome["usage"]["agent"]["input"] > 0 for outcome in outcomes)
+    proxy.check_nothing_in_vain()
+
+
+def test_tools_are_called_by_the_responses_api(proxy, system, questions, tmp_path):
+    settings = system("translated-calls", api="responses")
+    outcomes, _ = ended(run(questions(2), settings, out=tmp_path / "R", concurrency=1))
+    assert [outcome["error"] for outcome in outcomes] == [None, None]
+    assert [outcome["calls"] for outcome in outcomes] == [2, 2]
+    proxy.check_nothing_in_vain()

@@ -20,7 +20,7 @@ _OWN = re.compile(r"HTTP-Referer|X-(?!Stainless)", re.IGNORECASE)
 
 @dataclass
 class Exchange:
-    """A chat request's body and own headers, the status and text of its answer; status 0 where it
+    """A request's body and own headers, the status and text of its answer; status 0 where it
     was cut."""
 
     body: dict[str, Any]
@@ -56,6 +56,7 @@ class CountingProxy(LoopbackServer):
     def app(self) -> web.Application:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_post("/v1/responses", self._chat)
         return app
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
@@ -63,7 +64,7 @@ class CountingProxy(LoopbackServer):
         exchange = Exchange(await request.json(), own)
         self.exchanges.append(exchange)
         cuts, self.cuts_next = self.cuts_next, False
-        url = f"{self._upstream}/v1/chat/completions"
+        url = f"{self._upstream}{request.path}"
         patience = aiohttp.ClientTimeout(total=None)
         async with (
             aiohttp.ClientSession(timeout=patience) as session,
@@ -72,7 +73,8 @@ class CountingProxy(LoopbackServer):
             response = web.StreamResponse(
                 status=answer.status, headers={"Content-Type": answer.content_type}
             )
-            if answer.content_length is not None:
+            # Of what is unpacked here the length is another.
+            if answer.content_length is not None and "Content-Encoding" not in answer.headers:
                 response.content_length = answer.content_length
             await response.prepare(request)
             async for part in answer.content.iter_any():
