@@ -32,6 +32,12 @@ _COMPANY = re.compile(
     rf"(.*[^\s,])[\s,]+((?:{'|'.join(sorted(COMPANY_FORMS))})\.?)\s*", re.DOTALL | re.IGNORECASE
 )
 _LIST = re.compile(r"\band\b|&")
+_CLOSING = tuple("])）")
+_MAY_QUALIFY = re.compile(
+    rf",|\s(?:[-–—]|born|b\.|of|in|from|by|{'|'.join(sorted(COMPANY_FORMS))})\b"
+    rf"|\s[-–—]\s|(?:{'|'.join(MONTHS)})",
+    re.IGNORECASE,
+)
 _CAPITALS = re.compile(r"[A-Z]{2,5}")
 _PHRASE = re.compile(r"(.*?\S)\s+((?:of|in|from|by)\s+(?:the\s+)?\S.*)", re.DOTALL)
 _PARTS = re.compile(r"[,;/]|\band\b|&|\(|\)")
@@ -151,8 +157,10 @@ def read_name(text: str) -> ComparedName:
     text = text[:MAX_CHARACTERS]
     key = normalise(text)
     head, qualifier, certain = text, "", False
-    while bracket := _BRACKET.fullmatch(head):
+    while head.rstrip()[-1:] in _CLOSING and (bracket := _BRACKET.fullmatch(head)):
         head, qualifier, certain = bracket[1], f"{bracket[2]}, {qualifier}".strip(", "), True
+    if not (certain or _MAY_QUALIFY.search(text)):
+        return ComparedName(key, key)
     if not certain and (
         match := _COMPANY.fullmatch(text) or _BORN.fullmatch(text) or _TAIL.fullmatch(text)
     ):
