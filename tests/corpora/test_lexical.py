@@ -275,7 +275,8 @@ def test_a_script_without_spaces_is_warned_of(tmp_path, kind, text):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
-    "text", ["река лава", "서울은 한국의 수도이다", "Où est la lave ?", "lava 東京"]
+    "text",
+    ["река лава", "서울은 한국의 수도이다", "Où est la lave ?", "lava of the river Etna 東京"],
 )
 def test_a_script_with_spaces_is_not(tmp_path, kind, text):
     index = indexed(tmp_path / "C", kind, [text, "the red lava of a river " * 3])
