@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from branchwise.agents.extra_body import checked_body
 from branchwise.agents.setting import NamedSettings, Setting, digested, refused
+from branchwise.corpora.durations import MOST_SECONDS
 
 PANEL = "Decoding"
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -37,8 +38,14 @@ class Sampling(BaseModel, metaclass=NamedSettings):
         Field(gt=0, le=1),
         Setting("Nucleus sampling: the share of probability to sample from.", PANEL, later=True),
     ] = None
-    max_tokens: Annotated[int | None, Field(ge=1), Setting("Output tokens a call.", PANEL)] = None
-    seed: Annotated[int | None, Setting("Sampling seed, where the server has one.", PANEL)] = None
+    max_tokens: Annotated[
+        int | None, Field(ge=1, le=10**9), Setting("Output tokens a call.", PANEL)
+    ] = None
+    seed: Annotated[
+        int | None,
+        Field(ge=-(2**63), lt=2**63),
+        Setting("Sampling seed, where the server has one.", PANEL),
+    ] = None
     reasoning_effort: Annotated[
         str | None,
         AfterValidator(_word),
@@ -112,7 +119,9 @@ class Decoding(Sampling):
         Setting("Use streamed responses.", PANEL, flag="--stream/--no-stream", changes="requests"),
     ] = False
     timeout: Annotated[
-        float, Field(gt=0), Setting("Seconds a request may take.", PANEL, changes="requests")
+        float,
+        Field(gt=0, le=MOST_SECONDS),
+        Setting("Seconds a request may take.", PANEL, changes="requests"),
     ] = 120.0
     attempts: int = Field(default=6, ge=1, le=100)
 

@@ -17,6 +17,7 @@ from branchwise.corpora.keys import (
     is_openai,
     openai_base,
 )
+from branchwise.corpora.proxies import check_way
 from branchwise.corpora.secrets import OPENAI_KEY
 
 REPLAY = "replay:"
@@ -136,8 +137,8 @@ def check_ready(spec: ModelSpec, keys: Keys = NO_KEYS) -> None:
     Whether there is anything to replay is checked when the run is opened.
 
     Raises:
-        InputError: no key for OpenAI's own service, a key that no request can carry, or nothing
-            listens at the base URL.
+        InputError: no key for OpenAI's own service, a key that no request can carry, a proxy or a
+            certificate file that does not work, or nothing listens at the base URL.
     """
     if spec.provider in ("offline", "replay"):
         return
@@ -146,10 +147,11 @@ def check_ready(spec: ModelSpec, keys: Keys = NO_KEYS) -> None:
     variable = keys.variable(spec.url, of_model=True)
     if variable:
         check_value(variable)
+    if is_openai(spec.url) and keys.key(spec.url, of_model=True) is None:
+        remedy = f"set {OPENAI_KEY}, name a server with openai:{spec.name}@URL, or use offline"
+        raise InputError(f"no key for {spec}: {variable} is not set", remedy=remedy)
+    check_way(spec.url, takes_all=True)
     if is_openai(spec.url):
-        if keys.key(spec.url, of_model=True) is None:
-            remedy = f"set {OPENAI_KEY}, name a server with openai:{spec.name}@URL, or use offline"
-            raise InputError(f"no key for {spec}: {variable} is not set", remedy=remedy)
         return
     assert spec.base_url is not None
     address = urlsplit(spec.base_url)

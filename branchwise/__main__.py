@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import io
 import os
 import re
 import sys
@@ -44,6 +45,9 @@ def _run() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("LANGSMITH_TRACING", "false")
     warnings.showwarning = _warn
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What the output's encoding lacks is replaced, as standard error does by itself.
+        sys.stdout.reconfigure(errors="replace")
     import click
 
     from branchwise.cli import app
@@ -98,10 +102,16 @@ def _usage(error: "click.ClickException") -> str:
 
 
 def _about_a_path(error: Exception) -> str | None:
-    """What is wrong with a path that the system rejects or may not enter."""
+    """What is wrong with a path that the system rejects, does not have or may not enter."""
     from branchwise.corpora.errors import InputError
 
-    kinds = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM)
+    if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop from "):
+        # What `Path.resolve` makes of ELOOP up to Python 3.12.
+        return str(InputError(str(error).lower(), remedy="check the path"))
+    kinds = (
+        *(errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM),
+        *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR),
+    )
     if not isinstance(error, OSError) or error.errno not in kinds or error.filename is None:
         return None
     why = str(error.strerror).lower()

@@ -1,17 +1,21 @@
 """From text to the terms that BM25 counts, the same for passages and queries.
 
-Lower case, words of two and more characters (letters, digits and `_` of any script) that are not
-among Lucene's 33 English stop words, which bm25s has too, and the Snowball English stemmer.
+Lower case, words of two and more characters (letters, digits and `_`, between spaces or other
+characters) that are not among Lucene's 33 English stop words, which bm25s has too, and the Snowball
+English stemmer. Scripts that write no spaces have no words so: a warning says it.
 """
 
 import re
 import threading
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import Manifest, rebuild_command
+from branchwise.corpora.warning import warn
 
 if TYPE_CHECKING:
     import tantivy
@@ -27,12 +31,55 @@ _SPACED = {code: " " for code in range(128) if not re.fullmatch(r"\w", chr(code)
 LEFT_OUT = STOP_WORDS | {chr(code) for code in range(128) if code not in _SPACED}
 """Of the words that `spaced` leaves: stop words and ASCII characters that stand alone."""
 _KEPT_WORDS = 1 << 19
+# Chinese, Japanese, Thai, Lao, Burmese and Khmer: a sentence is one word there.
+_UNSPACED = re.compile(
+    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_MANY = 0.2
+"""The share of letters of such scripts from which a warning says so."""
+_PASSAGES = 2_000
+"""Of a corpus, those that are looked at: in steps, from its beginning to its end."""
 
 
 def spaced(text: str) -> str:
     """The words of a text in lower case between spaces, those that are `LEFT_OUT` among them."""
     text = text.lower()
     return text.translate(_SPACED) if text.isascii() else " ".join(_WORD.findall(text))
+
+
+def is_unspaced(texts: Iterable[str]) -> bool:
+    """Whether many of the letters are of scripts that write no spaces between words."""
+    letters = unspaced = 0
+    for text in texts:
+        letters += sum(map(len, text.split()))
+        unspaced += 0 if text.isascii() else len(_UNSPACED.findall(text))
+    return unspaced > _MANY * letters
+
+
+def warn_of_unspaced(corpus: Corpus) -> None:
+    """Warn, before it is indexed, of a corpus in which hardly any word will be met."""
+    step = max(1, len(corpus) // _PASSAGES)
+    texts = (text for row in range(0, len(corpus), step) for text in corpus.contents(row, row + 1))
+    if is_unspaced(texts):
+        warn(f"{corpus.path}: {_FINDS_LITTLE}")
+
+
+_FINDS_LITTLE = (
+    "much of the text is in a script without spaces between words, where BM25 finds next to "
+    "nothing; use `--kind flat` with an encoder of its language"
+)
+
+
+def warn_of_question(text: str, corpus: Corpus) -> None:
+    """Warn, once for a corpus, of a search in such a script."""
+    if not text.isascii() and is_unspaced([text]):
+        _warn_once(corpus.path)
+
+
+@cache
+def _warn_once(path: Path) -> None:
+    warn(f"{path}, a search: {_FINDS_LITTLE}")
 
 
 def tantivy_analyzer() -> "tantivy.TextAnalyzer":

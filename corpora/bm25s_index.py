@@ -10,7 +10,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from branchwise.corpora.analysis import ANALYZER, Analyzer, check_analyzer, no_words
+from branchwise.corpora.analysis import (
+    ANALYZER,
+    Analyzer,
+    check_analyzer,
+    no_words,
+    warn_of_question,
+    warn_of_unspaced,
+)
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
@@ -39,6 +46,7 @@ class TermArrays:
     def _best(self, query: str, k: int) -> list[Scored]:
         import numpy as np
 
+        warn_of_question(query, self._corpus)
         terms = self._analyzer.terms(query)
         try:
             ids = self._bm25.get_tokens_ids(terms)
@@ -81,6 +89,7 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
 
 
 def _count(corpus: Corpus, folder: Path, progress: Progress) -> None:
+    warn_of_unspaced(corpus)
     bm25s = _bm25s()
     analyzer = Analyzer()
     vocabulary: dict[str, int] = {}

@@ -7,6 +7,9 @@ from branchwise.corpora.errors import InputError
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _WRITTEN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})\s*([a-z]*)")
+MOST_SECONDS = 366 * 86_400.0
+"""The longest span that is taken: what waits for more than a year, or for ever, is a mistake, and
+event loops refuse to wait for centuries."""
 EXAMPLE = "write seconds, or a number with s, m, h or d: 90s, 2m, 1.5h"
 
 
@@ -15,7 +18,10 @@ def read_duration(text: str | float, where: str | None = None) -> float:
     found = _WRITTEN.fullmatch(str(text).strip().lower())
     if found is None or (found[2] and found[2] not in _UNITS):
         raise InputError(f"{str(text)[:40]!r} is not a duration", where=where, remedy=EXAMPLE)
-    return float(found[1]) * _UNITS.get(found[2], 1.0)
+    seconds = float(found[1]) * _UNITS.get(found[2], 1.0)
+    if seconds > MOST_SECONDS:
+        raise InputError(f"{str(text)[:40]!r} is more than a year", where=where, remedy=EXAMPLE)
+    return seconds
 
 
 def duration(seconds: float) -> str:

@@ -27,6 +27,8 @@ def open_data(path: Path) -> Iterator[IO[bytes]]:
     """
     try:
         with _stream(path) as stream:
+            if path.is_char_device() and not stream.isatty():  # /dev/zero has no end
+                raise InputError("is a device", where=str(path), remedy="name a file")
             yield stream
     except IsADirectoryError:
         raise InputError("is a folder", where=str(path), remedy="name a file in it") from None

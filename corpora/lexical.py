@@ -16,6 +16,8 @@ from branchwise.corpora.analysis import (
     no_words,
     spaced,
     tantivy_analyzer,
+    warn_of_question,
+    warn_of_unspaced,
 )
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.errors import DamagedDataError, InputError
@@ -59,6 +61,7 @@ class LexicalIndex:
         return [self._best(query, k) for query in queries]
 
     def _best(self, text: str, k: int) -> list[Scored]:
+        warn_of_question(text, self._corpus)
         # Sorted, since scores are sums of floats: the order of a query's words must not change one.
         terms = sorted(self._analyzer.analyze(spaced(text))[:_MOST_TERMS])
         if not terms:
@@ -101,6 +104,7 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
     Memory does not grow with the corpus. Raises InputError where no passage has a word, or the
     files cannot be written.
     """
+    warn_of_unspaced(corpus)
     _write(corpus, folder / TERMS_FOLDER, progress)
     return Manifest(
         kind="bm25",

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import first_problem
+from branchwise.corpora.files import first_problem, open_data
 
 Range = tuple[int, int]
 TypeNames = Annotated[tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else v)]
@@ -225,7 +225,8 @@ def load_domain(path: Path) -> Domain:
     import yaml
 
     try:
-        fields = yaml.safe_load(path.read_bytes()) or {}
+        with open_data(path) as stream:
+            fields = yaml.safe_load(stream) or {}
         return Domain.model_validate(fields)
     except yaml.YAMLError as error:
         raise InputError(f"is not YAML ({str(error).splitlines()[0]})", where=str(path)) from None

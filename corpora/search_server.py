@@ -19,6 +19,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.remote.refusals import asked_wait, server_words
 from branchwise.corpora.http_exchange import ExchangeError, HttpReply, exchange, user_agent
 from branchwise.corpora.keys import NO_KEYS, Keys, refused_key
+from branchwise.corpora.proxies import check_way
 from branchwise.corpora.retrieval import Hit, KeyRefusedError, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
 from branchwise.corpora.server_headers import headers_for
@@ -64,6 +65,7 @@ class SearchServer:
         keys: Keys = NO_KEYS,
         headers: Mapping[str, str] | None = None,
     ) -> None:
+        check_way(url)
         self._headers = headers_for(headers or {}, url)
         self.url, self._bounds, self._sleep, self._keys = url, bounds, sleep, keys
 

@@ -4,11 +4,13 @@ Servers and plug-ins repeat keys: in error messages, in echoed headers, in what 
 Everything that they return passes through `without_keys` before it is used.
 """
 
+import base64
 import functools
 import os
 import re
 import threading
 from collections.abc import Iterable
+from typing import NamedTuple
 from urllib.parse import unquote
 
 OPENAI_KEY = "OPENAI_API_KEY"
@@ -45,15 +47,22 @@ def remember(variables: Iterable[str]) -> None:
 
 
 def without_keys(text: str) -> str:
-    """The text with every known secret struck out, also where JSON, a URL or HTML escapes it.
+    """The text with every known secret struck out, in any case of its letters, also where JSON, a
+    URL or HTML escapes it, and in hexadecimal or base64, as a part of what was encoded with it.
 
     Known are the keys in `OPENAI_API_KEY` and in all variables that were named for a host, and
     the passwords of the environment's proxies.
     """
-    for secret in _secrets():
-        text = text.replace(secret, STRUCK)
-        if _is_escaped_in(secret, text):
-            text = _pattern(secret).sub(STRUCK, text)
+    secrets = _secrets()
+    if not secrets:
+        return text
+    escapes = any(mark in text for mark in ("\\", "%", "&#"))
+    plain = _ESCAPED.sub(_character, text) if escapes else text
+    lower = plain.lower()
+    for secret in secrets:
+        for written in _ways(secret):
+            if written.text in (plain if written.is_exact else lower):
+                text = written.pattern.sub(STRUCK, text)
     return text
 
 
@@ -88,28 +97,55 @@ def _secrets() -> list[str]:
     return sorted((value for value in values if len(value) >= SHORTEST), key=len, reverse=True)
 
 
-def _is_escaped_in(secret: str, text: str) -> bool:
-    if "\\" not in text and "%" not in text and "&#" not in text:
-        return False
-    return secret in _ESCAPED.sub(_character, text)
-
-
 def _character(escape: re.Match[str]) -> str:
     kind = escape.lastindex
     code = escape[kind or 0]
     return code if kind == 6 else chr(int(code, 10 if kind == 5 else 16))
 
 
+class _Written(NamedTuple):
+    """A way of writing a secret: what is looked for (in lower case unless `is_exact`), and what is
+    struck out, with any of its characters escaped."""
+
+    text: str
+    is_exact: bool
+    pattern: re.Pattern[str]
+
+
 @functools.lru_cache(maxsize=64)
-def _pattern(secret: str) -> re.Pattern[str]:
-    """The secret with any of its characters escaped."""
-    return re.compile("".join(map(_forms, secret)), re.IGNORECASE)
+def _ways(secret: str) -> tuple[_Written, ...]:
+    data = secret.encode("utf-8", "surrogateescape")
+    as_is = [
+        _Written(text.lower(), False, re.compile("".join(map(_forms, text)), re.IGNORECASE))
+        for text in (secret, data.hex())
+    ]
+    cores = {
+        core: None
+        for before in range(3)
+        for core in (_base64(data, before), _base64(data, before).translate(_URL_SAFE))
+    }
+    encoded = [
+        _Written(core, True, re.compile(f"{_EDGE}{''.join(map(_forms, core))}{_EDGE}={{0,2}}"))
+        for core in cores
+    ]
+    return (*as_is, *encoded)
+
+
+_URL_SAFE = str.maketrans("+/", "-_")
+_EDGE = r"[A-Za-z0-9+/_-]{0,2}"
+"""Characters that have a part of the secret's first or last byte."""
+
+
+def _base64(data: bytes, before: int) -> str:
+    """What of its base64 is the same whatever stands around it, after `before` bytes (modulo 3)."""
+    encoded = base64.b64encode(bytes(before) + data).decode()
+    return encoded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
 
 
 def _forms(character: str) -> str:
     code = f"{ord(character):02x}"
     slash = r"|\\+/" if character == "/" else ""
     return (
-        rf"(?:(?-i:{re.escape(character)})|\\+u00{code}|\\+x{code}|%{code}|&#x0*{code};"
+        rf"(?:{re.escape(character)}|(?i:\\+u00{code}|\\+x{code}|%{code}|&#x0*{code};)"
         rf"|&#0*{ord(character)};{slash})"
     )

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 from branchwise.agents import headers as model_headers
 from branchwise.agents.decoding import PANEL, Decoding
 from branchwise.agents.setting import NamedSettings, Setting, declared
+from branchwise.corpora.durations import MOST_SECONDS
 from branchwise.corpora.keys import HELP, OPTION
 from branchwise.corpora.kinds import NAMES
 from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
@@ -51,10 +52,12 @@ class Budget(BaseModel, metaclass=NamedSettings):
         Field(ge=0, le=10_000),
         _budget("Tool calls an item, or each stage of it.", word="max_calls"),
     ] = 24
-    tokens: Annotated[int, Field(ge=1), _budget("Tokens an item.", word="max_tokens_total")] = (
-        400_000
-    )
-    seconds: Annotated[float, Field(gt=0), _budget("Seconds an item.", word="max_seconds")] = 600.0
+    tokens: Annotated[
+        int, Field(ge=1, le=10**12), _budget("Tokens an item.", word="max_tokens_total")
+    ] = 400_000
+    seconds: Annotated[
+        float, Field(gt=0, le=MOST_SECONDS), _budget("Seconds an item.", word="max_seconds")
+    ] = 600.0
 
 
 class Roles(BaseModel, metaclass=NamedSettings):

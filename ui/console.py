@@ -1,6 +1,7 @@
 """The consoles that commands print to."""
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -63,12 +64,23 @@ def printable_json(value: Any) -> str:
 
 
 def harmless_json(text: str) -> str:
-    """Equivalent JSON of which every line is printable."""
-    return "\n".join(line if line.isprintable() else _escaped(line) for line in text.split("\n"))
+    """Equivalent JSON of which every line is printable, also in the output's encoding."""
+    lines = text.split("\n")
+    return "\n".join(line if _is_printable(line) else _escaped(line) for line in lines)
 
 
 def _escaped(line: str) -> str:
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
+    return "".join(c if _is_printable(c) else json.dumps(c)[1:-1] for c in line)
+
+
+def _is_printable(text: str) -> bool:
+    if not text.isprintable():
+        return False
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def print_line(screen: "Console", line: str) -> None:

@@ -65,7 +65,7 @@ def _page(study: "StudyFolder") -> Path:
 
 def _questions(world: Path) -> Path:
     """The questions' file in the world's folder."""
-    from branchwise.commands.question_files import write_questions
+    from branchwise.commands.question_files import made_here, write_questions
     from branchwise.corpora.synthesis.generate import generate
     from branchwise.corpora.synthesis.settings import Settings
     from branchwise.corpora.synthesis.sources import open_source
@@ -75,7 +75,7 @@ def _questions(world: Path) -> Path:
         source = open_source(str(world))
         settings = Settings(QUESTIONS, SHARE_AMBIGUOUS, source.domains, source.common, SEED)
         made = generate(source.facts, source.names, settings, support=source.support)
-        write_questions(path, made)
+        write_questions(path, map(made_here, made))
     return path
 
 

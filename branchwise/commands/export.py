@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from branchwise.commands.question_files import check_place
 from branchwise.corpora.text import counted
 
 
@@ -29,6 +30,8 @@ def export(
     from branchwise.eval.store import open_run
     from branchwise.ui.console import harmless_json
 
+    if out is not None:
+        check_place(out)
     reader = open_run(path)
     try:
         reader.check_file()

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import click
 import typer
 
-from branchwise.commands.numbers import Finite
-
 if TYPE_CHECKING:
     from branchwise.agents.outages import Outages
     from branchwise.agents.restraints import Restraints
@@ -41,7 +39,7 @@ Patience = Annotated[
 MaxCost = Annotated[
     float | None,
     typer.Option(
-        click_type=Finite(min=0),
+        min=0,
         help="USD: stop before the cost exceeds this. Needs prices and a limit of output tokens.",
     ),
 ]

@@ -12,6 +12,7 @@ from branchwise.commands.options import QUESTIONS, AsJson, Field, Separator, rea
 
 if TYPE_CHECKING:
     from branchwise.corpora.loaders.checking import SetCheck
+    from branchwise.corpora.loaders.reading import PlacedQuestion
     from branchwise.corpora.questions import Question
 
 _SHOWN = 20
@@ -43,8 +44,9 @@ def check(
     """
     from branchwise.corpora.errors import InputError
     from branchwise.corpora.loaders.checking import SetCheck
+    from branchwise.eval.tasks import gold_of
 
-    checked = SetCheck(read_questions(source, field, separator))
+    checked = SetCheck(read_questions(source, field, separator), gold_of(None))
     if fix is not None:
         check_place(fix, overwrite=overwrite, option="--fix")
     try:
@@ -53,7 +55,7 @@ def check(
         else:
             deque(checked.questions(), maxlen=0)
     except InputError:
-        if not checked.rows:
+        if not checked.rows or "unreadable" not in checked.counts:
             raise
         fix = None  # nothing was written: the file cannot be read to its end
     if json_output:
@@ -72,7 +74,8 @@ def convert(
     separator: Separator = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write a question set of any form (a file, or FORM:PATH) as JSONL in our own format.
+    """Write a question set of any form (a file, or FORM:PATH) as JSONL in our own format: the
+    same questions, asked and scored in the same way.
 
     Example: branchwise questions convert condambigqa:dev.json --out q.jsonl
     """
@@ -81,7 +84,7 @@ def convert(
 
     check_place(out, overwrite=overwrite)
     named = read_questions(source, field, separator)
-    count = write_questions(out, (item.question for item in each_question(named)))
+    count = write_questions(out, each_question(named))
     typer.echo(f"{out}: {counted(count, 'question')}")
 
 
@@ -126,20 +129,28 @@ def check_place(out: Path, *, overwrite: bool = True, option: str = "--out") -> 
         raise InputError("already exists", where=str(out), remedy=remedy)
 
 
-def write_questions(out: Path, questions: "Iterable[Question]") -> int:
-    """Write questions as JSONL in our own format, one at a time; how many there were."""
-    import orjson
+def write_questions(out: Path, questions: "Iterable[PlacedQuestion]") -> int:
+    """Write questions as JSONL in our own format, one at a time; how many there were.
 
+    Raises InputError, and writes no file, where one would not be read back as it is.
+    """
     from branchwise.corpora.atomic import new_file
+    from branchwise.corpora.loaders.native import written
 
     count = 0
     with new_file(out) as stream:
-        for question in questions:
-            unknown = {"ambiguous"} - question.model_fields_set
-            record = question.model_dump(mode="json", exclude=unknown)
-            stream.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+        for placed in questions:
+            stream.write(written(placed))
             count += 1
     return count
+
+
+def made_here(question: "Question") -> "PlacedQuestion":
+    """A question that comes from no file, and is scored as most are."""
+    from branchwise.corpora.loaders.forms import OWN
+    from branchwise.corpora.loaders.reading import PlacedQuestion
+
+    return PlacedQuestion(f"question {question.id}", question, OWN.task)
 
 
 def _print(checked: "SetCheck", fix: Path | None) -> None:

@@ -11,6 +11,7 @@ from branchwise.commands.question_files import (
     check_place,
     convert,
     forms,
+    made_here,
     schema,
     write_questions,
 )
@@ -87,7 +88,7 @@ def generate(
         tally = GenerationTally()
         made = list(_made(source, settings, tally, words))
     if made:
-        write_questions(out, made)
+        write_questions(out, map(made_here, made))
     _report(out, tally, words, settings)
 
 

@@ -1,4 +1,5 @@
-"""`--quiet`, of every command: only the exit code, errors, and JSON where it is asked for."""
+"""`--quiet`, of every command: only the exit code, errors, and JSON where it is asked for; and
+what every command refuses of its numbers."""
 
 import os
 from contextlib import ExitStack, redirect_stdout
@@ -10,6 +11,7 @@ import click
 from typer import Typer
 from typer.core import TyperCommand, TyperOption
 
+from branchwise.commands.numbers import check_numbers
 from branchwise.ui.console import without_progress
 
 _NAME = "quiet"
@@ -30,6 +32,11 @@ def _quiet(kind: type[TyperCommand]) -> type[TyperCommand]:
         def get_params(self, ctx: click.Context) -> list[click.Parameter]:
             *own, last = super().get_params(ctx)  # --help stays last
             return [*own, _option(), last]
+
+        def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+            rest: list[str] = super().parse_args(ctx, args)
+            check_numbers(self, ctx)
+            return rest
 
         def invoke(self, ctx: click.Context) -> Any:
             if not ctx.params.pop(_NAME, False):

@@ -459,12 +459,10 @@ def _read_ids(path: Path | None) -> list[str] | None:
     if path is None:
         return None
     from branchwise.corpora.errors import InputError
+    from branchwise.corpora.files import read_lines
 
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "not UTF-8"
-        raise InputError(
-            f"cannot be read ({why})", where=str(path), remedy="name a file of ids, one a line"
-        ) from error
-    return [line.strip() for line in lines if line.strip()]
+        return [line.decode().strip() for _, line in read_lines(path)]
+    except UnicodeDecodeError:
+        remedy = "name a file of ids, one a line"
+        raise InputError("is not UTF-8", where=str(path), remedy=remedy) from None

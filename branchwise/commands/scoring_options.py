@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.corpora.durations import MOST_SECONDS
 from branchwise.eval.bounds import MAX_CONCURRENCY, JudgePairs, ScoreVariant
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ Timeout = Annotated[
         "--timeout",
         help="Time limit in seconds of a request to matcher or judge.",
         min=0.1,
+        max=MOST_SECONDS,
         rich_help_panel=SCORING,
     ),
 ]

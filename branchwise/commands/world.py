@@ -60,8 +60,11 @@ def info(
     if json_output:
         import orjson
 
+        from branchwise.ui.console import harmless_json
+
         both = {"world": description.model_dump(), "survey": found.model_dump()}
-        typer.echo(orjson.dumps(both, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
+        options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+        typer.echo(harmless_json(orjson.dumps(both, option=options).decode()))
     else:
         from branchwise.ui.world_table import print_world
 

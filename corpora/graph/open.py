@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.corpora.proxies import check_way
 from branchwise.corpora.worlds.description import GRAPH_FILE
 
 IN_A_WORLD = "kg"
@@ -23,7 +24,8 @@ def open_graph(source: str, keys: Keys = NO_KEYS) -> Graph:
     if is_address(source):
         from branchwise.corpora.graph.remote.graph import RemoteGraph
 
-        return RemoteGraph(_without_secrets(source), keys=keys)
+        check_way(_without_secrets(source))
+        return RemoteGraph(source, keys=keys)
     from branchwise.corpora.graph.embedded import EmbeddedGraph
 
     return EmbeddedGraph(graph_folder(Path(source)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import orjson
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders.forms import FORMS, QuestionForm, form_of
+from branchwise.corpora.loaders.forms import FORM_OF_TASK, FORMS, OWN, QuestionForm, form_of
 from branchwise.corpora.loaders.reading import Loading, PlacedQuestion, RowPlace
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import Gold, Question, QuestionSet
@@ -36,11 +36,11 @@ def load_questions(
     if isinstance(chosen, str):
         chosen = QuestionSource.parse(chosen, fields, separator)
     placed = list(each_question(chosen))
+    task = placed[0].task
     if require_gold:
-        form = chosen.form
-        _check_gold(placed, gold_of(form.task) if gold_of else form.gold)
+        _check_gold(placed, _gold(placed[0], gold_of))
     questions = tuple(item.question for item in placed)
-    return QuestionSet(chosen.text, chosen.form.task, questions, questions_digest(questions))
+    return QuestionSet(chosen.text, task, questions, questions_digest(questions))
 
 
 def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
@@ -70,6 +70,7 @@ def read_questions(source: QuestionSource, loading: Loading) -> Iterator[PlacedQ
     form = source.form
     module = form.load()
     rows = source.rows(loading.refuse, strict=loading.is_strict)
+    task: str | None = None
     for number, row in enumerate(rows, start=1):
         if number == 1:
             _check_form(source, row)
@@ -77,8 +78,13 @@ def read_questions(source: QuestionSource, loading: Loading) -> Iterator[PlacedQ
         at = RowPlace(loading, row.where, number)
         if (question := module.question(row.fields, at)) is not None:
             question = _with_rest(question, row, form, at)
-            if _is_writable(question, at):
-                yield PlacedQuestion(row.where, question)
+            own = (row.fields.get("task") if form.is_own else None) or form.task
+            task = task or own
+            if own != task:
+                what, remedy = f"is of the task {own!r}, the first of {task!r}", "divide the file"
+                at.refuse("task", what, remedy)
+            elif _is_writable(question, at):
+                yield PlacedQuestion(row.where, question, task)
 
 
 def questions_digest(questions: Sequence[Question]) -> str:
@@ -148,6 +154,16 @@ def _is_writable(question: Question, at: RowPlace) -> bool:
         at.refuse("unwritable", what, "write it as a text" if large else "reduce the nesting")
         return False
     return True
+
+
+def _gold(first: PlacedQuestion, gold_of: Callable[[str], Gold] | None) -> Gold:
+    """What the set's questions must say. Raises InputError for an unknown task."""
+    if gold_of is None:
+        return FORM_OF_TASK.get(first.task, OWN).gold
+    try:
+        return gold_of(first.task)
+    except InputError as error:
+        raise InputError(error.what, where=first.where, remedy=error.remedy) from None
 
 
 def _check_gold(placed: Sequence[PlacedQuestion], gold: Gold) -> None:

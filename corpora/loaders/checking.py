@@ -1,12 +1,12 @@
 """Checking a whole question set: every mistake in it, and the questions that are good or mended."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.loaders import read_questions
 from branchwise.corpora.loaders.reading import MENDED, Checking, Mistake, PlacedQuestion
 from branchwise.corpora.loaders.source import QuestionSource
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import Gold
 
 _NO_GOLD = "no-gold"
 """No mistake where no question has gold answers."""
@@ -15,17 +15,19 @@ _NO_GOLD = "no-gold"
 class SetCheck:
     """A pass over a set, one question at a time; in memory are ids and a bounded list of mistakes.
 
+    `gold_of`: the gold that a task's questions need; raises InputError for an unknown task.
     `good`: how many questions can be used, as they are or mended.
     """
 
-    def __init__(self, source: QuestionSource) -> None:
+    def __init__(self, source: QuestionSource, gold_of: Callable[[str], Gold]) -> None:
         self.source = source
+        self._gold_of = gold_of
         self.good = 0
         self._found = Checking(source)
         self._has_gold = False
         self._first: dict[str, tuple[str, int]] = {}
 
-    def questions(self) -> Iterator[Question]:
+    def questions(self) -> Iterator[PlacedQuestion]:
         """The questions that are good or mended, in their order.
 
         Raises InputError where the file cannot be read, or not further: behind the first row this
@@ -33,10 +35,9 @@ class SetCheck:
         """
         try:
             for placed in read_questions(self.source, self._found):
-                self._check_gold(placed)
-                if self._is_new(placed):
+                if self._has_task(placed) and self._is_new(placed):
                     self.good += 1
-                    yield placed.question
+                    yield placed
         except InputError as error:
             self._found.refuse("unreadable", error)
             raise
@@ -68,7 +69,14 @@ class SetCheck:
         if not self._has_gold and self._found.counts[_NO_GOLD]:
             yield f"{self.source.text}: no question has gold answers: it can be asked, not scored"
 
-    def _check_gold(self, placed: PlacedQuestion) -> None:
+    def _has_task(self, placed: PlacedQuestion) -> bool:
+        """Whether its task is known; notes whether it has gold, of whatever kind."""
+        try:
+            self._gold_of(placed.task)
+        except InputError as error:
+            wrong = InputError(error.what, where=placed.where, remedy=error.remedy)
+            self._found.refuse("task", wrong)
+            return False
         question = placed.question
         if question.branches or question.has_gold("label") or question.has_gold("conditions"):
             self._has_gold = True
@@ -76,6 +84,7 @@ class SetCheck:
             what = f"question {question.id!r} has no gold answers"
             remedy = 'add "answers": ["..."]'
             self._found.refuse(_NO_GOLD, InputError(what, where=placed.where, remedy=remedy))
+        return True
 
     def _is_new(self, placed: PlacedQuestion) -> bool:
         """Whether no earlier question has its id."""

@@ -36,6 +36,12 @@ QUESTION = (
     ),
     FormatField("question", "text", "what is asked", _FULL, required=True),
     FormatField(
+        "task",
+        "text",
+        "as what the set is asked and scored, the same in every line; left out: `branches`",
+        {"type": ["string", "null"]},
+    ),
+    FormatField(
         "answers",
         "answers, or an object of them by branch",
         "what is right: of the question, or under each of its readings",

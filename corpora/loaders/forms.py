@@ -38,8 +38,9 @@ class QuestionForm:
     `meta` as they are; `drops`: those that are neither. `mark`: one of these fields is in every
     row, and tells the form from others; `unlike`: where one of these is beside it, it is another's.
     `origin` and `licence`: of the data. `task`: what its questions are asked and scored as, unless
-    another task is chosen. `gold`: what its questions have of gold. `takes_fields`: whether the
-    user says which column is which field. `has_rows`: whether its module says what a file's rows
+    another task is chosen. `gold`: what its questions have of gold. `has_parts`: whether branches
+    are things that are asked about, not readings. `takes_fields`: whether the user says which
+    column is which field. `has_rows`: whether its module says what a file's rows
     are. `is_folder`: whether it is a folder, not a file. `is_own`: our own format, whose mistakes
     its writer can mend.
     """
@@ -56,6 +57,7 @@ class QuestionForm:
     licence: str = ""
     task: str = "branches"
     gold: "Gold" = "answers"
+    has_parts: bool = False
     layout: RowLayout | None = None
     takes_fields: bool = False
     has_rows: bool = False
@@ -91,6 +93,7 @@ _OWN = {
     for name in (
         "id",
         "question",
+        "task",
         "answers",
         "branches",
         "alternatives",
@@ -218,6 +221,7 @@ _FORMS = (
         origin="https://github.com/zhudotexe/fanoutqa",
         licence="CC BY-SA 4.0",
         task="fanoutqa",
+        has_parts=True,
     ),
     QuestionForm(
         name="flashrag",
@@ -340,6 +344,8 @@ _FORMS = (
 )
 FORMS: Mapping[str, QuestionForm] = {form.name: form for form in _FORMS}
 """The forms by their prefixes; our own has none."""
+FORM_OF_TASK: Mapping[str, QuestionForm] = {form.task: form for form in (*_FORMS, OWN)}
+"""A form whose questions are of the task: what a file in our own format that names it has."""
 
 
 def form_of(row: Mapping[str, Any]) -> QuestionForm | None:

@@ -1,18 +1,27 @@
-"""Our own question format: JSONL, one question per line. docs/format.md says what it may hold."""
+"""Our own question format: JSONL, one question per line. docs/format.md says what it may hold.
+
+What is written is read back before it is kept: a set that is converted stays the same set.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import json_kind
 from branchwise.corpora.loaders.answers import GoldReader, folded_name, single
 from branchwise.corpora.loaders.format_fields import PASSAGE, QUESTION, names
-from branchwise.corpora.loaders.reading import RowPlace
+from branchwise.corpora.loaders.forms import FORM_OF_TASK, OWN
+from branchwise.corpora.loaders.reading import Loading, PlacedQuestion, RowPlace
+from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, GoldSet, Question
 
 _QUESTION, _PASSAGE = names(QUESTION), names(PASSAGE)
+_IN_PARTS = frozenset(task for task, form in FORM_OF_TASK.items() if form.has_parts)
+"""Tasks whose questions have several branches without being ambiguous."""
 _TRUE_OR_FALSE: Mapping[Any, bool] = {
     **dict.fromkeys((True, 1, "1", "true", "yes"), True),
     **dict.fromkeys((False, 0, "0", "false", "no"), False),
@@ -28,12 +37,39 @@ def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     return None if reader.refused else read
 
 
+def written(placed: PlacedQuestion) -> bytes:
+    """The line of a question. Raises InputError for one that it would not be read back as."""
+    line = _line(placed.question, placed.task)
+    at = RowPlace(Loading(QuestionSource("", OWN, "")), placed.where, 1)
+    try:
+        read = question(orjson.loads(line), at)
+        why = None if read and _line(read, placed.task) == line else "it would change"
+    except InputError as error:
+        why = error.what
+    if why is None:
+        return line
+    what, remedy = f"cannot be written in our own format: {why}", "use the set as it is"
+    raise InputError(what, where=placed.where, remedy=remedy)
+
+
+def _line(question: Question, task: str) -> bytes:
+    record = question.model_dump(mode="json")
+    if "ambiguous" not in question.model_fields_set:
+        del record["ambiguous"]
+    if task != OWN.task:
+        record["task"] = task
+    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+
+
 def _plain(record: Mapping[str, Any]) -> Question | None:
     """The question of a record that needs no interpretation, in a third of the time.
 
     None of any other record, and where there is something to say about it.
     """
     given = dict(record)
+    task = given.pop("task", None)
+    if task in _IN_PARTS or not isinstance(task, str | None):
+        return None
     if (answers := given.pop("answers", None)) is not None:
         if not isinstance(answers, dict) or single(answers) or "branches" in given:
             return None
@@ -115,7 +151,8 @@ class _QuestionReader(GoldReader):
             if alternatives and answers is None and branches is None:
                 what = 'has "alternatives", and neither "answers" nor "branches"'
                 self.refuse("alternatives", what, "write one of them as these")
-        self._add_ambiguous(record.get("ambiguous"), fields)
+        task = self.optional_text(record.get("task"), '"task"')
+        self._add_ambiguous(record.get("ambiguous"), fields, in_parts=task in _IN_PARTS)
         if passages := record.get("passages"):
             fields["passages"] = self._passages(passages)
         if plan := record.get("plan"):
@@ -128,9 +165,9 @@ class _QuestionReader(GoldReader):
             self.at.keep(name)
         return Question(**fields)
 
-    def _add_ambiguous(self, value: Any, fields: dict[str, Any]) -> None:
+    def _add_ambiguous(self, value: Any, fields: dict[str, Any], *, in_parts: bool) -> None:
         gold_sets = (fields.get("branches", ()), *fields.get("alternatives", ()))
-        several = _have_several(gold_sets)
+        several = _have_several(gold_sets) and not in_parts
         if value is None:
             if fields.get("branches"):
                 fields["ambiguous"] = several

@@ -137,10 +137,11 @@ class Checking(Loading):
 
 
 class PlacedQuestion(NamedTuple):
-    """A question, and where its row is: `file:line`, `file:entry n`, `file:row n`."""
+    """A question, where its row is (`file:line`, `file:entry n`, `file:row n`), and its task."""
 
     where: str
     question: Question
+    task: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,11 @@ def variants_of(name: str) -> list[str]:
 
 def gold_of(name: str | None) -> Callable[[str], Gold]:
     """What a question must say to be scored, by its format's task: gold of the named task, or else
-    of that one. Raises InputError for an unknown task, when called."""
-    return lambda of_format: get_task(name or of_format).gold
+    of that one. Raises InputError for an unknown task: at once if it is named."""
+    if name is not None:
+        gold = get_task(name).gold
+        return lambda _: gold
+    return lambda of_format: get_task(of_format).gold
 
 
 def columns_of(name: str) -> dict[str, Column]:

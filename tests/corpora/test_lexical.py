@@ -261,3 +261,23 @@ def test_stems_are_forgotten_rather_than_kept_without_bound(monkeypatch):
 def test_a_corpus_without_words_is_refused(index):
     with pytest.raises(InputError, match="no passage contains a word"):
         index("…", "?!")
+
+
+@pytest.mark.parametrize(
+    "text", ["东京是日本的首都。", "東京は日本の首都です。", "กรุงเทพมหานครเป็นเมืองหลวง"]
+)
+def test_a_script_without_spaces_is_warned_of(tmp_path, kind, text):
+    with pytest.warns(UserWarning, match="C: much of the text is in a script without spaces"):
+        index = indexed(tmp_path / "C", kind, [text, f"lava {text}"])
+    with pytest.warns(UserWarning, match="C, a search: much of the text"):
+        index.rank([text[:4]], 3)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "text",
+    ["река лава", "서울은 한국의 수도이다", "Où est la lave ?", "lava of the river Etna 東京"],
+)
+def test_a_script_with_spaces_is_not(tmp_path, kind, text):
+    index = indexed(tmp_path / "C", kind, [text, "the red lava of a river " * 3])
+    assert index.rank([text], 3)[0]

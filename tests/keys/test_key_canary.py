@@ -4,6 +4,7 @@ Every role has a server and a key of its own. Servers repeat what they were sent
 well and in each kind of failure; then all output and every byte of every file is searched.
 """
 
+import base64
 import html
 import json
 import re
@@ -45,12 +46,20 @@ def leaks(said: bytes) -> set[str]:
         plain.replace("\\/", "/"),
     }
     secrets = {**CANARIES, "password": PASSWORD}
+    lower = " ".join(forms).lower()
+    standard = " ".join(forms).translate(str.maketrans("-_", "+/"))
+    runs = set(re.findall(r"[\w+/]{16,}", standard, re.ASCII))
+    tails = {run[start:] for run in runs for start in range(4)}
+    whole = (tail[:-1] if len(tail) % 4 == 1 else tail for tail in tails)
+    unpacked = b" ".join(base64.b64decode(run + "===").lower() for run in whole)
     # The tail, too: of a key that was cut or wrapped its end may be left over.
     return {
         role
         for role, key in secrets.items()
         for part in (key, key[6:])
-        if any(part in form for form in forms)
+        if part.lower() in lower
+        or part.encode().hex() in lower
+        or part.lower().encode() in unpacked
     }
 
 
@@ -58,7 +67,17 @@ def files(*folders: Path) -> list[Path]:
     return [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
-@pytest.mark.parametrize("form", [str, escaped, quoted, lambda key: json.dumps(key)[1:-1]])
+def of_user(key: str) -> str:
+    return base64.b64encode(f"user:{key}".encode()).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        *(str, escaped, quoted, lambda key: json.dumps(key)[1:-1]),
+        *(str.upper, lambda key: key.encode().hex(), of_user),
+    ],
+)
 def test_the_search_finds_what_it_is_to_find(form):
     for role, key in CANARIES.items():
         assert leaks(f"x {form(key)} y".encode()) == {role}

@@ -1,5 +1,6 @@
 """Which key goes to which address: the rules, as requests and as messages."""
 
+import base64
 import json
 
 import pytest
@@ -9,7 +10,7 @@ from branchwise.corpora.keys import Keys
 from branchwise.corpora.secrets import bytes_without_keys, without_keys, without_users
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
-from support.keys.echo_servers import EchoServer, escaped, quoted
+from support.keys.echo_servers import EchoServer, escaped, in_base64, quoted
 
 OPENAI = "sk-proj-0123456789"
 
@@ -172,12 +173,31 @@ def test_keys_are_no_part_of_a_system(chat_server):
         Agent(System(model=model, keys={"h": "THIRD_KEY"}))
 
 
-@pytest.mark.parametrize("form", [str, escaped, quoted, lambda key: f"&#x66;{key[1:]}"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        *(str, escaped, quoted, lambda key: f"&#x66;{key[1:]}"),
+        *(str.upper, lambda key: key.encode().hex(), lambda key: key.encode().hex().upper()),
+        *(lambda key, n=n: in_base64(key)[n] for n in range(6)),
+    ],
+)
 def test_a_key_is_struck_out_however_it_is_escaped(form):
     Keys(NAMED)
     key = "first-0123456789"
     assert without_keys(f"a {form(key)} b%20c") == "a *** b%20c"
     assert bytes_without_keys(f'{{"é": "{form(key)}"}}'.encode()) == '{"é": "***"}'.encode()
+
+
+@pytest.mark.parametrize("user", ["", "u", "us", "someone"])
+@pytest.mark.parametrize("end", ["", "+", "//+", "é"])
+def test_no_base64_tells_a_key(monkeypatch, user, end):
+    key = f"sk-{end}Zz9{end}0123456789{end}"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        written = encode(f"{user}:{key}".encode()).decode()
+        for text in (written, written.rstrip("="), written.replace("+", "%2B").replace("/", "\\/")):
+            # What is left tells the user's name at most.
+            assert len(without_keys(f"Basic {text}.")) <= len("Basic ***.") + 2 * len(user)
 
 
 def test_what_holds_no_key_stays_what_it_is(monkeypatch):

@@ -11,7 +11,7 @@ MOST_CHARACTERS = 3_000
 _RAW = re.compile(
     r"Traceback \(most recent call last\)|validation errors? for |\[type=\w+, input|"
     r"errors\.pydantic\.dev|sqlite3\.\w+Error|database disk image is malformed|"
-    r"file is not a database|never retrieved|Exception (?:in|ignored)|"
+    r"file is not a database|exception was never retrieved|Exception (?:in|ignored)|"
     r"<class '|object at 0x[0-9a-f]+|\bKeyError\b|\bIndexError\b|\bAttributeError\b"
 )
 

@@ -4,6 +4,7 @@ with EchoServer() as server:
     server.answers["/retrieve"] = "401"    # else "success"; see `KINDS`
 """
 
+import base64
 import json
 import re
 from collections import defaultdict
@@ -32,7 +33,18 @@ def quoted(text: str) -> str:
 
 def echo(key: str) -> str:
     """A key in all the forms in which it may come back."""
-    return f"Bearer {key} {escaped(key)} {quoted(key)} &#{ord(key[0])};{key[1:]}"
+    said = f"Bearer {key} {escaped(key)} {quoted(key)} &#{ord(key[0])};{key[1:]} {key.upper()}"
+    return f"{said} {key.encode().hex()} {' '.join(in_base64(key))}"
+
+
+def in_base64(key: str) -> list[str]:
+    """Alone and as a password, in both alphabets, with padding and without."""
+    found = []
+    for text in (key, f":{key}", f"user:{key}", f"api:{key}:x"):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            written = encode(text.encode()).decode()
+            found += [written, written.rstrip("="), written.replace("/", "\\/")]
+    return found
 
 
 class EchoServer(LoopbackServer):

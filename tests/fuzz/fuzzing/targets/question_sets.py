@@ -3,8 +3,10 @@
 import json
 import os
 import random
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 from fuzzing import forms
@@ -12,7 +14,7 @@ from fuzzing.ground import Ground
 from fuzzing.target import Check, Target
 from fuzzing.targets.files import PROGRESS, through
 from fuzzing.typed import typed
-from fuzzing.verdicts import Verdict, ended, plain
+from fuzzing.verdicts import FoundError, Verdict, ended, plain
 from support.corpora.published_sets import SAMPLES
 
 _FIELDS = ("--field", "question=info.question", "--field", "answers=info.gold")
@@ -32,6 +34,21 @@ def _checked(*command: str) -> Verdict:
     return ended(code, errors, lines=PROGRESS)
 
 
+def _compare(named: str, options: Sequence[str], converted: str) -> None:
+    """Raise FoundError unless the converted set is the same set."""
+    from branchwise.commands.options import read_questions
+    from branchwise.corpora.loaders import load_questions
+
+    fields = [field for option, field in pairwise(options) if option == "--field"]
+    separator = next((text for option, text in pairwise(options) if option == "--separator"), None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        source = load_questions(read_questions(named, fields, separator), require_gold=False)
+        again = load_questions(converted, require_gold=False)
+    if (again.task, again.digest) != (source.task, source.digest):
+        raise FoundError(f"converted, {named} is another set")
+
+
 def _by_name(
     source: Callable[[str], tuple[str, ...]],
 ) -> Callable[[Ground, Path], Iterator[Check]]:
@@ -46,6 +63,8 @@ def _by_name(
             named, *options = source(name)
             convert = ("questions", "convert", named, *options, "--out", "out.jsonl")
             verdict = through(convert, ("questions", "info", "out.jsonl"))(here)
+            if verdict == "accepted":
+                _compare(named, options, "out.jsonl")
             (here / "mended.jsonl").unlink(missing_ok=True)
             _checked(named, *options, "--fix", "mended.jsonl")
             return verdict
