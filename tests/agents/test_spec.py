@@ -118,11 +118,12 @@ def test_openai_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     check_ready(ModelSpec.parse("openai:gpt-5-mini"))
 
 
-def test_behind_a_proxy_nothing_is_connected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+def test_behind_a_proxy_the_server_itself_is_not_connected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
-    check_ready(ModelSpec.parse("openai:m@https://models.invalid/v1"))
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        check_ready(ModelSpec.parse("openai:m@https://models.invalid/v1"))
 
 
 def test_a_server_of_ones_own_must_listen_but_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
