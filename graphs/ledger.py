@@ -23,6 +23,7 @@ class RoleUsage:
     cached: int = 0
     reasoning: int = 0
     seconds: float = 0.0
+    written: int = 0
 
     def plus(self, usage: Usage, seconds: float) -> "RoleUsage":
         """With one more call."""
@@ -33,6 +34,7 @@ class RoleUsage:
             self.cached + usage.cached,
             self.reasoning + usage.reasoning,
             self.seconds + seconds,
+            self.written + usage.written,
         )
 
 

@@ -107,7 +107,7 @@ def run(
 ) -> None:
     """Answer a question set with a system and score it.
 
-    Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
+    Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-6-luna --out R
     """
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     place_of(on, workers)

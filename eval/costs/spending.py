@@ -100,7 +100,7 @@ class Spending:
     def _cost(self, spec: ModelSpec, price: Price | None, payment: Payment, bound: float) -> float:
         if payment.usage is None:
             return bound
-        found = cost_at(price, _usage(payment.usage))
+        found = cost_at(price, RoleUsage().plus(payment.usage, 0.0))
         if found is None:
             self._uncounted = spec
         return bound if found is None else found
@@ -118,7 +118,7 @@ def recorded_cost(system: System, run: RunReader, prices: Prices, name: str = ""
     for role, usage in chain(run.model_usage(), twice):
         if role not in by_role:
             by_role[role] = prices.price(role_model(settings, role))
-        cost = cost_at(by_role[role], _usage(Usage(**usage)))
+        cost = cost_at(by_role[role], RoleUsage().plus(Usage(**usage), 0.0))
         if cost is None:
             whose = f"system {name!r}" if name else "the run"
             raise InputError(
@@ -196,9 +196,4 @@ def _bound(price: Price | None, most: Usage) -> float:
     """USD that this many tokens cost at most. `check_bounded` has checked that the price is
     known."""
     assert price is not None
-    read = max(price.input, price.cached or 0.0)
-    return (most.input * read + most.output * price.output) / 1e6
-
-
-def _usage(usage: Usage) -> RoleUsage:
-    return RoleUsage(1, usage.input, usage.output, usage.cached, usage.reasoning)
+    return (most.input * price.dearest_input + most.output * price.output) / 1e6

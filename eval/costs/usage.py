@@ -11,7 +11,9 @@ from branchwise.graphs.ledger import AGENT, RoleUsage
 from branchwise.trace.parts import Usage
 
 COUNTS = ("calls", "input", "cached", "output", "reasoning", "seconds")
-"""The fields of `RoleUsage`, as reports order them."""
+"""Fields of `RoleUsage`, as reports order them."""
+KEPT_COUNTS = (*COUNTS, "written")
+"""All fields of `RoleUsage`: what an item's outcome keeps of a role."""
 SPENT = ("error", "usage", "tokens")
 """What of an item's outcome says what it cost."""
 
@@ -266,7 +268,7 @@ def _with(unsplit: Unsplit, outcome: Mapping[str, Any], price: Price | None) -> 
 
 
 def _usage(record: Mapping[str, Any]) -> RoleUsage:
-    return RoleUsage(**{name: record.get(name, 0) for name in COUNTS})
+    return RoleUsage(**{name: record.get(name, 0) for name in KEPT_COUNTS})
 
 
 def _usage_json(usage: RoleUsage) -> dict[str, Any]:
@@ -274,7 +276,7 @@ def _usage_json(usage: RoleUsage) -> dict[str, Any]:
 
 
 def _plus(a: RoleUsage, b: RoleUsage) -> RoleUsage:
-    return RoleUsage(**{name: getattr(a, name) + getattr(b, name) for name in COUNTS})
+    return RoleUsage(**{name: getattr(a, name) + getattr(b, name) for name in KEPT_COUNTS})
 
 
 def _sum(costs: Iterable[float | None]) -> float | None:
