@@ -188,14 +188,14 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"questions": "condambigqa:none.json"}, "questions: no such file: 'condambigqa:none"),
         ({"prices": "price.yaml"}, "prices: no such file: 'price.yaml'; did you mean prices.yaml?"),
         ({"matcher": "lexicl"}, "matcher: unknown matcher 'lexicl'; did you mean lexical?"),
-        ({"matcher": "llm:opnai:gpt-6-sol"}, "matcher: unknown model 'opnai:gpt-6-sol'; did you mean "
-         "openai:gpt-6-sol?"),
+        ({"matcher": "llm:opnai:gpt-6"}, "matcher: unknown model 'opnai:gpt-6'; did you mean "
+         "openai:gpt-6?"),
         ({"matcher": "llm"}, "offline cannot be the matcher: it is not a model; name a model"),
         ({"judge_entities": True}, "offline cannot be the judge"),
         ({"base": {**BASE, "model": "openai:sk-abc def"}}, "model: unknown model 'openai:***"),
         ({"variant": "greedy"}, "variant is 'greedy'; write one-to-one or published-code"),
         ({"judge_pairs": "aligned"}, "judge_pairs has no effect: nothing is graded; name a judge"),
-        ({"judge": "gpt-6-sol"}, "judge: unknown model 'gpt-6-sol'; did you mean openai:gpt-6-sol?"),
+        ({"judge": "gpt-6"}, "judge: unknown model 'gpt-6'; did you mean openai:gpt-6?"),
         ({"base": {**BASE, "model": "ofline"}}, "model: unknown model 'ofline'; did you mean "
          "offline?"),
         ({"base": {**BASE, "model": "openai:x@http://u:pw@h:1/v1"}}, "model: the model's base URL "
