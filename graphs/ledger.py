@@ -37,6 +37,11 @@ class RoleUsage:
             self.written + usage.written,
         )
 
+    def record(self) -> dict[str, Any]:
+        """JSON-serialisable; `written` only where something was."""
+        kept = {**vars(self), "seconds": round(self.seconds, 4)}
+        return kept if self.written else {name: kept[name] for name in kept if name != "written"}
+
 
 class Ledger:
     """Model calls of one item by role (`agent`, its repair included, `expander`, `extractor`).
@@ -71,8 +76,7 @@ class Ledger:
         """
         return {
             role: {
-                **vars(usage),
-                "seconds": round(usage.seconds, 4),
+                **usage.record(),
                 **({"left_out": list(self._left_out[role])} if role in self._left_out else {}),
             }
             for role, usage in self._roles.items()

@@ -32,7 +32,7 @@ class RoleCost:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable."""
-        return {**vars(self), "usage": _usage_json(self.usage)}
+        return {**vars(self), "usage": self.usage.record()}
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class PaidTwice:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; an unknown cost is null."""
-        return {**vars(self), "usage": _usage_json(self.usage)}
+        return {**vars(self), "usage": self.usage.record()}
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Costs:
             **{key: value for key, value in vars(self).items() if key != "paid_twice"},
             "roles": [role.to_json() for role in self.roles],
             "unsplit": dict(vars(self.unsplit)),
-            "usage": _usage_json(self.usage),
+            "usage": self.usage.record(),
             "per_item": dict(self.per_item),
             "unpriced": list(self.unpriced),
             "unused": list(self.unused),
@@ -269,10 +269,6 @@ def _with(unsplit: Unsplit, outcome: Mapping[str, Any], price: Price | None) -> 
 
 def _usage(record: Mapping[str, Any]) -> RoleUsage:
     return RoleUsage(**{name: record.get(name, 0) for name in KEPT_COUNTS})
-
-
-def _usage_json(usage: RoleUsage) -> dict[str, Any]:
-    return {**vars(usage), "seconds": round(usage.seconds, 4)}
 
 
 def _plus(a: RoleUsage, b: RoleUsage) -> RoleUsage:
