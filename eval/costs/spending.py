@@ -135,7 +135,7 @@ def check_bounded(
 ) -> None:
     """Raise InputError if the cost of a call has no upper bound that is known in advance."""
     remedy = f"set {words.name('max_tokens')}"
-    for role, model in _models(system):
+    for role, model in models_of(system):
         limit = system.decoding_of(role).max_tokens
         _check_call(model, limit, prices, f" (system {name!r})" if name else "", remedy)
 
@@ -185,7 +185,7 @@ def _check_call(model: str, limit: object, prices: Prices, whose: str, remedy: s
         )
 
 
-def _models(system: System) -> Iterator[tuple[str, str]]:
+def models_of(system: System) -> Iterator[tuple[str, str]]:
     """The roles that the system asks, with their models."""
     settings = system.model_dump()
     roles = {AGENT: True, EXPANDER: system.expand, EXTRACTOR: system.extract}
