@@ -1,6 +1,7 @@
-# On a fresh clone with nothing but Python 3.11+: `make demo` or `make test`.
+# On a fresh clone with nothing but Python 3.11+: `make demo` or `make test`. Another Python has an
+# environment of its own: `make PYTHON=python3.13 VENV=.venv313 check`.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
@@ -14,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal --ignore tests/peers
 
-.PHONY: demo check test test-hard peers test-peers extras fuzz install lint format bench dist clean
+.PHONY: demo check quick resolves test test-hard peers test-peers extras fuzz install lint format bench dist clean
 
 demo: install
 	@$(BIN)/branchwise demo
@@ -25,6 +26,21 @@ demo: install
 check: install .typing/branchwise
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy & types=$$!; $(PYTEST) -q --quick; tests=$$?; wait $$types && exit $$tests
+
+# The quick tests on another Python, whose environment holds no torch:
+# make quick PYTHON=python3.13 VENV=.venv-light
+quick: $(VENV)/.light
+	@$(PYTEST) -q --quick
+
+$(VENV)/.light: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[serve,mcp,parquet,notebook,dev]"
+	@touch $@
+
+# That what `pip install .` asks for has wheels for a Python that is not here: make resolves ON=3.14
+resolves: install
+	@$(BIN)/pip install --quiet --dry-run --python-version $(ON) --only-binary=:all: \
+		--target $(VENV)/none . && echo "Python $(ON): resolves"
 
 # `worksteal` leaves the tests of a file together, with what they share: corpora, servers, wheels.
 test: install

@@ -108,7 +108,7 @@ def read_usage(usage: Any) -> Usage:
         output=_count(usage, "completion_tokens"),
         cached=_count(_part(usage, "prompt_tokens_details"), "cached_tokens"),
         reasoning=_count(_part(usage, "completion_tokens_details"), "reasoning_tokens"),
-        cache_written=_count(_part(usage, "prompt_tokens_details"), "cache_write_tokens"),
+        written=_count(_part(usage, "prompt_tokens_details"), "cache_write_tokens"),
     )
 
 

@@ -23,7 +23,7 @@ from branchwise.corpora.secrets import OPENAI_KEY
 REPLAY = "replay:"
 REPLAY_OFFER = ", replay:RUN (what a run recorded)"
 EXAMPLES = (
-    "write openai:gpt-5-mini, openai:Qwen/Qwen3-8B@http://localhost:8000/v1 "
+    "write openai:gpt-6-luna, openai:Qwen/Qwen3-8B@http://localhost:8000/v1 "
     f"(any OpenAI-compatible server){REPLAY_OFFER}, or offline"
 )
 _CONNECT_SECONDS = 2.0

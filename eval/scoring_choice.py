@@ -183,7 +183,7 @@ def _check_variant(task: str, variant: ScoreVariant, where: str | None) -> None:
 
 
 def _remedy(role: str) -> str:
-    return f"name one, for example --{role} openai:gpt-5-mini"
+    return f"name one, for example --{role} openai:gpt-6-luna"
 
 
 def _kind_or_model(text: str) -> tuple[str, str]:
@@ -195,6 +195,6 @@ def _kind_or_model(text: str) -> tuple[str, str]:
     spec = suggested(text)
     if spec not in (None, "offline") and not nearest(text, KINDS, cutoff=_NEAR):
         near.append(str(spec))
-    known = "lexical, llm, both, a model such as openai:gpt-5-mini, or both:MODEL"
+    known = "lexical, llm, both, a model such as openai:gpt-6-luna, or both:MODEL"
     remedy = f"did you mean {' or '.join(near)}?" if near else f"write {known}"
     raise InputError(f"unknown matcher {text[:80]!r}", remedy=remedy)

@@ -23,6 +23,7 @@ class RoleUsage:
     cached: int = 0
     reasoning: int = 0
     seconds: float = 0.0
+    written: int = 0
 
     def plus(self, usage: Usage, seconds: float) -> "RoleUsage":
         """With one more call."""
@@ -33,7 +34,13 @@ class RoleUsage:
             self.cached + usage.cached,
             self.reasoning + usage.reasoning,
             self.seconds + seconds,
+            self.written + usage.written,
         )
+
+    def record(self) -> dict[str, Any]:
+        """JSON-serialisable; `written` only where something was."""
+        kept = {**vars(self), "seconds": round(self.seconds, 4)}
+        return kept if self.written else {name: kept[name] for name in kept if name != "written"}
 
 
 class Ledger:
@@ -69,8 +76,7 @@ class Ledger:
         """
         return {
             role: {
-                **vars(usage),
-                "seconds": round(usage.seconds, 4),
+                **usage.record(),
                 **({"left_out": list(self._left_out[role])} if role in self._left_out else {}),
             }
             for role, usage in self._roles.items()

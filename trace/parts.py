@@ -12,16 +12,16 @@ from branchwise.trace.records import Record, mapping
 class Usage(Record):
     """Tokens of one call as the server counts them (0 where it does not say).
 
-    `cached`, read from the server's cache, and `cache_written` are parts of `input`, `reasoning` of
-    `output`.
+    `cached` (read from the prompt cache) and `written` (to it) are parts of `input`, `reasoning` is
+    part of `output`.
     """
 
-    OPTIONAL = frozenset({"cache_written"})
+    OPTIONAL = frozenset({"written"})
     input: int
     output: int
     cached: int = 0
     reasoning: int = 0
-    cache_written: int = 0
+    written: int = 0
 
     @property
     def total(self) -> int:

@@ -24,6 +24,7 @@ from branchwise.commands.pace_options import (
     read_shard,
 )
 from branchwise.commands.scoring_options import PriceFile, load_prices
+from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.eval.bounds import MAX_CONCURRENCY
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def ablate(
         },
     )
     again += "".join(f" --key {shlex.quote(one)}" for one in key or ())
+    warn_of_shutdowns((one.system for one in design.systems), keys.variables, design.scoring)
     try:
         made = _run(design, folder, pace)
     except KeyboardInterrupt:

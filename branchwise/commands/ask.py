@@ -9,6 +9,7 @@ import typer
 
 from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
 from branchwise.commands.scoring_options import PriceFile, load_prices
+from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.commands.system_options import with_system_options
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def ask(
         check_bounded(system, priced)
     restraints = restraints_of(patience, max_cost, priced)
     agent = agent_to_ask(system, restraints, clarify=clarify)
+    warn_of_shutdowns([system], system.keys)
 
     def say(line: str) -> None:
         error_console().print(printable(line), markup=False, soft_wrap=True)

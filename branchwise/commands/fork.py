@@ -54,7 +54,7 @@ def fork(
     """Run the rest of a question again from a step, with another model, other tools, or an edited
     text, into a new run; then show both traces side by side.
 
-    Example: branchwise fork runs/base --question q1 --step 4 --model openai:gpt-5-mini
+    Example: branchwise fork runs/base --question q1 --step 4 --model openai:gpt-6-luna
     """
     from branchwise.eval.forks import Changes, make_fork, read_edit
 

@@ -45,6 +45,7 @@ from branchwise.commands.scoring_options import (
     load_prices,
     with_metrics,
 )
+from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.commands.system_options import is_given, with_system_options
 from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
@@ -107,7 +108,7 @@ def run(
 ) -> None:
     """Answer a question set with a system and score it.
 
-    Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
+    Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-6-luna --out R
     """
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     place_of(on, workers)
@@ -132,6 +133,7 @@ def run(
         return
     several = system.extract or asks_several(task or loaded.task)
     allow_open_files(concurrency, several=several)
+    warn_of_shutdowns([system], system.keys, scoring)
     made = api.run(
         selected,
         system,

@@ -88,7 +88,7 @@ def score(
 ) -> None:
     """Score a run folder, or a predictions file against a question set.
 
-    Example: branchwise score runs/base --matcher both:openai:gpt-5-mini
+    Example: branchwise score runs/base --matcher both:openai:gpt-6-luna
     """
     from branchwise.agents.decoding import Decoding
     from branchwise.eval.costs.kept_prices import prices_of

@@ -18,7 +18,7 @@ Matcher = Annotated[
     str | None,
     typer.Option(
         help="How to align branches: lexical (names), llm (the run's model) or both; "
-        "MODEL, llm:MODEL or both:MODEL name another model, such as openai:gpt-5-mini.",
+        "MODEL, llm:MODEL or both:MODEL name another model, such as openai:gpt-6-luna.",
         metavar="WHO",
         rich_help_panel=SCORING,
     ),

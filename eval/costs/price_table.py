@@ -17,14 +17,20 @@ _FORM = "openai:NAME: {input: 0.25, cached: 0.025, output: 2}"
 
 
 class Price(BaseModel):
-    """USD per million tokens. `cached`: of input tokens read from the prompt cache (None: the
-    same as other input). Reasoning tokens are output."""
+    """USD per million tokens. `cached`, `written`: of input tokens read from the prompt cache, and
+    written to it (None: the same as other input). Reasoning tokens are output."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     input: _Usd
     output: _Usd
     cached: _Usd | None = None
+    written: _Usd | None = None
+
+    @property
+    def dearest_input(self) -> float:
+        """What an input token costs at most, per million."""
+        return max(self.input, self.cached or 0.0, self.written or 0.0)
 
 
 class PriceTable(BaseModel):

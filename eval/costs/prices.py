@@ -84,9 +84,10 @@ class Prices:
     def cost(self, model_spec: str, usage: RoleUsage) -> float | None:
         """USD of model calls; None where the price is unknown, never 0 for it.
 
-        ((input - cached) * price of input + cached * price of cached input + output * price of
-        output) / 10^6: reasoning tokens are part of output. Where calls were made and no token was
-        counted, the server does not say, and only a price of 0 makes a cost.
+        ((input - cached - written) * price of input + cached * price of cached input + written *
+        price of input written to the cache + output * price of output) / 10^6: reasoning tokens are
+        part of output. Where calls were made and no token was counted, the server does not say, and
+        only a price of 0 makes a cost.
         """
         return cost_at(self.price(model_spec), usage)
 
@@ -98,8 +99,11 @@ def cost_at(price: Price | None, usage: RoleUsage) -> float | None:
     if usage.calls and not usage.input + usage.output:
         return None if price.input or price.output else 0.0
     cached = min(usage.cached, usage.input)
+    written = min(usage.written, usage.input - cached)
     per_cached = price.input if price.cached is None else price.cached
-    spent = (usage.input - cached) * price.input + cached * per_cached
+    per_written = price.input if price.written is None else price.written
+    spent = (usage.input - cached - written) * price.input
+    spent += cached * per_cached + written * per_written
     return (spent + usage.output * price.output) / 1e6
 
 

@@ -100,7 +100,7 @@ class Spending:
     def _cost(self, spec: ModelSpec, price: Price | None, payment: Payment, bound: float) -> float:
         if payment.usage is None:
             return bound
-        found = cost_at(price, _usage(payment.usage))
+        found = cost_at(price, RoleUsage().plus(payment.usage, 0.0))
         if found is None:
             self._uncounted = spec
         return bound if found is None else found
@@ -118,7 +118,7 @@ def recorded_cost(system: System, run: RunReader, prices: Prices, name: str = ""
     for role, usage in chain(run.model_usage(), twice):
         if role not in by_role:
             by_role[role] = prices.price(role_model(settings, role))
-        cost = cost_at(by_role[role], _usage(Usage(**usage)))
+        cost = cost_at(by_role[role], RoleUsage().plus(Usage(**usage), 0.0))
         if cost is None:
             whose = f"system {name!r}" if name else "the run"
             raise InputError(
@@ -135,7 +135,7 @@ def check_bounded(
 ) -> None:
     """Raise InputError if the cost of a call has no upper bound that is known in advance."""
     remedy = f"set {words.name('max_tokens')}"
-    for role, model in _models(system):
+    for role, model in models_of(system):
         limit = system.decoding_of(role).max_tokens
         _check_call(model, limit, prices, f" (system {name!r})" if name else "", remedy)
 
@@ -185,7 +185,7 @@ def _check_call(model: str, limit: object, prices: Prices, whose: str, remedy: s
         )
 
 
-def _models(system: System) -> Iterator[tuple[str, str]]:
+def models_of(system: System) -> Iterator[tuple[str, str]]:
     """The roles that the system asks, with their models."""
     settings = system.model_dump()
     roles = {AGENT: True, EXPANDER: system.expand, EXTRACTOR: system.extract}
@@ -196,9 +196,4 @@ def _bound(price: Price | None, most: Usage) -> float:
     """USD that this many tokens cost at most. `check_bounded` has checked that the price is
     known."""
     assert price is not None
-    read = max(price.input, price.cached or 0.0)
-    return (most.input * read + most.output * price.output) / 1e6
-
-
-def _usage(usage: Usage) -> RoleUsage:
-    return RoleUsage(1, usage.input, usage.output, usage.cached, usage.reasoning)
+    return (most.input * price.dearest_input + most.output * price.output) / 1e6

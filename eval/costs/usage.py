@@ -11,7 +11,9 @@ from branchwise.graphs.ledger import AGENT, RoleUsage
 from branchwise.trace.parts import Usage
 
 COUNTS = ("calls", "input", "cached", "output", "reasoning", "seconds")
-"""The fields of `RoleUsage`, as reports order them."""
+"""Fields of `RoleUsage`, as reports order them."""
+KEPT_COUNTS = (*COUNTS, "written")
+"""All fields of `RoleUsage`: what an item's outcome keeps of a role."""
 SPENT = ("error", "usage", "tokens")
 """What of an item's outcome says what it cost."""
 
@@ -30,7 +32,7 @@ class RoleCost:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable."""
-        return {**vars(self), "usage": _usage_json(self.usage)}
+        return {**vars(self), "usage": self.usage.record()}
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class PaidTwice:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; an unknown cost is null."""
-        return {**vars(self), "usage": _usage_json(self.usage)}
+        return {**vars(self), "usage": self.usage.record()}
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Costs:
             **{key: value for key, value in vars(self).items() if key != "paid_twice"},
             "roles": [role.to_json() for role in self.roles],
             "unsplit": dict(vars(self.unsplit)),
-            "usage": _usage_json(self.usage),
+            "usage": self.usage.record(),
             "per_item": dict(self.per_item),
             "unpriced": list(self.unpriced),
             "unused": list(self.unused),
@@ -266,15 +268,11 @@ def _with(unsplit: Unsplit, outcome: Mapping[str, Any], price: Price | None) -> 
 
 
 def _usage(record: Mapping[str, Any]) -> RoleUsage:
-    return RoleUsage(**{name: record.get(name, 0) for name in COUNTS})
-
-
-def _usage_json(usage: RoleUsage) -> dict[str, Any]:
-    return {**vars(usage), "seconds": round(usage.seconds, 4)}
+    return RoleUsage(**{name: record.get(name, 0) for name in KEPT_COUNTS})
 
 
 def _plus(a: RoleUsage, b: RoleUsage) -> RoleUsage:
-    return RoleUsage(**{name: getattr(a, name) + getattr(b, name) for name in COUNTS})
+    return RoleUsage(**{name: getattr(a, name) + getattr(b, name) for name in KEPT_COUNTS})
 
 
 def _sum(costs: Iterable[float | None]) -> float | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from branchwise.agents.caller import ModelCaller, ModelError, Reply
@@ -103,7 +103,7 @@ class Consulted:
     def to_json(self) -> dict[str, Any]:
         """Calls, tokens and seconds of both, and what the requests lacked."""
         left_out = {"left_out": list(self.left_out)} if self.left_out else {}
-        return {"fresh": _record(self.fresh), "cached": _record(self.cached), **left_out}
+        return {"fresh": self.fresh.record(), "cached": self.cached.record(), **left_out}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,7 +284,3 @@ def concerns_all(error: ModelError) -> bool:
     """Whether every other request would end the same way."""
     spent = error.kind == "rate_limit" and not error.retryable
     return spent or error.kind in ("auth", "not_found")
-
-
-def _record(usage: RoleUsage) -> dict[str, Any]:
-    return {**asdict(usage), "seconds": round(usage.seconds, 4)}

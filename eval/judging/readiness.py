@@ -25,7 +25,7 @@ def no_replay(role: str) -> InputError:
     return InputError(
         f"a replay cannot be the {role}, whose replies are kept by themselves",
         where=f"--{role}",
-        remedy=f"name a model, for example --{role} openai:gpt-5-mini",
+        remedy=f"name a model, for example --{role} openai:gpt-6-luna",
     )
 
 

@@ -145,11 +145,10 @@ def is_outcome(outcome: bytes | None) -> bool:
 
 def _is_cost(outcome: Mapping[str, Any]) -> bool:
     """Whether an item's usage, by role if recorded so, consists of numbers."""
-    from branchwise.eval.costs.usage import COUNTS
+    from branchwise.eval.costs.usage import KEPT_COUNTS
 
-    counts = [
-        usage.get(name, 0) for usage in (outcome.get("usage") or {}).values() for name in COUNTS
-    ]
+    roles = (outcome.get("usage") or {}).values()
+    counts = [usage.get(name, 0) for usage in roles for name in KEPT_COUNTS]
     return all(isinstance(count, int | float) for count in (outcome.get("tokens", 0), *counts))
 
 

@@ -25,7 +25,7 @@ def system_name(
 
     `base`: its value of each factor; `levels`: all values of each factor, which tell how much of
     one must be said. `model`: the short name to begin with, where several have a base of their own:
-    "gpt-5, +expansion"; the base is then called by it alone.
+    "gpt-6.2-sol, +expansion"; the base is then called by it alone.
     """
     parts = [_change(key, one, base.get(key), levels[key]) for key, one in changes.items()]
     return _bounded(", ".join([model, *parts] if model else parts or [BASE]), MAX_NAME)

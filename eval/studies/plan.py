@@ -13,7 +13,6 @@ from branchwise.corpora.prompt_sets import ONE_QUERY
 from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.eval.bounds import CONCURRENCY
-from branchwise.eval.costs.price_table import Price
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.estimates import Estimate, Sample, together
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -348,7 +347,7 @@ def _bound(roles: Iterable[_Role], tokens: int, items: int, prices: Prices) -> B
         if price is None:
             return Bound(tokens * items, None)
         portions += [
-            (_input_price(price), role.calls * role.input),
+            (price.dearest_input, role.calls * role.input),
             (price.output, role.calls * role.output),
         ]
     left, cost = tokens, 0.0
@@ -356,11 +355,6 @@ def _bound(roles: Iterable[_Role], tokens: int, items: int, prices: Prices) -> B
         taken = min(left, most)
         left, cost = left - taken, cost + taken * usd
     return Bound(tokens * items, cost * items / 1e6)
-
-
-def _input_price(price: Price) -> float:
-    """What input costs at most, cached or not."""
-    return max(price.input, price.cached or 0.0)
 
 
 def _sum(bounds: Iterable[Bound]) -> Bound:

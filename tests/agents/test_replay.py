@@ -43,7 +43,7 @@ def test_a_study_names_it_from_its_own_folder(tmp_path: Path) -> None:
 
 
 def test_it_costs_nothing_whatever_it_is_called() -> None:
-    price = Prices.load().price("replay:/runs/openai:gpt-5-mini")
+    price = Prices.load().price("replay:/runs/openai:gpt-6-luna")
     assert price is not None
     assert (price.input, price.output) == (0.0, 0.0)
 

@@ -232,7 +232,7 @@ async def test_tokens_are_counted(
     }
     chat_server.play([say("Mann", usage=usage)])
     reply = await ask(make_caller(api="responses", stream=stream))
-    assert reply.usage == Usage(100, 30, cached=60, reasoning=25, cache_written=20)
+    assert reply.usage == Usage(100, 30, cached=60, reasoning=25, written=20)
 
 
 @both_ways

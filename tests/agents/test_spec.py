@@ -14,7 +14,7 @@ from branchwise.corpora.errors import InputError
     ("text", "spec"),
     [
         ("offline", ModelSpec("offline", "offline", None)),
-        ("openai:gpt-5-mini", ModelSpec("openai", "gpt-5-mini", None)),
+        ("openai:gpt-6-luna", ModelSpec("openai", "gpt-6-luna", None)),
         (
             "openai:Qwen/Qwen3-8B@http://localhost:8000/v1",
             ModelSpec("openai", "Qwen/Qwen3-8B", "http://localhost:8000/v1"),
@@ -39,7 +39,7 @@ def test_a_slash_at_the_end_of_the_url_makes_no_other_spec() -> None:
     "text",
     [
         "",
-        "gpt-5",
+        "gpt-6.2-sol",
         "openai:",
         "openai: x",
         "anthropic:claude",
@@ -49,13 +49,13 @@ def test_a_slash_at_the_end_of_the_url_makes_no_other_spec() -> None:
     ],
 )
 def test_an_unknown_spec_is_refused_with_examples(text: str) -> None:
-    with pytest.raises(InputError, match=r"openai:gpt-5-mini.*offline"):
+    with pytest.raises(InputError, match=r"openai:gpt-6-luna.*offline"):
         ModelSpec.parse(text)
 
 
 @pytest.mark.parametrize(
     ("text", "meant"),
-    [("gpt-5-mini", "openai:gpt-5-mini"), ("a/b.c", "openai:a/b.c"), ("offlin", "offline")],
+    [("gpt-6-luna", "openai:gpt-6-luna"), ("a/b.c", "openai:a/b.c"), ("offlin", "offline")],
 )
 def test_a_bare_name_is_taken_for_a_model_of_openais_kind(text: str, meant: str) -> None:
     assert suggested(text) == meant
@@ -113,9 +113,9 @@ def test_the_offline_reader_is_always_ready(monkeypatch: pytest.MonkeyPatch) -> 
 def test_openai_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", " ")
     with pytest.raises(InputError, match="OPENAI_API_KEY is not set"):
-        check_ready(ModelSpec.parse("openai:gpt-5-mini"))
+        check_ready(ModelSpec.parse("openai:gpt-6-luna"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
-    check_ready(ModelSpec.parse("openai:gpt-5-mini"))
+    check_ready(ModelSpec.parse("openai:gpt-6-luna"))
 
 
 def test_behind_a_proxy_the_server_itself_is_not_connected(monkeypatch: pytest.MonkeyPatch) -> None:

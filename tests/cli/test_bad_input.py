@@ -124,7 +124,7 @@ def test_an_index_that_is_not_there_is_named(complain, questions, corpus):
     assert "bm25" in line
 
 
-@pytest.mark.parametrize("spec", ["gpt-5", "anthropic:x", "openai:", "openai:m@notaurl"])
+@pytest.mark.parametrize("spec", ["gpt-6.2-sol", "anthropic:x", "openai:", "openai:m@notaurl"])
 def test_unknown_model_specs_show_the_right_form(complain, questions, spec):
     line = complain("run", "--questions", questions, "--model", spec)
     assert spec in line
@@ -133,7 +133,7 @@ def test_unknown_model_specs_show_the_right_form(complain, questions, spec):
 
 def test_a_missing_key_names_the_variable(complain, questions, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    line = complain("run", "--questions", questions, "--model", "openai:gpt-5-mini")
+    line = complain("run", "--questions", questions, "--model", "openai:gpt-6-luna")
     assert "OPENAI_API_KEY" in line
 
 

@@ -186,9 +186,9 @@ def test_a_model_that_cannot_be_asked_is_named_by_its_option(answered: Path, typ
     code, _, error = type_in("score", answered, "--matcher", "openai:m@http://127.0.0.1:1/v1")
     assert code == 2
     assert error.rstrip().endswith("correct the URL in --matcher")
-    code, _, error = type_in("score", answered, "--matcher", "openai:gpt-5-mini")
+    code, _, error = type_in("score", answered, "--matcher", "openai:gpt-6-luna")
     assert code == 2
-    remedy = "set OPENAI_API_KEY or name a server with openai:gpt-5-mini@URL"
+    remedy = "set OPENAI_API_KEY or name a server with openai:gpt-6-luna@URL"
     assert error.rstrip().endswith(remedy)
 
 

@@ -11,7 +11,7 @@ from branchwise.__main__ import main
 
 FRAGMENT = {"title": "Heat", "text": "Heat is a film.", "score": 1.0}
 PROPERTY = {"condition": "the film", "groundtruth": "1995", "citations": [{"title": "1. Heat"}]}
-JUDGE = "openai:gpt-4o-mini"
+JUDGE = "openai:gpt-6-luna"
 
 
 @pytest.fixture

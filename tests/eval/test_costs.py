@@ -1,16 +1,27 @@
 import json
+from datetime import date
 from typing import Any
 
 import pytest
 
 from branchwise.agents.reply import Reply
+from branchwise.eval.costs.price_table import Price
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, RoleCost, RoleSpending, file_costs, run_costs
 from branchwise.graphs.ledger import Ledger, RoleUsage
 from branchwise.trace.parts import Usage
 
-PRICES = Prices.load()
-SYSTEM = {"model": "openai:gpt-5", "roles": {"extractor": "openai:gpt-5-nano", "expander": None}}
+PRICES = Prices(
+    built_in={
+        "offline": Price(input=0, output=0),
+        "openai:large": Price(input=1.25, cached=0.125, output=10),
+        "openai:small": Price(input=0.05, cached=0.005, output=0.4),
+    },
+    as_of=date(2026, 11, 21),
+    source="https://prices.example",
+    given={},
+)
+SYSTEM = {"model": "openai:large", "roles": {"extractor": "openai:small", "expander": None}}
 
 
 def outcome(error: str | None = None, **roles: RoleUsage) -> dict[str, Any]:
@@ -36,9 +47,9 @@ def test_usage_is_summed_by_role_over_done_and_failed_items() -> None:
     found = run_costs(items, SYSTEM, PRICES)
     assert (found.items, found.failed) == (3, 1 + 1)
     assert role(found, "agent") == RoleCost(
-        "agent", "openai:gpt-5", RoleUsage(10, 2_000_000, 200_000, 1_000_000, 120_000, 20.0), 3.375
+        "agent", "openai:large", RoleUsage(10, 2_000_000, 200_000, 1_000_000, 120_000, 20.0), 3.375
     )
-    assert role(found, "extractor") == RoleCost("extractor", "openai:gpt-5-nano", EXTRACTOR, 0.5)
+    assert role(found, "extractor") == RoleCost("extractor", "openai:small", EXTRACTOR, 0.5)
     assert found.usage == RoleUsage(50, 4_000_000, 1_200_000, 1_000_000, 120_000, 24.0)
     assert found.cost == pytest.approx(3.875)
     assert found.unpriced == ()
@@ -57,7 +68,7 @@ def test_means_are_over_all_ended_items_failed_ones_included() -> None:
 
 
 def test_matcher_and_judge_are_added_by_the_caller_with_their_own_models() -> None:
-    matcher = RoleSpending("openai:gpt-5-nano", RoleUsage(2, 1_000_000, 0))
+    matcher = RoleSpending("openai:small", RoleUsage(2, 1_000_000, 0))
     found = run_costs([outcome(agent=AGENT)] * 2, SYSTEM, PRICES, {"matcher": matcher})
     assert [part.role for part in found.roles] == ["agent", "matcher"]
     assert role(found, "matcher").cost == pytest.approx(0.05)
@@ -69,7 +80,7 @@ def test_matcher_and_judge_are_added_by_the_caller_with_their_own_models() -> No
 def test_a_total_is_unknown_where_a_part_is_and_the_model_is_named_once() -> None:
     system = {
         "model": "openai:m@http://localhost:8000/v1",
-        "roles": {"extractor": "openai:gpt-5-nano", "expander": None},
+        "roles": {"extractor": "openai:small", "expander": None},
     }
     items = [outcome(agent=AGENT, expander=AGENT, extractor=EXTRACTOR)]
     found = run_costs(items, system, PRICES)
@@ -144,7 +155,7 @@ def test_json_says_null_for_what_is_unknown() -> None:
 
 
 def test_a_predictions_file_costs_what_matcher_and_judge_did() -> None:
-    scoring = {"matcher": RoleSpending("openai:gpt-5-nano", RoleUsage(2, 1_000_000, 0))}
+    scoring = {"matcher": RoleSpending("openai:small", RoleUsage(2, 1_000_000, 0))}
     found = file_costs(4, 1, scoring, PRICES)
     assert (found.items, found.failed) == (4, 1)
     # a million input tokens at .05, over four items

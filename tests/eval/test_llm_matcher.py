@@ -330,7 +330,7 @@ async def test_a_server_that_is_not_there_is_said_before_anything_is_asked():
 async def test_a_missing_key_is_said_where_something_must_be_asked(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     caller = a_caller("http://127.0.0.1:9/v1")
-    caller.spec = ModelSpec.parse("openai:gpt-5-mini")
+    caller.spec = ModelSpec.parse("openai:gpt-6-luna")
     with pytest.raises(InputError, match="OPENAI_API_KEY is not set"):
         await align_with_model([ITEM], caller, MemoryJudgements())
 

@@ -5,12 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora.errors import InputError
+from branchwise.eval.costs.price_table import Price
 from branchwise.eval.costs.prices import Prices
 from branchwise.graphs.ledger import RoleUsage
 
 SERVER = "http://localhost:8000/v1"
 BUILT_IN = Prices.load()
 USAGE = RoleUsage(calls=3, input=1_000_000, output=200_000, cached=400_000, reasoning=150_000)
+WRITTEN = RoleUsage(calls=3, input=1_000_000, output=0, cached=400_000, written=500_000)
 
 
 def table(tmp_path: Path, text: str) -> Path:
@@ -29,22 +31,42 @@ def refusal(tmp_path: Path, text: str) -> str:
 
 
 def test_cached_tokens_cost_their_own_price_and_reasoning_is_output() -> None:
-    # .6 million at .25, .4 million at .025, .2 million at 2: .15 + .01 + .4
-    assert Prices.load().cost("openai:gpt-5-mini", USAGE) == pytest.approx(0.56)
+    # .6 million at .1, .4 million at .01, .2 million at .5: .06 + .004 + .1
+    assert BUILT_IN.cost("openai:gpt-6-luna", USAGE) == pytest.approx(0.164)
 
 
-def test_cached_tokens_cost_as_much_as_others_where_the_table_has_no_price_for_them() -> None:
-    # 1 million at 5, .2 million at 15
-    assert Prices.load().cost("openai:gpt-4o-2024-05-13", USAGE) == pytest.approx(8.0)
+def test_tokens_written_to_the_cache_cost_their_own_price() -> None:
+    # .1 million at 2, .4 million at .1, .5 million at 2.5: .2 + .04 + 1.25
+    assert BUILT_IN.cost("openai:gpt-6.2-sol", WRITTEN) == pytest.approx(1.49)
+    # gpt-5.5 has no price of writing: .6 million at 5, .4 million at .5
+    assert BUILT_IN.cost("openai:gpt-5.5", WRITTEN) == pytest.approx(3.2)
 
 
-def test_a_dated_name_costs_what_its_base_does_unless_it_has_its_own_entry() -> None:
-    prices = Prices.load()
-    assert prices.price("openai:gpt-5-mini-2025-08-07") == prices.price("openai:gpt-5-mini")
-    assert prices.price("openai:gpt-4o-2024-08-06") == prices.price("openai:gpt-4o")
-    assert prices.price("openai:gpt-4o-2024-05-13") != prices.price("openai:gpt-4o")
-    assert prices.price("openai:gpt-5-mini-2025") is None
-    assert prices.price("openai:gpt-5-mini-turbo") is None
+def test_more_tokens_written_than_there_were_cost_no_more_than_all() -> None:
+    odd = RoleUsage(calls=1, input=1_000_000, cached=900_000, written=900_000)
+    # .9 million at .1, .1 million at 2.5
+    assert BUILT_IN.cost("openai:gpt-6.2-sol", odd) == pytest.approx(0.34)
+
+
+def test_a_bound_takes_the_dearest_price_of_input() -> None:
+    assert Price(input=2, cached=0.1, written=2.5, output=10).dearest_input == 2.5
+    assert Price(input=2, output=10).dearest_input == 2
+
+
+def test_cached_tokens_cost_as_much_as_others_where_the_table_has_no_price_for_them(
+    tmp_path: Path,
+) -> None:
+    prices = Prices.load(table(tmp_path, "models: {'openai:m': {input: 5, output: 15}}"))
+    assert prices.cost("openai:m", USAGE) == pytest.approx(8.0)
+
+
+def test_a_dated_name_costs_what_its_base_does_unless_it_has_its_own_entry(tmp_path: Path) -> None:
+    own = "models: {'openai:gpt-5.5-2026-05-01': {input: 1, output: 1}}"
+    prices = Prices.load(table(tmp_path, own))
+    assert prices.price("openai:gpt-5.5-2026-04-23") == prices.price("openai:gpt-5.5")
+    assert prices.price("openai:gpt-5.5-2026-05-01") != prices.price("openai:gpt-5.5")
+    assert prices.price("openai:gpt-5.5-2026") is None
+    assert prices.price("openai:gpt-5.5-turbo") is None
 
 
 def test_offline_costs_nothing() -> None:
@@ -53,7 +75,7 @@ def test_offline_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", ["openai:gpt-7", f"openai:gpt-5-mini@{SERVER}", f"openai:x@{SERVER}", "", "nonsense"]
+    "model", ["openai:gpt-77", f"openai:gpt-6-luna@{SERVER}", f"openai:x@{SERVER}", "", "nonsense"]
 )
 def test_an_unknown_price_is_unknown_and_not_0(model: str) -> None:
     assert Prices.load().cost(model, USAGE) is None
@@ -62,24 +84,24 @@ def test_an_unknown_price_is_unknown_and_not_0(model: str) -> None:
 
 def test_openais_own_service_may_be_written_out() -> None:
     prices = Prices.load()
-    assert prices.cost("openai:gpt-5@https://api.openai.com/v1", USAGE) == prices.cost(
-        "openai:gpt-5", USAGE
+    assert prices.cost("openai:gpt-5.5@https://api.openai.com/v1", USAGE) == prices.cost(
+        "openai:gpt-5.5", USAGE
     )
-    assert prices.cost("openai:gpt-5@https://api.openai.com.example/v1", USAGE) is None
+    assert prices.cost("openai:gpt-5.5@https://api.openai.com.example/v1", USAGE) is None
 
 
 def test_tokens_that_the_server_does_not_count_have_no_known_cost() -> None:
     prices = Prices.load()
-    assert prices.cost("openai:gpt-5", RoleUsage(calls=2, seconds=1.0)) is None
-    assert prices.cost("openai:gpt-5", RoleUsage()) == 0
+    assert prices.cost("openai:gpt-5.5", RoleUsage(calls=2, seconds=1.0)) is None
+    assert prices.cost("openai:gpt-5.5", RoleUsage()) == 0
 
 
 def test_a_users_price_goes_before_the_built_in_one_and_the_others_stay(tmp_path: Path) -> None:
-    given = table(tmp_path, "models:\n  openai:gpt-5: {input: 1, output: 2}\n")
+    given = table(tmp_path, "models:\n  openai:gpt-5.5: {input: 1, output: 2}\n")
     prices = Prices.load(given)
     # No cached price: 1 million at 1, .2 million at 2
-    assert prices.cost("openai:gpt-5", USAGE) == pytest.approx(1.4)
-    assert prices.cost("openai:gpt-5-mini", USAGE) == pytest.approx(0.56)
+    assert prices.cost("openai:gpt-5.5", USAGE) == pytest.approx(1.4)
+    assert prices.cost("openai:gpt-6-luna", USAGE) == pytest.approx(0.164)
 
 
 def test_a_users_model_is_any_servers_unless_it_names_one(tmp_path: Path) -> None:
@@ -115,7 +137,7 @@ def test_a_users_base_name_prices_dated_models_of_any_server(tmp_path: Path) -> 
         ),
         (
             "models:\n  openai:m: {input: 1, xyz: 2, output: 1}\n",
-            "2: 'openai:m': unknown key 'xyz'; known keys: input, output, cached",
+            "2: 'openai:m': unknown key 'xyz'; known keys: input, output, cached, written",
         ),
         ("models:\n  openai:m:\n    input: 1\n", "2: 'openai:m': output is missing; write"),
         ("models:\n  a: 1\n  openai:m: {input: 1}\n", "2: 'a' has no prices; write openai:NAME:"),
@@ -134,8 +156,8 @@ def test_a_users_base_name_prices_dated_models_of_any_server(tmp_path: Path) -> 
         ("models:\n  openai:m: {input: 2e+6, output: 1}\n", "2: 'openai:m': input is '2e+6'; wri"),
         ("models:\n  openai:m: {input: 2000000, output: 1}\n", "2: 'openai:m': input is 2000000;"),
         (
-            "models:\n\n  gpt-5: {input: 1, output: 2}\n",
-            "3: unknown model 'gpt-5'; did you mean 'openai:gpt-5'?",
+            "models:\n\n  gpt-6: {input: 1, output: 2}\n",
+            "3: unknown model 'gpt-6'; did you mean 'openai:gpt-6'?",
         ),
         (
             "models:\n  ofline: {input: 1, output: 2}\n",
@@ -203,6 +225,7 @@ def test_the_built_in_table_has_its_date_its_source_and_plausible_prices() -> No
         if name != "offline":
             assert 0 < price.input < price.output <= 15 * price.input, name
             assert price.cached is None or 0 < price.cached <= price.input / 2, name
+            assert price.written in (None, pytest.approx(1.25 * price.input)), name
 
 
 @given(
@@ -216,7 +239,7 @@ def test_cost_grows_with_output_and_never_falls_below_all_cached(
     prices = BUILT_IN
     less = RoleUsage(calls=1, input=input, cached=cached, output=output)
     more = RoleUsage(calls=1, input=input, cached=cached, output=output + 10**6)
-    cost, higher = prices.cost("openai:gpt-5-nano", less), prices.cost("openai:gpt-5-nano", more)
+    cost, higher = prices.cost("openai:gpt-6-luna", less), prices.cost("openai:gpt-6-luna", more)
     assert cost is not None
-    assert higher == pytest.approx(cost + 0.4)
-    assert 0.005 * input / 1e6 <= cost - 0.4 * output / 1e6 + 1e-9 <= 0.05 * input / 1e6 + 2e-9
+    assert higher == pytest.approx(cost + 0.5)
+    assert 0.01 * input / 1e6 <= cost - 0.5 * output / 1e6 + 1e-9 <= 0.1 * input / 1e6 + 2e-9

@@ -6,7 +6,7 @@ from branchwise.commands.scoring_options import chosen
 from branchwise.corpora.errors import InputError
 from branchwise.eval.scoring_choice import ScoringChoice
 
-MODEL = "openai:gpt-5-mini"
+MODEL = "openai:gpt-6-luna"
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ def test_a_matcher_is_a_kind_or_a_model(text: str, kind: str, model: str | None)
     [
         ("lexcal", "did you mean lexical?"),
         ("lmm", "did you mean llm or openai:lmm?"),
-        ("gpt-5-mini", "did you mean openai:gpt-5-mini?"),
+        ("gpt-6-luna", "did you mean openai:gpt-6-luna?"),
         ("llama3.1", "did you mean openai:llama3.1?"),
         ("Qwen/Qwen3-8B", "did you mean openai:Qwen/Qwen3-8B?"),
-        ("both:gpt-5", "--matcher: .*did you mean openai:gpt-5?"),
-        ("openai:", "--matcher: unknown model 'openai:'; write openai:gpt-5-mini or openai:"),
-        ("two words", "write lexical, llm, both, a model such as openai:gpt-5-mini"),
+        ("both:gpt-6.2-sol", "--matcher: .*did you mean openai:gpt-6.2-sol?"),
+        ("openai:", "--matcher: unknown model 'openai:'; write openai:gpt-6-luna or openai:"),
+        ("two words", "write lexical, llm, both, a model such as openai:gpt-6-luna"),
         ("sk-abcdef", "write lexical"),
     ],
 )
@@ -46,8 +46,10 @@ def test_what_is_neither_is_refused(text: str, hint: str) -> None:
 
 
 def test_a_judge_that_is_no_model_is_refused_by_its_option() -> None:
-    with pytest.raises(InputError, match=r"^--judge: unknown model 'gpt-5'; did you mean openai:"):
-        ScoringChoice.parse("lexical", judge="gpt-5")
+    with pytest.raises(
+        InputError, match=r"^--judge: unknown model 'gpt-6.2-sol'; did you mean openai:"
+    ):
+        ScoringChoice.parse("lexical", judge="gpt-6.2-sol")
 
 
 def test_a_server_that_does_not_answer_is_named_by_its_option() -> None:

@@ -78,7 +78,7 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
     given = {
         "questions": {"source": "questions.jsonl", "ids": ["q1", "q2"], "epochs": 3},
         "factors": {"tools": [["local_retriever"], [], None], "temperature": [0, 0.7, None]},
-        "base": {**BASE, "structured": False, "model": "openai:gpt-5-mini"},
+        "base": {**BASE, "structured": False, "model": "openai:gpt-6-luna"},
         "max_cost": 2,
     }
     study = load(parts, **given).study
@@ -188,14 +188,14 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"questions": "condambigqa:none.json"}, "questions: no such file: 'condambigqa:none"),
         ({"prices": "price.yaml"}, "prices: no such file: 'price.yaml'; did you mean prices.yaml?"),
         ({"matcher": "lexicl"}, "matcher: unknown matcher 'lexicl'; did you mean lexical?"),
-        ({"matcher": "llm:opnai:gpt-5"}, "matcher: unknown model 'opnai:gpt-5'; did you mean "
-         "openai:gpt-5?"),
+        ({"matcher": "llm:opnai:gpt-6"}, "matcher: unknown model 'opnai:gpt-6'; did you mean "
+         "openai:gpt-6?"),
         ({"matcher": "llm"}, "offline cannot be the matcher: it is not a model; name a model"),
         ({"judge_entities": True}, "offline cannot be the judge"),
         ({"base": {**BASE, "model": "openai:sk-abc def"}}, "model: unknown model 'openai:***"),
         ({"variant": "greedy"}, "variant is 'greedy'; write one-to-one or published-code"),
         ({"judge_pairs": "aligned"}, "judge_pairs has no effect: nothing is graded; name a judge"),
-        ({"judge": "gpt-5"}, "judge: unknown model 'gpt-5'; did you mean openai:gpt-5?"),
+        ({"judge": "gpt-6"}, "judge: unknown model 'gpt-6'; did you mean openai:gpt-6?"),
         ({"base": {**BASE, "model": "ofline"}}, "model: unknown model 'ofline'; did you mean "
          "offline?"),
         ({"base": {**BASE, "model": "openai:x@http://u:pw@h:1/v1"}}, "model: the model's base URL "
@@ -476,11 +476,11 @@ def test_no_model_matches_answers_in_free_text_and_no_other_answers_are_graded(p
     asked = {"questions": "condambigqa:conditions.json", "factors": {"max_turns": [2, 3]}}
     assert questions_of(load(parts, **asked)).task == "condambigqa"
     with pytest.raises(InputError, match=r"study\.yaml:13: the task condambigqa is not matched by"):
-        questions_of(load(parts, **asked, matcher="llm:openai:gpt-5-mini"))
-    graded = load(parts, judge="openai:gpt-5-mini", variant="published-code")
+        questions_of(load(parts, **asked, matcher="llm:openai:gpt-6-luna"))
+    graded = load(parts, judge="openai:gpt-6-luna", variant="published-code")
     with pytest.raises(InputError, match=r"study\.yaml:14: the task branches has no variant 'pub"):
         questions_of(graded)
-    grades = load(parts, judge="openai:gpt-5-mini", judge_pairs="aligned")
+    grades = load(parts, judge="openai:gpt-6-luna", judge_pairs="aligned")
     with pytest.raises(InputError, match=r"study\.yaml:1\d: the task branches is not graded"):
         questions_of(grades)
     with pytest.raises(InputError, match=r"study\.yaml:\d+: the variant .* graded; name a judge"):
@@ -488,7 +488,7 @@ def test_no_model_matches_answers_in_free_text_and_no_other_answers_are_graded(p
     with pytest.raises(
         InputError, match=r"no variant 'subsequence'; its variants are one-to-one, "
     ):
-        questions_of(load(parts, **asked, judge="openai:gpt-5-mini", variant="subsequence"))
+        questions_of(load(parts, **asked, judge="openai:gpt-6-luna", variant="subsequence"))
 
 
 def test_a_study_is_read_from_any_folder(parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:

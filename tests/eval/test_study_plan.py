@@ -160,10 +160,10 @@ def test_offline_costs_nothing(parts: Path) -> None:
 
 
 def test_models_that_score_are_named_and_not_counted(parts: Path) -> None:
-    found = plan(parts, matcher="llm:openai:gpt-5-mini", judge="openai:gpt-5")
-    assert found.scored_by == ("openai:gpt-5-mini", "openai:gpt-5")
+    found = plan(parts, matcher="llm:openai:gpt-6-luna", judge="openai:gpt-6.2-sol")
+    assert found.scored_by == ("openai:gpt-6-luna", "openai:gpt-6.2-sol")
     assert found.at_most == plan(parts).at_most
-    assert "not counted: what openai:gpt-5-mini, openai:gpt-5 is asked" in shown(found, 200)
+    assert "not counted: what openai:gpt-6-luna, openai:gpt-6.2-sol is asked" in shown(found, 200)
 
 
 def test_the_table_says_that_it_is_an_upper_bound_and_fits_a_terminal(parts: Path) -> None:

@@ -130,7 +130,7 @@ def test_null_is_the_default(parts: Path) -> None:
 def test_a_system_is_what_the_command_line_would_make_of_the_same_words(parts: Path) -> None:
     base = {
         **BASE,
-        "model": "openai:gpt-5-mini", "retriever": "bm25", "prompts": "short",
+        "model": "openai:gpt-6-luna", "retriever": "bm25", "prompts": "short",
         "tools": GRAPH, "expansion": True, "extraction": True, "temperature": 0.5,
         "max_tokens": 900, "seed": 3, "tool_protocol": "text", "structured": "off",
         "stream": True, "timeout": 7.5, "max_turns": 6, "max_calls": 9,
@@ -139,7 +139,7 @@ def test_a_system_is_what_the_command_line_would_make_of_the_same_words(parts: P
     }  # fmt: skip
     at = parts.resolve()
     options = {
-        "model": "openai:gpt-5-mini", "prompts": at / "short", "corpus": at / "corpus",
+        "model": "openai:gpt-6-luna", "prompts": at / "short", "corpus": at / "corpus",
         "retriever": "bm25", "k": 5, "kg": str(at / "graph"), "tool": GRAPH, "expand": True,
         "extract": True, "expander": "openai:a", "extractor": "openai:b@http://h:1/v1",
         "temperature": 0.5, "max_tokens": 900, "seed": 3, "tool_protocol": "text",
@@ -218,8 +218,8 @@ def test_tools_are_named_by_what_comes_and_goes(parts: Path) -> None:
 
 def test_models_are_named_without_their_server_unless_that_is_the_difference(parts: Path) -> None:
     here, there = "openai:Qwen/Qwen3-8B@http://a:1/v1", "openai:Qwen/Qwen3-8B@http://b:1/v1"
-    assert names(parts, factors={"model": ["offline", "openai:gpt-5-mini", here]}) == [
-        "base", "model=gpt-5-mini", "model=Qwen/Qwen3-8B",
+    assert names(parts, factors={"model": ["offline", "openai:gpt-6-luna", here]}) == [
+        "base", "model=gpt-6-luna", "model=Qwen/Qwen3-8B",
     ]  # fmt: skip
     found = systems(parts, factors={"model": ["offline", here, there]})
     assert [named.name for named in found[1:]] == [
@@ -229,16 +229,16 @@ def test_models_are_named_without_their_server_unless_that_is_the_difference(par
 
 
 def test_each_of_several_models_has_a_base_and_what_is_changed_of_it(parts: Path) -> None:
-    models = ["openai:gpt-5", "openai:Qwen/Qwen3-8B@http://a:1/v1", "offline"]
+    models = ["openai:gpt-6.2-sol", "openai:Qwen/Qwen3-8B@http://a:1/v1", "offline"]
     base = {**BASE, "models": models}
     found = systems(parts, base=base, factors={"expansion": [False, True], "k": [5, 3]})
-    short = ("gpt-5", "Qwen/Qwen3-8B", "offline")
+    short = ("gpt-6.2-sol", "Qwen/Qwen3-8B", "offline")
     settings = ("base", "+expansion", "k=3")
     assert [(one.model, one.setting, one.base) for one in found] == [
         (model, setting, model) for model, setting in product(short, settings)
     ]
     assert [one.name for one in found[:4]] == [
-        "gpt-5", "gpt-5, +expansion", "gpt-5, k=3", "Qwen/Qwen3-8B",
+        "gpt-6.2-sol", "gpt-6.2-sol, +expansion", "gpt-6.2-sol, k=3", "Qwen/Qwen3-8B",
     ]  # fmt: skip
     assert [one.slug for one in found[3:6]] == [
         "qwen-qwen3-8b", "qwen-qwen3-8b-expansion", "qwen-qwen3-8b-k-3",

@@ -173,7 +173,7 @@ def test_the_study_runs_and_the_tool_has_every_right_answer(
     for name in ("date_arithmetic.py", "calendar_days.py", "dates.jsonl"):
         (tmp_path / name).write_text((EXAMPLES / name).read_text())
     study = (EXAMPLES / "dates.yaml").read_text()
-    study = study.replace("openai:gpt-5-mini", f"openai:scripted@{chat_server.url}")
+    study = study.replace("openai:gpt-6-luna", f"openai:scripted@{chat_server.url}")
     (tmp_path / "dates.yaml").write_text(study.replace("max_cost: 1\n", ""))
     code, _, said = type_in("ablate", tmp_path / "dates.yaml", "--out", tmp_path / "out")
     assert code == 0, said

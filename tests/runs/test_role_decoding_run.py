@@ -161,7 +161,7 @@ def test_the_score_command_sets_who_scores(chat_server, tmp_path, type_in):
 
 def test_bounds_are_those_of_each_role(tmp_path, corpus):
     (tmp_path / "q.jsonl").write_text('{"id": "q1", "question": "Who?", "answers": {"a": ["b"]}}')
-    base = {"model": "openai:gpt-5-mini@http://localhost:9/v1", "expansion": True, "max_tokens": 9}
+    base = {"model": "openai:gpt-6-luna@http://localhost:9/v1", "expansion": True, "max_tokens": 9}
     base["roles"] = {"expander": {"max_tokens": 100}}
     text = {"name": "s", "questions": "q.jsonl", "base": base, "factors": {"seed": [1, 2]}}
     (tmp_path / "s.yaml").write_text(json.dumps(text))

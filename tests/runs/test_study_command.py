@@ -261,7 +261,7 @@ def shown_on(monkeypatch):
         )
         monkeypatch.setattr(study_live, "progress_console", lambda: console)
         live = study_live.StudyLive(Prices.load(), limits or Limits(), max_cost=2.0)
-        system = System(model="openai:gpt-5-mini")
+        system = System(model="openai:gpt-6-luna")
         watching = [live.begins(NamedSystem(n, n, system, {}, "m", n, n), Ended()) for n in names]
         return live, watching
 

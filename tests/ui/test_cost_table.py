@@ -29,7 +29,7 @@ def system(name: str, costs: Costs) -> SystemReport:
     return SystemReport(name, ScoredRun(Path(name), SCORES, costs, Settled(())))
 
 
-def some(model: str = "openai:gpt-5-mini", extractor: str | None = None) -> Costs:
+def some(model: str = "openai:gpt-6-luna", extractor: str | None = None) -> Costs:
     usage = {
         "agent": vars(RoleUsage(5, 1_000_000, 200_000, 0, 150_000, 12.5)),
         "extractor": vars(RoleUsage(40, 40_000, 2_000, 0, 0, 30.0)),
@@ -48,19 +48,19 @@ def one_line(text: str) -> str:
 
 def test_roles_stand_under_each_other_with_their_sum_and_the_mean() -> None:
     text = printed([("base", some())])
-    # agent: 1 million at .25 and .2 million at 2; extractor: .04 at .25 and .002 at 2
-    assert rows(text, "agent")[0][1:] == ["5", "1.00M", "0", "200k", "150k", "12.5", ".6500"]
-    assert rows(text, "extractor")[0][1:] == ["40", "40.0k", "0", "2,000", "0", "30", ".0140"]
-    assert rows(text, "all")[0][1:] == ["45", "1.04M", "0", "202k", "150k", "42.5", ".6640"]
-    assert rows(text, "per item")[0][2:] == ["22.5", "520k", "0", "101k", "75.0k", "21.2", ".3320"]
-    assert "items 2, 1 of them failed · agent and extractor openai:gpt-5-mini" in one_line(text)
+    # agent: 1 million at .1 and .2 million at .5; extractor: .04 at .1 and .002 at .5
+    assert rows(text, "agent")[0][1:] == ["5", "1.00M", "0", "200k", "150k", "12.5", ".2000"]
+    assert rows(text, "extractor")[0][1:] == ["40", "40.0k", "0", "2,000", "0", "30", ".0050"]
+    assert rows(text, "all")[0][1:] == ["45", "1.04M", "0", "202k", "150k", "42.5", ".2050"]
+    assert rows(text, "per item")[0][2:] == ["22.5", "520k", "0", "101k", "75.0k", "21.2", ".1025"]
+    assert "items 2, 1 of them failed · agent and extractor openai:gpt-6-luna" in one_line(text)
     assert "as of 2026-11-21" in one_line(text)
     assert "no price" not in text
 
 
 def test_an_unknown_price_is_a_dash_and_the_note_says_what_to_do() -> None:
     text = printed([("base", some(extractor="openai:m@http://localhost:8000/v1"))])
-    assert rows(text, "agent")[0][-1] == ".6500"
+    assert rows(text, "agent")[0][-1] == ".2000"
     assert rows(text, "extractor")[0][-1] == "–"
     assert rows(text, "all")[0][-1] == "–"
     assert rows(text, "per item")[0][-1] == "–"
@@ -89,7 +89,9 @@ def test_a_single_role_needs_no_sum() -> None:
 def test_several_runs_stand_under_each_other_and_fit_80_columns() -> None:
     big = RoleUsage(10**7, 9 * 10**12, 10**12, 10**12, 10**12, 10.0**8)
     huge = run_costs(
-        [{"usage": {"agent": vars(big), "extractor": vars(big)}}], {"model": "openai:gpt-5"}, PRICES
+        [{"usage": {"agent": vars(big), "extractor": vars(big)}}],
+        {"model": "openai:gpt-6.2-sol"},
+        PRICES,
     )
     text = printed([("base", some()), ("huge", huge)])
     assert len(rows(text, "agent")) == 2
@@ -100,7 +102,7 @@ def test_several_runs_stand_under_each_other_and_fit_80_columns() -> None:
         "1.00T",
         "1.00T",
         "100M",
-        "20,125,000",
+        "26,100,000",
     ]
     assert "base: items 2" in text
     assert "huge: items 1" in text
@@ -108,7 +110,7 @@ def test_several_runs_stand_under_each_other_and_fit_80_columns() -> None:
 
 
 def test_old_items_are_said_to_be_in_no_row() -> None:
-    old = run_costs([{"error": None, "tokens": 1234}], {"model": "openai:gpt-5"}, PRICES)
+    old = run_costs([{"error": None, "tokens": 1234}], {"model": "openai:gpt-6.2-sol"}, PRICES)
     text = printed([("old", old)])
     assert rows(text, "all")[0][1:] == ["–"] * 7
     assert "items from before usage was kept by role: 1 (1,234 tokens" in one_line(text)
@@ -117,16 +119,18 @@ def test_old_items_are_said_to_be_in_no_row() -> None:
 
 def test_a_server_that_counts_no_tokens_is_named() -> None:
     usage = {"agent": vars(RoleUsage(calls=2))}
-    text = printed([("base", run_costs([{"usage": usage}], {"model": "openai:gpt-5"}, PRICES))])
+    text = printed(
+        [("base", run_costs([{"usage": usage}], {"model": "openai:gpt-6.2-sol"}, PRICES))]
+    )
     assert rows(text, "agent")[0][-1] == "–"
-    assert "the server of openai:gpt-5 did not count tokens" in one_line(text)
+    assert "the server of openai:gpt-6.2-sol did not count tokens" in one_line(text)
 
 
 def test_matcher_and_judge_have_their_rows() -> None:
-    judge = RoleSpending("openai:gpt-5", RoleUsage(1, 200, 12))
+    judge = RoleSpending("openai:gpt-6.2-sol", RoleUsage(1, 200, 12))
     found = run_costs([], {"model": "offline"}, PRICES, {"judge": judge})
-    # 200 at 1.25 and 12 at 10 per million
-    assert rows(printed([("x", found)]), "judge")[0][-1] == ".00037"
+    # 200 at 2 and 12 at 10 per million
+    assert rows(printed([("x", found)]), "judge")[0][-1] == ".00052"
 
 
 def given(path: Path, *lines: str) -> Prices:
@@ -155,12 +159,12 @@ def test_a_price_that_no_model_goes_by_is_named_with_the_model_it_may_mean(tmp_p
 
 
 def test_published_prices_are_cited_only_where_one_was_used(tmp_path: Path) -> None:
-    prices = given(tmp_path / "p.yaml", "openai:gpt-5: {input: 1, output: 1}")
+    prices = given(tmp_path / "p.yaml", "openai:gpt-6.2-sol: {input: 1, output: 1}")
     usage = {"agent": vars(RoleUsage(2, 3000, 10)), "extractor": vars(RoleUsage(1, 10, 10))}
-    own = run_costs([{"usage": usage}], {"model": "openai:gpt-5"}, prices)
+    own = run_costs([{"usage": usage}], {"model": "openai:gpt-6.2-sol"}, prices)
     assert "USD by --prices" in printed([("base", own)])
     assert "developers.openai.com" not in printed([("base", own)])
-    system = {"model": "openai:gpt-5", "roles": {"extractor": "openai:gpt-5-nano"}}
+    system = {"model": "openai:gpt-6.2-sol", "roles": {"extractor": "openai:gpt-6-luna"}}
     both = run_costs([{"usage": usage}], system, prices)
     assert "developers.openai.com" in printed([("base", both)])
     free = run_costs([{"usage": usage}], {"model": "offline"}, Prices.load())

@@ -97,10 +97,10 @@ def test_columns_of_kinds_that_nobody_has_are_not_printed(report: StudyReport) -
 
 def test_costs_are_by_role_and_unknown_ones_are_not_zero(report: StudyReport) -> None:
     found = table(report, "costs")
-    # 1 million input tokens an item at .25 USD a million, four items.
-    assert row(found, "base", "agent")["cost_usd"] == pytest.approx(1.0)
+    # 1 million input tokens an item at .1 USD a million, four items.
+    assert row(found, "base", "agent")["cost_usd"] == pytest.approx(0.4)
     assert row(found, "base", "per item")["ratio"] == pytest.approx(1.0)
-    assert row(found, "+expansion", "per item")["cost_usd"] == pytest.approx(0.5)
+    assert row(found, "+expansion", "per item")["cost_usd"] == pytest.approx(0.2)
     assert row(found, "+expansion", "per item")["ratio"] == pytest.approx(2.0)
     assert row(found, "+extraction", "per item")["cost_usd"] is None
     assert row(found, "+extraction", "per item")["ratio"] == pytest.approx(1.0)  # of tokens

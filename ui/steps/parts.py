@@ -159,6 +159,7 @@ def _tokens(usage: Usage) -> list[str]:
         "{} tokens in": usage.input,
         "{} out": usage.output,
         "{} of them cached": usage.cached,
+        "{} written to the cache": usage.written,
         "{} for reasoning": usage.reasoning,
     }
     known = [words.format(number) for words, number in counts.items() if number]

@@ -51,7 +51,7 @@ class Case:
     seen: Mapping[str, int]
     dropped: frozenset[str] = frozenset()
     calls: int = 2
-    model: str = "openai:gpt-5-mini"
+    model: str = "openai:gpt-6-luna"
     tokens: int = 1_000_000
     failed: frozenset[str] = frozenset()
     changes: Mapping[str, Any] = field(default_factory=dict)

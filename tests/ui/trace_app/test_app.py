@@ -187,7 +187,7 @@ async def test_a_run_that_is_added_is_shown_and_can_be_compared_with(
     app = TraceApp([base])
     async with app.run_test(size=SMALL) as pilot:
         app.add_run(other)
-        await until(pilot, lambda: "gpt-5-mini" in screen_text(app))
+        await until(pilot, lambda: "gpt-6-luna" in screen_text(app))
         await until(pilot, lambda: "tab Run" in screen_text(app))
         await pilot.press("c")
         assert isinstance(app.screen, CompareScreen)

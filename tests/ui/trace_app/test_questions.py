@@ -206,7 +206,7 @@ async def test_the_list_follows_the_chosen_run(base: RunView, other: RunView) ->
         assert screen_lines(app)[1].startswith("›other")
         await pilot.press("left_square_bracket")
         assert app.questions.run is base
-        await pilot.click(offset=place_of(app, "gpt-5-mini"))
+        await pilot.click(offset=place_of(app, "gpt-6-luna"))
         assert app.questions.run is other
         await pilot.press("right_square_bracket")
         assert app.questions.run is base

@@ -221,9 +221,9 @@ _STUDIES = (
     b"  retriever: bm25\n  k: 5\n  tools: [local_retriever]\n"
     b"factors:\n  expansion: [off, on]\n  k: [3, 5]\ndesign: factorial\nconcurrency: 4\n",
     b"name: paid\nquestions: {source: questions, ids: [q1], limit: 1, epochs: 2}\n"
-    b"base:\n  model: openai:gpt-5-mini\n  temperature: 0.5\n  max_tokens: 100\n"
-    b"factors:\n  model: [openai:gpt-5-mini, openai:gpt-5]\nmax_cost: 2.5\nmatcher: lexical\n"
-    b"judge_entities: true\njudge: openai:gpt-5-mini\nprices: prices.yaml\n",
+    b"base:\n  model: openai:gpt-6-luna\n  temperature: 0.5\n  max_tokens: 100\n"
+    b"factors:\n  model: [openai:gpt-6-luna, openai:gpt-6.2-sol]\nmax_cost: 2.5\nmatcher: lexical\n"
+    b"judge_entities: true\njudge: openai:gpt-6-luna\nprices: prices.yaml\n",
     b"name: own\nquestions: questions\nnodes: {clean: 'own.py:clean'}\n"
     b"base: {model: offline, corpus: corpus}\nfactors: {clean: [off, on]}\n"
     b"settings: {clean: {depth: 3}}\nmetrics: ['own.py:named']\n",

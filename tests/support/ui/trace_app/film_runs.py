@@ -59,7 +59,7 @@ def base_run(path: Path) -> Path:
 
 def other_run(path: Path) -> Path:
     """Three done, three pending; another model."""
-    new_run(path, {"model": "openai:gpt-5-mini", "tools": ["local_retriever"], "expand": True})
+    new_run(path, {"model": "openai:gpt-6-luna", "tools": ["local_retriever"], "expand": True})
     with RunStore(path) as store:
         pending = {item.question.id: item for item in store.pending()}
         for id, answers in OTHER.items():

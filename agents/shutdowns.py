@@ -1,0 +1,73 @@
+"""Which models their servers will shut down soon, by what `GET /models` says of them.
+
+OpenAI's service gives a `shutdown_date` (YYYY-MM-DD, or null) with each model:
+https://developers.openai.com/api/reference/resources/models/methods/list
+"""
+
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from typing import Any
+
+import orjson
+
+from branchwise.agents.spec import ModelSpec
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.http_exchange import ExchangeError, exchange, user_agent
+from branchwise.corpora.keys import Keys, is_openai
+from branchwise.corpora.text import counted
+
+SOON_DAYS = 60
+SECONDS = 2.0
+"""How long the servers have to answer, all together."""
+_LIMIT = 4 * 2**20
+
+
+def shutdown_warnings(models: Iterable[str], keys: Keys, today: date) -> Iterator[str]:
+    """A line for each model that is shut down within `SOON_DAYS`, or was.
+
+    A server that does not know the path, or the field, or does not answer in time, is as one that
+    announces nothing: never raises for it.
+    """
+    deadline = time.monotonic() + SECONDS
+    listed: dict[str, Mapping[str, date]] = {}
+    for model in dict.fromkeys(models):
+        try:
+            spec = ModelSpec.parse(model).addressed()
+        except InputError:
+            continue  # The run refuses it, and says in which option it stands.
+        if spec.provider != "openai":
+            continue
+        if spec.url not in listed:
+            listed[spec.url] = _shutdowns(spec.url, keys, deadline)
+        day = listed[spec.url].get(spec.name)
+        if day is None or (left := (day - today).days) > SOON_DAYS:
+            continue
+        when = f", in {counted(left, 'day')}" if left > 0 else ""
+        yield f"{spec}: its server shuts this model down on {day}{when}; finish before it"
+
+
+def _shutdowns(url: str, keys: Keys, deadline: float) -> Mapping[str, date]:
+    """The days that a server names, by model."""
+    key = keys.key(url, of_model=True)
+    if key is None and is_openai(url):
+        return {}
+    headers = {"User-Agent": user_agent()} | ({"Authorization": f"Bearer {key}"} if key else {})
+    request = urllib.request.Request(f"{url}/models", headers=headers)  # noqa: S310 (http or https)
+    try:
+        reply = exchange(request, deadline, _LIMIT)
+        body = orjson.loads(reply.body) if reply.status == 200 and reply.whole else None
+    except (ExchangeError, ValueError):
+        return {}
+    data = body.get("data") if isinstance(body, dict) else None
+    models = [model for model in data if isinstance(model, dict)] if isinstance(data, list) else []
+    named = ((model.get("id"), _day(model.get("shutdown_date"))) for model in models)
+    return {name: day for name, day in named if isinstance(name, str) and day}
+
+
+def _day(value: Any) -> date | None:
+    try:
+        return date.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,25 @@
+"""A line before a run whose model its server will shut down soon."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from branchwise.eval.scoring_choice import ScoringChoice
+    from branchwise.graphs.system import System
+
+
+def warn_of_shutdowns(
+    systems: "Iterable[System]", keys: Mapping[str, str], scoring: "ScoringChoice | None" = None
+) -> None:
+    """Say on standard error which of the models that will be asked are shut down soon."""
+    from datetime import UTC, datetime
+
+    from branchwise.agents.shutdowns import shutdown_warnings
+    from branchwise.corpora.keys import Keys
+    from branchwise.eval.costs.spending import models_of
+    from branchwise.ui.console import error_console
+
+    models = [model for system in systems for _, model in models_of(system)]
+    models += [model for model in (scoring.model, scoring.judge) if model] if scoring else []
+    for line in shutdown_warnings(models, Keys(keys), datetime.now(UTC).date()):
+        error_console().print(line, markup=False, soft_wrap=True)
