@@ -13,10 +13,14 @@ from branchwise.trace.parts import Usage
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
-Finish = Literal["stop", "length", "tool_calls", "refusal", "content_filter"]
+Finish = Literal[
+    "stop", "length", "tool_calls", "refusal", "content_filter", "text_calls", "unknown"
+]
+"""How a reply ended; `text_calls`: it is nothing but tool calls that are written as text."""
 FailureKind = Literal[
     "context_length",
     "auth",
+    "credit",
     "not_found",
     "rate_limit",
     "server",
@@ -24,9 +28,12 @@ FailureKind = Literal[
     "connection",
     "bad_request",
     "cut",
+    "interrupted",
     "invalid_response",
     "not_recorded",
 ]
+CUT, REASONING_ONLY = "at the token limit", "with all of it in the reasoning"
+TEXT_CALLS = "tool calls written as text: --tool-protocol text"
 
 
 class ReplyToken(NamedTuple):
@@ -45,6 +52,7 @@ class Completion:
     fields that the request lacked because the server refuses them. `reasoning_field`: the name
     under which the server sent the reasoning; `reasoning_details`: blocks of it that it wants back
     unchanged. `tokens`: the last ones of the text, where their log-probabilities were asked for.
+    `reason`: with the finish `unknown`, what the server called it.
     """
 
     text: str
@@ -57,6 +65,7 @@ class Completion:
     usage: Usage = field(default_factory=lambda: Usage(0, 0))
     left_out: tuple[str, ...] = ()
     tokens: tuple[ReplyToken, ...] = ()
+    reason: str = ""
 
     def payload(self, seconds: float) -> dict[str, Any]:
         """The JSON-serialisable record of a call that took `seconds`."""
@@ -71,6 +80,7 @@ class Completion:
             **({"left_out": list(self.left_out)} if self.left_out else {}),
             **self._native(),
             **({"tokens": [list(one) for one in self.tokens]} if self.tokens else {}),
+            **({"reason": self.reason} if self.reason else {}),
         }
 
     def _native(self) -> dict[str, Any]:
@@ -96,6 +106,7 @@ class Completion:
                 ReplyToken(text, tuple((other, value) for other, value in alternatives))
                 for text, alternatives in payload.get("tokens", ())
             ),
+            reason=payload.get("reason", ""),
         )
 
     def with_calls(self, text: str, valid: list[Any], invalid: list[Any]) -> Completion:
@@ -131,6 +142,19 @@ class Reply:
     reasoning_field: str = USUAL_FIELD
     reasoning_details: tuple[Mapping[str, Any], ...] = ()
     tokens: tuple[ReplyToken, ...] = ()
+    reason: str = ""
+
+    @property
+    def oddity(self) -> str | None:
+        """What is to be told of how it ended, of many such in one line; None of a usual one."""
+        if self.finish == "length":
+            return CUT
+        if self.finish == "unknown":
+            return f"for the reason {self.reason!r}" if self.reason else "without a finish reason"
+        has_calls = self.message.tool_calls or self.message.invalid_tool_calls
+        if self.finish == "stop" and self.reasoning and not has_calls and not self.text.strip():
+            return REASONING_ONLY
+        return None
 
     @property
     def text(self) -> str:
@@ -164,6 +188,7 @@ class Reply:
             reasoning_field=completion.reasoning_field,
             reasoning_details=completion.reasoning_details,
             tokens=completion.tokens,
+            reason=completion.reason,
         )
 
 
@@ -196,6 +221,11 @@ class ModelError(Exception):
         self.refused = refused
         self.demands_reasoning = demands_reasoning
         self.dropped = dropped
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether every other request would meet it: no key, no such model or path, no credit."""
+        return self.kind in ("auth", "not_found", "credit")
 
     @property
     def sign(self) -> Sign | None:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from branchwise.agents.caller import ModelCaller, ModelError, Reply
+from branchwise.agents.caller import ModelCaller, Reply
 from branchwise.agents.journal import CallKey, Slot
 from branchwise.agents.reply import Completion
 from branchwise.agents.spec import check_ready
@@ -278,12 +278,6 @@ async def _signs_of_life(
         yield
     finally:
         telling.cancel()
-
-
-def concerns_all(error: ModelError) -> bool:
-    """Whether every other request would end the same way."""
-    spent = error.kind == "rate_limit" and not error.retryable
-    return spent or error.kind in ("auth", "not_found")
 
 
 def _record(usage: RoleUsage) -> dict[str, Any]:
