@@ -36,7 +36,7 @@ _RATE = re.compile(
 _FULL = re.compile(
     r"context (length|window|size) (is |was |has been )?exceeded|exceeds? context|prompt too long"
     r"|tokens limit reached|request too large|(entity|payload|body) (is )?too large"
-    r"|(上下文|输入|提示词|消息).{0,20}(超过|超出|超限|过长)",
+    r"|(上下文|输入|提示词|消息|prompt).{0,20}(超过|超出|超限|过长|超长)",
     re.IGNORECASE,
 )
 """What codes say, too; `_` is a space here."""
@@ -59,6 +59,7 @@ _TOO_MUCH = re.compile(
     r"|\bshould be \[|\b(does not|doesn't|cannot|can't|to) fit\b|\bnot enough\b|\bonly\b",
     re.IGNORECASE,
 )
+_TOKENS = re.compile(r"\btokens?\b", re.IGNORECASE)
 _MEASURE = re.compile(r"\btokens?\b|\blength\b|\blong|\btoo (large|big)\b|\bsequence\b", re.I)
 _OTHER_MEASURE = re.compile(
     r"\b(images?|files?|tools?|functions?|audio|videos?|pages|pdf|stop|array|batch|dimensions?"
@@ -233,9 +234,9 @@ def refuses_length(status: int | None, said: str) -> bool:
         and (
             _CONTEXT.search(part)
             or (
-                (_INPUT.search(part) or re.search(r"\btokens?\b", part))
+                (_INPUT.search(part) or _TOKENS.search(part))
                 and _MEASURE.search(part)
-                and not (_OTHER_MEASURE.search(part) and not re.search(r"\btokens?\b", part))
+                and not (_OTHER_MEASURE.search(part) and not _TOKENS.search(part))
             )
         )
         for part in parts
