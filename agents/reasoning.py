@@ -59,6 +59,11 @@ def native(
     return {_NATIVE: {field: text}} if text else {}
 
 
+def has_reasoning(message: BaseMessage) -> bool:
+    """Whether the model thought in this turn."""
+    return bool(message.additional_kwargs.get(_NATIVE))
+
+
 def native_of(message: BaseMessage) -> Mapping[str, Any]:
     """The fields with the reasoning of a turn that calls tools; none of any other message."""
     if not (getattr(message, "tool_calls", None) or getattr(message, "invalid_tool_calls", None)):

@@ -32,7 +32,8 @@ FailureKind = Literal[
     "invalid_response",
     "not_recorded",
 ]
-CUT, REASONING_ONLY = "at the token limit", "with all of it in the reasoning"
+CUT = "cut at the token limit"
+REASONING_ONLY = "with all of it in the reasoning: look at the server's reasoning parser"
 TEXT_CALLS = "tool calls written as text: --tool-protocol text"
 
 
@@ -66,6 +67,19 @@ class Completion:
     left_out: tuple[str, ...] = ()
     tokens: tuple[ReplyToken, ...] = ()
     reason: str = ""
+
+    @property
+    def remark(self) -> str | None:
+        """What a run tells of replies that ended so, after their number; None of a usual one."""
+        if self.finish == "length":
+            return CUT
+        if self.finish == "unknown":
+            named = f"for the unknown reason {self.reason!r}" if self.reason else "without a reason"
+            return f"that ended {named}"
+        has_calls = self.tool_calls or self.invalid_tool_calls
+        if self.finish == "stop" and self.reasoning and not has_calls and not self.text.strip():
+            return REASONING_ONLY
+        return None
 
     def payload(self, seconds: float) -> dict[str, Any]:
         """The JSON-serialisable record of a call that took `seconds`."""
@@ -128,7 +142,8 @@ class Reply:
     of a replayed call, the time that it took when it was made. `waited`: seconds until its server
     had a slot for it (`agents.limits`) or was back (`agents.outages`), which cost the question no
     time. `left_out`: optional fields that the request lacked because the server refuses them.
-    `tokens`: the last ones of the text, where their log-probabilities were asked for.
+    `tokens`: the last ones of the text, where their log-probabilities were asked for. `remark`:
+    what a run tells of such replies, after their number; None of a usual one.
     """
 
     message: AIMessage
@@ -143,18 +158,7 @@ class Reply:
     reasoning_details: tuple[Mapping[str, Any], ...] = ()
     tokens: tuple[ReplyToken, ...] = ()
     reason: str = ""
-
-    @property
-    def oddity(self) -> str | None:
-        """What is to be told of how it ended, of many such in one line; None of a usual one."""
-        if self.finish == "length":
-            return CUT
-        if self.finish == "unknown":
-            return f"for the reason {self.reason!r}" if self.reason else "without a finish reason"
-        has_calls = self.message.tool_calls or self.message.invalid_tool_calls
-        if self.finish == "stop" and self.reasoning and not has_calls and not self.text.strip():
-            return REASONING_ONLY
-        return None
+    remark: str | None = None
 
     @property
     def text(self) -> str:
@@ -189,6 +193,7 @@ class Reply:
             reasoning_details=completion.reasoning_details,
             tokens=completion.tokens,
             reason=completion.reason,
+            remark=completion.remark,
         )
 
 

@@ -66,7 +66,7 @@ async def ask_module(
         if error.is_everywhere:
             raise
         return ModuleReply("", error=f"{error.kind}: {error}", seconds=time.perf_counter() - began)
-    context.ledger.charge(role, reply)
+    context.charge(role, reply)
     text = str(reply.message.text)
     problem = DECLINED.get(reply.finish)
     if reply.finish == "length" and not text.strip():
