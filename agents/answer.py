@@ -2,13 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from branchwise.agents.format_error import MAX_ENTITIES, MAX_REASONING, distinct
 from branchwise.agents.formats import AnswerFormat, FormatError
 from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.corpora.text import whole_characters
+from branchwise.corpora.written_lists import joined
 
 MAX_STRICT = 1_000_000
 """Characters that are tried as one JSON document."""
@@ -22,6 +25,11 @@ MAX_DEPTH = 64
 MAX_CANDIDATES = 16
 _FENCE = re.compile(r"```[a-zA-Z0-9_-]*[ \t]*\n?")
 _SIGNS = re.compile(r"""["'{}\[\]:,\\]""")
+_DRAFT = re.compile(
+    r"\b(draft|final|wait|instead|correct\w*|revis\w*|example|form|format|actually|rather|updat\w*"
+    r"|improv\w*|better|again|no|not)\b",
+    re.IGNORECASE,
+)
 _STRUCTURE = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
 
 
@@ -40,8 +48,9 @@ def parse_answer(text: str, format: AnswerFormat, fragments: Sequence[str] = ())
     Where the format has a form of its own, the text is read by that first. Strict: it is exactly
     in that form, or the whole text is JSON of exactly the format's shape. Tolerant: the last JSON
     object in the text that can be read as an answer (models put drafts first; one that has the
-    answer's keys goes before others), then the same with
-    json-repair. `fragments` are the ids of numbered passages (`AnswerFormat.read`).
+    answer's keys goes before others), then the same with json-repair. Objects that follow each
+    other, or give one reading each, are one answer. `fragments` are the ids of numbered passages
+    (`AnswerFormat.read`).
     """
     problem = "the reply is empty"
     if text.strip():
@@ -53,8 +62,30 @@ def parse_answer(text: str, format: AnswerFormat, fragments: Sequence[str] = ())
     except FormatError as error:
         problem = str(error)
     keys = format.schema["required"] if format.schema else ()
-    for found, strict in _documents(text, keys):
-        data = _with_whole_characters(found)
+    if (whole := _load(text) if len(text) <= MAX_STRICT else None) is not None:
+        return _read([whole], format, fragments, strict=True, problem=problem)
+    objects = list(_objects(_FENCE.sub("\n", text[-MAX_TOLERANT:])))[-MAX_CANDIDATES:]
+    for load in (_load, _repair):
+        found = _read_last(objects, keys, load, format, fragments, problem)
+        if found.prediction is not None:
+            return found
+        problem = found.problem or problem
+    tail = text[-MAX_TOLERANT:]
+    broken = _repair(tail[start:]) if (start := tail.find("{")) != -1 else None
+    return _read([] if broken is None else [broken], format, fragments, problem=problem)
+
+
+def _read(
+    documents: Iterable[Any],
+    format: AnswerFormat,
+    fragments: Sequence[str],
+    *,
+    strict: bool = False,
+    problem: str | None,
+) -> ParsedAnswer:
+    """The first of the documents that is an answer."""
+    for document in documents:
+        data = _with_whole_characters(document)
         try:
             prediction = format.read(data, fragments)
         except FormatError as error:
@@ -65,37 +96,79 @@ def parse_answer(text: str, format: AnswerFormat, fragments: Sequence[str] = ())
     return ParsedAnswer(None, "failed", problem)
 
 
-def _documents(text: str, keys: Sequence[str]) -> Iterator[tuple[Any, bool]]:
-    """What may be the answer, best guess first; True beside the whole text.
+class _Object(NamedTuple):
+    """A JSON object in a text, and what stands before it, as far as the object before."""
 
-    The last object with one of `keys`, which an answer has; other objects may only list sources.
+    text: str
+    before: str
+
+
+def _read_last(
+    objects: Sequence[_Object],
+    keys: Sequence[str],
+    load: Callable[[str], Any],
+    format: AnswerFormat,
+    fragments: Sequence[str],
+    problem: str,
+) -> ParsedAnswer:
+    """The last object that is an answer, with those before it that are parts of the same one.
+
+    One with a key that an answer has goes before others, which may only list sources.
     """
-    if len(text) <= MAX_STRICT:
-        whole = _load(text)
-        if whole is not None:
-            yield whole, True
-            return
-    tail = text[-MAX_TOLERANT:]
-    candidates = list(_objects(_FENCE.sub("\n", tail)))[-MAX_CANDIDATES:]
-    likely = [any(f'"{key}"' in candidate for key in keys) for candidate in candidates]
-    ranked = sorted(zip(likely, range(len(candidates)), candidates, strict=True), reverse=True)
-    for _, _, candidate in ranked:
-        data = _load(candidate)
-        if data is not None:
-            yield data, False
-    start = tail.find("{")
-    broken = [*candidates, tail[start:]] if start != -1 else candidates
-    for candidate in list(reversed(broken))[:MAX_REPAIRS]:
-        data = _repair(candidate)
-        if data is not None:
-            yield data, False
+    likely = [any(key in one.text for key in keys) for one in objects]
+    ranked = sorted(zip(likely, range(len(objects)), strict=True), reverse=True)
+    for _, at in ranked[: MAX_REPAIRS if load is _repair else MAX_CANDIDATES]:
+        data = load(objects[at].text)
+        found = _read([] if data is None else [data], format, fragments, problem=problem)
+        if found.prediction is None:
+            problem = found.problem or problem
+            continue
+        parts = [found.prediction]
+        for number in range(at - 1, max(-1, at - MAX_CANDIDATES), -1):
+            data = load(objects[number].text)
+            part = _read([] if data is None else [data], format, fragments, problem="").prediction
+            gap = objects[number + 1].before
+            if part is None or not _is_continued(part, parts[0], gap):
+                break
+            parts.insert(0, part)
+        return ParsedAnswer(_joined_parts(parts), "tolerant")
+    return ParsedAnswer(None, "failed", problem)
+
+
+def _is_continued(one: Prediction, other: Prediction, gap: str) -> bool:
+    """Whether two objects are parts of one answer: nothing stands between them, or both give one
+    reading, each another, and nothing between calls the first a draft."""
+    if one.task_output is not None or other.task_output is not None:
+        return False
+    if not re.search(r"\w", gap):
+        return True
+    names = [name.casefold() for part in (one, other) for name in part.answers]
+    each_one = len(one.answers) == len(other.answers) == 1
+    return each_one and len({*names, DEFAULT_BRANCH}) == 3 and not _DRAFT.search(gap)
+
+
+def _joined_parts(parts: Sequence[Prediction]) -> Prediction:
+    if len(parts) == 1:
+        return parts[0]
+    answers, citations = dict[str, list[str]](), dict[str, list[str]]()
+    for part in parts:
+        for name, texts in part.answers.items():
+            answers.setdefault(name, []).extend(texts)
+        for name, texts in part.citations.items():
+            citations.setdefault(name, []).extend(texts)
+    reasoning = "\n".join(part.reasoning for part in parts if part.reasoning)
+    return Prediction(
+        reasoning=reasoning[:MAX_REASONING],
+        answers={name: distinct(texts, MAX_ENTITIES) for name, texts in answers.items()},
+        citations={name: distinct(texts, MAX_ENTITIES) for name, texts in citations.items()},
+    )
 
 
 def _load(text: str) -> dict[str, Any] | list[Any] | None:
     if _depth(text) > MAX_DEPTH:
         return None
     try:
-        data = json.loads(text, object_pairs_hook=_joined)
+        data = json.loads(text, object_pairs_hook=joined)
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict | list) else None
@@ -105,19 +178,7 @@ def _with_whole_characters(data: Any) -> Any:
     """Escapes may spell half characters, which no record can hold."""
     text = json.dumps(data, ensure_ascii=False)
     whole = whole_characters(text)
-    return data if whole == text else json.loads(whole, object_pairs_hook=_joined)
-
-
-def _joined(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; lists under a key that comes twice are one: two readings of one name, say."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        earlier = found.get(key)
-        if isinstance(earlier, list) and isinstance(value, list):
-            earlier.extend(value)
-        else:
-            found[key] = value
-    return found
+    return data if whole == text else json.loads(whole, object_pairs_hook=joined)
 
 
 def _repair(text: str) -> dict[str, Any] | list[Any] | None:
@@ -137,9 +198,9 @@ def _repair(text: str) -> dict[str, Any] | list[Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def _objects(text: str) -> Iterator[str]:
+def _objects(text: str) -> Iterator[_Object]:
     """Outermost {...} spans, in order; quotes count inside of braces only. Linear."""
-    depth, start, in_string = 0, 0, False
+    depth, start, end, in_string = 0, 0, 0, False
     for mark in _STRUCTURE.finditer(text):
         sign = mark[0]
         if depth and sign == '"':
@@ -152,7 +213,8 @@ def _objects(text: str) -> Iterator[str]:
         elif depth:
             depth -= 1
             if not depth:
-                yield text[start : mark.end()]
+                yield _Object(text[start : mark.end()], text[end:start])
+                end = mark.end()
 
 
 def _depth(text: str) -> int:

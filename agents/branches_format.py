@@ -11,18 +11,20 @@ from branchwise.agents.format_error import (
     MAX_ENTITIES,
     MAX_ENTITY,
     MAX_NAME,
-    MAX_REASONING,
     FormatError,
     distinct,
     first_text,
     flattened,
     is_exactly,
+    object_in,
+    reasoning_of,
     says_something,
     text_of,
     unwrapped,
 )
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH
+from branchwise.corpora.written_lists import MAX_WRITTEN, members, written_list
 
 _ENTITIES = ("answers", "answer", "entities", "values")
 _ENTITY = ("answer", "entity", "text", "name", "value")
@@ -59,26 +61,38 @@ class BranchesFormat(AnswerFormat):
     def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
         """Also: a bare list or text (`default`), one text for a list, `answer` for `answers`,
         numbers, `{branch: {"answers": [...]}}`, a list of `{"branch", "answers"}`, lists in
-        lists, readings of readings, and all that in an object or a list of its own.
+        lists, readings of readings, lists and objects that are written as texts, several whole
+        answers in a list, and all that in an object or a list of its own.
         """
         data = unwrapped(data, _ENTITIES, _BRANCH)
-        if isinstance(data, list):
-            data = {"answers": data}
-        if not isinstance(data, Mapping):
-            raise FormatError("the answer is no JSON object")
-        answers = _answers_in(data)
+        answers = [_answers_in(one) for one in _wholes(data)]
         branches: dict[str, list[str]] = {}
-        for name, entities in _branches(answers):
+        for name, entities in (branch for one in answers for branch in _branches(one)):
             branches.setdefault(name, []).extend(entities)
         if not any(branches.values()) and says_something(answers, but=_BRANCH):
             raise FormatError('no list of texts was found under "answers"')
         return Prediction(
-            reasoning=text_of(data.get("reasoning"), MAX_REASONING) or "",
+            reasoning=reasoning_of(data),
             answers={
                 name: distinct(entities, MAX_ENTITIES)
                 for name, entities in list(branches.items())[:MAX_BRANCHES]
             },
         )
+
+
+def _wholes(data: Any) -> list[Mapping[str, Any]]:
+    """The whole answers in `data`: an object, or each of a list of them."""
+    if not isinstance(data, list):
+        if not isinstance(data, Mapping):
+            raise FormatError("the answer is no JSON object")
+        return [data]
+    if data and all(isinstance(one, Mapping) and _is_whole(one) for one in data):
+        return data
+    return [{"answers": data}]
+
+
+def _is_whole(answer: Mapping[str, Any]) -> bool:
+    return isinstance(answer.get("answers"), Mapping) and not any(key in answer for key in _BRANCH)
 
 
 def _answers_in(answer: Mapping[str, Any]) -> Any:
@@ -100,7 +114,12 @@ def _branches(answers: Any) -> list[tuple[str, list[str]]]:
     if isinstance(answers, list):
         return [_listed(entry) for entry in answers]
     if isinstance(answers, str) and answers.lstrip().startswith("{"):
-        raise FormatError('"answers" is a text, not an object')
+        inner = object_in(answers)
+        if inner is None:
+            raise FormatError('"answers" is a text, not an object')
+        return _branches(inner)
+    if isinstance(answers, str) and (listed := written_list(answers)) is not None:
+        return _branches(listed)
     if text_of(answers, MAX_ENTITY) is not None:
         return [(DEFAULT_BRANCH, _entities(answers))]
     raise FormatError('"answers" is neither an object nor a list')
@@ -131,10 +150,9 @@ def _entities(value: Any) -> list[str]:
     """Entities of one branch; what is neither text nor holds one is left out."""
     if isinstance(value, Mapping):
         inner = next((value[name] for name in _ENTITIES if name in value), None)
-        if isinstance(inner, list):
+        if isinstance(inner, list | str):
             return _entities(inner)
-        entity = first_text(value, _ENTITY, MAX_ENTITY)
-        return [entity] if entity else []
+        return _entity(value)
     if isinstance(value, list):
         return [entity for part in flattened(value)[:MAX_ENTITIES] for entity in _entity(part)]
     return _entity(value)
@@ -142,8 +160,11 @@ def _entities(value: Any) -> list[str]:
 
 def _entity(value: Any) -> list[str]:
     text = (
-        first_text(value, _ENTITY, MAX_ENTITY)
+        first_text(value, _ENTITY, MAX_WRITTEN)
         if isinstance(value, Mapping)
-        else text_of(value, MAX_ENTITY)
+        else text_of(value, MAX_WRITTEN)
     )
-    return [text] if text else []
+    listed = [text] if text is None else members(text)
+    if listed == [text]:
+        return [text[:MAX_ENTITY]] if text else []
+    return [entity for part in flattened(listed)[:MAX_ENTITIES] for entity in _entity(part)]

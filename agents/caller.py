@@ -23,7 +23,12 @@ from branchwise.agents.request_digest import ConversationDigest, ToolSet, canoni
 from branchwise.agents.restraints import UNRESTRAINED, Restraints, within_limits
 from branchwise.agents.retries import Sleep, with_retries
 from branchwise.agents.spec import ModelSpec
-from branchwise.agents.text_protocol import describe_tools, read_calls, render_messages
+from branchwise.agents.text_protocol import (
+    describe_tools,
+    is_written_call,
+    read_calls,
+    render_messages,
+)
 from branchwise.corpora.absence import Sign
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.server_headers import headers_for
@@ -245,12 +250,17 @@ class ModelCaller:
         """One request, in the tool protocol that the decoding names and the server takes."""
         messages, schemas, schema = request.messages, request.tools.schemas, request.schema
         seconds = self._seconds(request)
+        names = [schema["function"]["name"] for schema in schemas]
         if not self._speaks_text:
-            return await self._endpoint.complete(messages, schemas, schema, seconds)
+            completion = await self._endpoint.complete(messages, schemas, schema, seconds)
+            has_calls = completion.tool_calls or completion.invalid_tool_calls
+            is_over = completion.finish in ("stop", "tool_calls", "unknown")
+            if is_over and not has_calls and is_written_call(completion.text, names):
+                completion = replace(completion, finish="text_calls")
+            return completion
         turn = sum(message.type == "ai" for message in messages)
         rendered = render_messages(messages, self._instructions(request.tools))
         completion = await self._endpoint.complete(rendered, (), schema, seconds)
-        names = [schema["function"]["name"] for schema in schemas]
         if names and not self._text:
             completion = replace(completion, left_out=(*completion.left_out, "tools"))
         return read_calls(completion, turn, names) if names else completion

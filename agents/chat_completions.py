@@ -7,10 +7,12 @@ most of a request's CPU time on turning dictionaries into typed objects and back
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import httpx2
@@ -18,8 +20,8 @@ import orjson
 from langchain_openai import ChatOpenAI
 from openai import (
     APIConnectionError,
+    APIError,
     APITimeoutError,
-    AsyncStream,
     DefaultAsyncHttpxClient,
     DefaultHttpxClient,
 )
@@ -30,7 +32,8 @@ from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.reasoning import send_back
 from branchwise.agents.refusals import BACK
 from branchwise.agents.reply import ModelError
-from branchwise.agents.response_bodies import StreamFold, read_body
+from branchwise.agents.reply_bytes import ENCODINGS, decoded, events_of, pieces_of, whole
+from branchwise.agents.response_bodies import StreamFold, read_body, reported_error
 from branchwise.corpora.keys import NO_KEYS, Keys, Origin
 from branchwise.corpora.secrets import OPENAI_KEY
 
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
 
 _NEVER_SENT = "none"
 """The client insists on a key; each request gets its own headers in `_Guard`."""
+_LONGEST_DRAIN = 1.0
+"""Seconds for what may follow the end of a stream."""
 _OPENAI_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
 
 
@@ -76,24 +81,49 @@ class ChatCompletions(ChatOpenAI):
         """The completion of one request; `seconds`: the longest silence of the server.
 
         Raises what the openai client raises, ValueError for a body that is not JSON, and
-        ModelError for a body without a message or a stream that was cut.
+        ModelError for a body without a message or one that was cut or is too large.
         """
-        if body.get("stream"):
-            return await self._streamed(body, seconds)
         client = self.http_async_client
         assert client is not None
         request = client.build_request(
             "POST", self._address, headers=self._headers, content=_encoded(body), timeout=seconds
         )
         try:
-            response = await client.send(request)
+            response = await client.send(request, stream=True)
+            try:
+                if response.is_success and body.get("stream"):
+                    return await self._streamed(response)
+                content = bytes(await whole(pieces_of(response)))
+            finally:
+                await response.aclose()
         except httpx2.TimeoutException as error:
             raise APITimeoutError(request) from error
         except (httpx2.RequestError, ssl.SSLError) as error:
             raise APIConnectionError(request=request) from error
         if not response.is_success:
-            raise self.root_async_client._make_status_error_from_response(response)
-        return self.read(_decoded(response.content))
+            raise self.root_async_client._make_status_error_from_response(
+                _unpacked(response, content)
+            )
+        return self._read_whole(content, request)
+
+    async def _streamed(self, response: httpx2.Response) -> Completion:
+        fold, pieces = self.fold(), pieces_of(response)
+        async for event in events_of(pieces):
+            if isinstance(event, bytearray):
+                return self._read_whole(event, response.request)
+            if event.is_end:
+                fold.is_ended = True
+                await _drain(pieces)
+                break
+            for chunk in event.values:
+                _check(chunk, response.request, is_error=event.name == "error")
+                fold.add(chunk)
+        return self.read(fold.body())
+
+    def _read_whole(self, content: bytes | bytearray, request: httpx2.Request) -> Completion:
+        body = decoded(content)
+        _check(body, request)
+        return self.read(body)
 
     # The same for every request. OpenAI's client makes both anew each time, checks and copies its
     # own options: that takes longer than sending.
@@ -105,22 +135,8 @@ class ChatCompletions(ChatOpenAI):
     @functools.cached_property
     def _headers(self) -> dict[str, str]:
         named = self.root_async_client.default_headers.items()
-        return {name: value for name, value in named if isinstance(value, str)}
-
-    async def _streamed(self, body: Mapping[str, Any], seconds: float) -> Completion:
-        fold = self.fold()
-        stream: AsyncStream[Any] = await self.root_async_client.post(
-            self.path,
-            cast_to=object,
-            body=body,
-            options={"timeout": seconds},
-            stream=True,
-            stream_cls=AsyncStream[Any],
-        )
-        async with stream:
-            async for chunk in stream:
-                fold.add(chunk)
-        return self.read(fold.body())
+        headers = {name: value for name, value in named if isinstance(value, str)}
+        return {**headers, "Accept-Encoding": ENCODINGS}
 
 
 def make_client(
@@ -213,9 +229,30 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body).encode()
 
 
-def _decoded(content: bytes) -> Any:
-    try:
-        return orjson.loads(content)
-    except ValueError:
-        # The standard parser takes half characters, which models that break off do write.
-        return json.loads(content)
+def _check(body: Any, request: httpx2.Request, *, is_error: bool = False) -> None:
+    """Raise APIError where a body or chunk reports an error; `is_error`: its event is named so."""
+    error = reported_error(body) or (body if is_error else None)
+    if error:
+        named = error.get("message") if isinstance(error, Mapping) else error
+        said = named if isinstance(named, str) and named else json.dumps(error)[:2000]
+        raise APIError(said, request, body=error)
+
+
+async def _drain(pieces: AsyncIterator[bytes]) -> None:
+    """Read on to the end, which keeps the connection, if that is soon."""
+    with suppress(TimeoutError, ModelError, httpx2.RequestError):
+        async with asyncio.timeout(_LONGEST_DRAIN):
+            async for _ in pieces:
+                pass
+
+
+def _unpacked(response: httpx2.Response, content: bytes) -> httpx2.Response:
+    """The response with its body as it was read."""
+    headers = [
+        (name, value)
+        for name, value in response.headers.multi_items()
+        if name.lower() not in ("content-encoding", "content-length", "transfer-encoding")
+    ]
+    return httpx2.Response(
+        response.status_code, headers=headers, content=content, request=response.request
+    )

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from branchwise.agents.answer_format import AnswerFormat
-from branchwise.agents.format_error import MAX_REASONING, FormatError, is_exactly, text_of
+from branchwise.agents.format_error import FormatError, is_exactly, reasoning_of, text_of
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.text import one_line
 
@@ -49,5 +49,4 @@ class ClarificationFormat(AnswerFormat):
         text = one_line(text_of(data[CLARIFICATION], MAX_CLARIFICATION) or "")
         if not text:
             raise FormatError(f'"{CLARIFICATION}" is not a text, or is empty')
-        reasoning = text_of(data.get("reasoning"), MAX_REASONING) or ""
-        return Prediction(reasoning=reasoning, task_output={CLARIFICATION: text})
+        return Prediction(reasoning=reasoning_of(data), task_output={CLARIFICATION: text})

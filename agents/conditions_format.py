@@ -11,19 +11,20 @@ from branchwise.agents.format_error import (
     MAX_BRANCHES,
     MAX_ENTITIES,
     MAX_NAME,
-    MAX_REASONING,
     MAX_SENTENCES,
     FormatError,
     distinct,
     first_text,
     flattened,
     is_exactly,
+    reasoning_of,
     says_something,
     text_of,
     unwrapped,
 )
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH
+from branchwise.corpora.written_lists import members
 
 _LISTS = ("conditions", "answers", "properties", "results")
 _CONDITION = ("condition", "reading", "branch", "interpretation")
@@ -95,9 +96,8 @@ class ConditionsFormat(AnswerFormat):
             citations[name] = distinct([*citations.get(name, ()), *cited], MAX_ENTITIES)
         if not answers and says_something(_list_in(data), but=_NO_ANSWER):
             raise FormatError('no text was found under "answer"')
-        reasoning = data.get("reasoning") if isinstance(data, Mapping) else None
         return Prediction(
-            reasoning=text_of(reasoning, MAX_REASONING) or "",
+            reasoning=reasoning_of(data),
             answers=answers,
             citations={name: ids for name, ids in citations.items() if ids},
         )
@@ -121,7 +121,8 @@ def _entries(data: object, fragments: Sequence[str]) -> Iterator[ConditionEntry]
 
 def _list_in(data: object) -> list[Any]:
     if isinstance(data, list):
-        return data
+        is_whole = [isinstance(one, Mapping) and _is_whole(one) for one in data]
+        return [part for one in data for part in _list_in(one)] if data and all(is_whole) else data
     if not isinstance(data, Mapping):
         raise FormatError("the answer is no JSON object")
     for name in _LISTS:
@@ -141,11 +142,20 @@ def _list_in(data: object) -> list[Any]:
     raise FormatError('the answer has no list "conditions"')
 
 
+def _is_whole(data: Mapping[str, Any]) -> bool:
+    """Whether an object holds conditions rather than being one."""
+    return not any(name in data for name in _CONDITION) and any(
+        isinstance(data.get(name), Mapping)
+        or (isinstance(found := data.get(name), list) and isinstance((found or [0])[0], Mapping))
+        for name in _LISTS
+    )
+
+
 def _answers(entry: Mapping[str, Any]) -> tuple[str, ...]:
     value = next((entry[name] for name in _ANSWER if entry.get(name)), None)
     parts = [
         first_text(part, _ANSWER, MAX_SENTENCES) if isinstance(part, Mapping) else part
-        for part in flattened(value)
+        for part in flattened(members(value))
     ]
     return distinct((text_of(part, MAX_SENTENCES) or "" for part in parts), MAX_ENTITIES)
 

@@ -1,9 +1,12 @@
 """The error for an answer of the wrong shape, and bounds on an answer's texts."""
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+
+from branchwise.corpora.written_lists import MAX_WRITTEN, joined
 
 MAX_BRANCHES = 200
 MAX_ENTITIES = 1000
@@ -42,6 +45,15 @@ def first_text(mapping: Mapping[str, Any], names: Iterable[str], limit: int) -> 
     return next((text for text in texts if text), None)
 
 
+def reasoning_of(data: Any) -> str:
+    """The reasoning of an answer, or of each in a list of them; joined where there are several."""
+    if isinstance(data, list):
+        return "\n".join(filter(None, map(reasoning_of, data)))[:MAX_REASONING]
+    given = data.get("reasoning") if isinstance(data, Mapping) else None
+    texts = (text_of(part, MAX_REASONING) for part in flattened(given))
+    return "\n".join(filter(None, texts))[:MAX_REASONING]
+
+
 def distinct(texts: Iterable[str], limit: int) -> tuple[str, ...]:
     """The texts in their order, empty ones and exact repeats left out, at most `limit`."""
     return tuple(dict.fromkeys(text for text in texts if text))[:limit]
@@ -52,6 +64,15 @@ def flattened(value: Any) -> list[Any]:
     if not isinstance(value, list):
         return [value]
     return [part for inner in value for part in flattened(inner)]
+
+
+def object_in(text: str) -> Mapping[str, Any] | None:
+    """The JSON object that a text is; None for any other text."""
+    try:
+        data = json.loads(text[:MAX_WRITTEN], object_pairs_hook=joined)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, Mapping) else None
 
 
 def says_something(value: Any, but: Iterable[str] = ()) -> bool:

@@ -15,6 +15,7 @@ from branchwise.agents.format_error import (
     MAX_REASONING,
     FormatError,
     first_text,
+    reasoning_of,
     text_of,
 )
 from branchwise.agents.prediction import Prediction
@@ -99,7 +100,7 @@ class MDCRFormat(AnswerFormat):
             data = inner[0]
         said = next(data[key] for key in _ANSWER_KEYS if key in data)
         groups = next((data[key] for key in _GROUP_KEYS if key in data), None)
-        reasoning = text_of(data.get("reasoning"), MAX_REASONING) or ""
+        reasoning = reasoning_of(data)
         output = _output(_as_text(said), _grouped(_tokens_of(groups)))
         return Prediction(reasoning=reasoning, task_output=output)
 

@@ -81,6 +81,11 @@ def calls_tools(message: BaseMessage) -> bool:
     )
 
 
+def has_reasoning(message: BaseMessage) -> bool:
+    """Whether the model thought in this turn."""
+    return bool(message.additional_kwargs.get(_NATIVE))
+
+
 def native_of(message: BaseMessage) -> Mapping[str, Any]:
     """The fields with the reasoning of a turn that calls tools; none of any other message."""
     if not calls_tools(message):

@@ -185,15 +185,15 @@ def refused_field(error: openai.APIError, sent: Collection[str]) -> str | None:
     """
     status = getattr(error, "status_code", None)
     body = _unwrapped(error.body) or error.message
-    named, sentences = _parameter(body), list(_sentences(body))
+    named, said = _parameter(body), list(sentences(body))
     if status in _OTHER_MATTERS or (named is None and status in _PASSING):
         return None
     is_clear = status is not None and status < 500
     for field in (name for name in OPTIONAL_FIELDS if name in sent):
-        if field == "reasoning_effort" and any(map(_OTHER_WORDS.search, sentences)):
+        if field == "reasoning_effort" and any(map(_OTHER_WORDS.search, said)):
             continue
         is_open = named is None or (field == BACK and named == "messages")
-        about = [s for s in sentences if (_names(field, s) if is_open else named == field)]
+        about = [s for s in said if (_names(field, s) if is_open else named == field)]
         if about and ((field in _OURS and is_clear) or any(_is_refusal(field, s) for s in about)):
             return field
     return None
@@ -205,13 +205,13 @@ def refuses_api(error: openai.APIError, api: Api) -> bool:
     status = getattr(error, "status_code", None)
     if status in _OTHER_MATTERS or (status is not None and status >= 500 and status != 501):
         return False
-    sentences = list(_sentences(_unwrapped(error.body) or error.message))
-    names_other = any(map(_OTHER_API[api].search, sentences))
+    said = list(sentences(_unwrapped(error.body) or error.message))
+    names_other = any(map(_OTHER_API[api].search, said))
     if api == "chat":
         return names_other
-    if names_other and not any(map(_TO_RESPONSES.search, sentences)):
+    if names_other and not any(map(_TO_RESPONSES.search, said)):
         return True
-    is_known = "model" in str(error.code) or any(map(_OF_SOMETHING.search, sentences))
+    is_known = "model" in str(error.code) or any(map(_OF_SOMETHING.search, said))
     return status in _NOT_HERE and not is_known
 
 
@@ -254,7 +254,7 @@ def _parameter(body: Any) -> str | None:
     return _PARAMETERS.get(name, name)
 
 
-def _sentences(body: Any, depth: int = 0) -> Iterator[str]:
+def sentences(body: Any, depth: int = 0) -> Iterator[str]:
     """What a body says, a validation error (FastAPI, pydantic) as one sentence."""
     if isinstance(body, str):
         yield from filter(None, _SENTENCE_END.split(_without_echo(body[:_MAX_TEXT])))
@@ -262,14 +262,21 @@ def _sentences(body: Any, depth: int = 0) -> Iterator[str]:
         return
     elif isinstance(body, list):
         for entry in body[:_MAX_ENTRIES]:
-            yield from _sentences(entry, depth + 1)
+            yield from sentences(entry, depth + 1)
     elif isinstance(body, Mapping) and isinstance(body.get("loc"), list | tuple):
         place = ".".join(str(part) for part in body["loc"][:_MAX_DEPTH])
         yield f"{place}: {body.get('msg')} ({body.get('type')})"[:_MAX_TEXT]
     elif isinstance(body, Mapping):
         for key, value in list(body.items())[:_MAX_ENTRIES]:
             if key not in _REPEATED:
-                yield from _sentences(value, depth + 1)
+                yield from sentences(value, depth + 1)
+
+
+def codes_of(body: Any) -> Iterator[Any]:
+    """The codes that a body gives, inside of what stands around it."""
+    inner = _unwrapped(body)
+    if isinstance(inner, Mapping):
+        yield from (inner[name] for name in ("code", "type", "error_code") if inner.get(name))
 
 
 def _without_echo(text: str) -> str:

@@ -13,10 +13,14 @@ from branchwise.trace.parts import Usage
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
-Finish = Literal["stop", "length", "tool_calls", "refusal", "content_filter"]
+Finish = Literal[
+    "stop", "length", "tool_calls", "refusal", "content_filter", "text_calls", "unknown"
+]
+"""How a reply ended; `text_calls`: it is nothing but tool calls that are written as text."""
 FailureKind = Literal[
     "context_length",
     "auth",
+    "credit",
     "not_found",
     "rate_limit",
     "server",
@@ -24,9 +28,13 @@ FailureKind = Literal[
     "connection",
     "bad_request",
     "cut",
+    "interrupted",
     "invalid_response",
     "not_recorded",
 ]
+CUT = "cut at the token limit"
+REASONING_ONLY = "with all of it in the reasoning: look at the server's reasoning parser"
+TEXT_CALLS = "tool calls written as text: --tool-protocol text"
 
 
 class ReplyToken(NamedTuple):
@@ -45,6 +53,7 @@ class Completion:
     fields that the request lacked because the server refuses them. `reasoning_field`: the name
     under which the server sent the reasoning; `reasoning_details`: blocks of it that it wants back
     unchanged. `tokens`: the last ones of the text, where their log-probabilities were asked for.
+    `reason`: with the finish `unknown`, what the server called it.
     """
 
     text: str
@@ -57,6 +66,20 @@ class Completion:
     usage: Usage = field(default_factory=lambda: Usage(0, 0))
     left_out: tuple[str, ...] = ()
     tokens: tuple[ReplyToken, ...] = ()
+    reason: str = ""
+
+    @property
+    def remark(self) -> str | None:
+        """What a run tells of replies that ended so, after their number; None of a usual one."""
+        if self.finish == "length":
+            return CUT
+        if self.finish == "unknown":
+            named = f"for the unknown reason {self.reason!r}" if self.reason else "without a reason"
+            return f"that ended {named}"
+        has_calls = self.tool_calls or self.invalid_tool_calls
+        if self.finish == "stop" and self.reasoning and not has_calls and not self.text.strip():
+            return REASONING_ONLY
+        return None
 
     def payload(self, seconds: float) -> dict[str, Any]:
         """The JSON-serialisable record of a call that took `seconds`."""
@@ -71,6 +94,7 @@ class Completion:
             **({"left_out": list(self.left_out)} if self.left_out else {}),
             **self._native(),
             **({"tokens": [list(one) for one in self.tokens]} if self.tokens else {}),
+            **({"reason": self.reason} if self.reason else {}),
         }
 
     def _native(self) -> dict[str, Any]:
@@ -96,6 +120,7 @@ class Completion:
                 ReplyToken(text, tuple((other, value) for other, value in alternatives))
                 for text, alternatives in payload.get("tokens", ())
             ),
+            reason=payload.get("reason", ""),
         )
 
     def with_calls(self, text: str, valid: list[Any], invalid: list[Any]) -> Completion:
@@ -117,7 +142,8 @@ class Reply:
     of a replayed call, the time that it took when it was made. `waited`: seconds until its server
     had a slot for it (`agents.limits`) or was back (`agents.outages`), which cost the question no
     time. `left_out`: optional fields that the request lacked because the server refuses them.
-    `tokens`: the last ones of the text, where their log-probabilities were asked for.
+    `tokens`: the last ones of the text, where their log-probabilities were asked for. `remark`:
+    what a run tells of such replies, after their number; None of a usual one.
     """
 
     message: AIMessage
@@ -131,6 +157,8 @@ class Reply:
     reasoning_field: str = USUAL_FIELD
     reasoning_details: tuple[Mapping[str, Any], ...] = ()
     tokens: tuple[ReplyToken, ...] = ()
+    reason: str = ""
+    remark: str | None = None
 
     @property
     def text(self) -> str:
@@ -164,6 +192,8 @@ class Reply:
             reasoning_field=completion.reasoning_field,
             reasoning_details=completion.reasoning_details,
             tokens=completion.tokens,
+            reason=completion.reason,
+            remark=completion.remark,
         )
 
 
@@ -196,6 +226,11 @@ class ModelError(Exception):
         self.refused = refused
         self.demands_reasoning = demands_reasoning
         self.dropped = dropped
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether every other request would meet it: no key, no such model or path, no credit."""
+        return self.kind in ("auth", "not_found", "credit")
 
     @property
     def sign(self) -> Sign | None:

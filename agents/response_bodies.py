@@ -7,9 +7,10 @@ Keys that a server repeats are struck out here, before a reply is used or record
 
 import json
 import math
+import re
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypeGuard
 
 import orjson
 
@@ -17,7 +18,7 @@ from branchwise.agents.reasoning import DETAILS, TEXT_FIELDS, USUAL_FIELD, read_
 from branchwise.agents.reply import Completion, Finish, ModelError, ReplyToken
 from branchwise.agents.think import split_thinking
 from branchwise.corpora.secrets import without_keys
-from branchwise.corpora.text import storable
+from branchwise.corpora.text import one_line, printable, storable
 from branchwise.trace.parts import Usage
 
 MAX_TEXT = 1_000_000
@@ -29,41 +30,114 @@ MAX_TOKENS, MAX_ALTERNATIVES = 32, 20
 the likeliest."""
 _PIECES = frozenset({"text", "summary", "data"})
 """Fields of a reasoning block that come in pieces."""
-_FINISHES: Mapping[str, Finish] = {
-    "length": "length",
-    "max_tokens": "length",
-    "content_filter": "content_filter",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "refusal": "refusal",
+Ending = Finish | Literal["interrupted"]
+_ENDINGS: Mapping[Ending, str] = {
+    # OpenAI; Anthropic through gateways (end_turn, stop_sequence, pause_turn); Cohere (complete);
+    # TGI and others (eos, eos_token); vLLM and SGLang (matched stops come as stop).
+    "stop": "stop stopped end_turn stop_sequence stop_sequence_matched complete completed eos"
+    " eos_token end_of_text done finished natural pause_turn success",
+    # OpenAI, and its deprecated name; Anthropic; Gemini's `STOP` with calls is `stop`.
+    "tool_calls": "tool_calls tool_call function_call function_calls tool_use",
+    # OpenAI; Anthropic, Gemini (MAX_TOKENS), Cohere; Mistral (model_length); Responses
+    # (max_output_tokens, incomplete); TGI; context windows that the reply has filled.
+    "length": "length max_tokens max_output_tokens max_completion_tokens max_new_tokens"
+    " max_length model_length incomplete truncated length_capped token_limit max_token"
+    " output_limit context_length model_context_window_exceeded context_window_exceeded"
+    " max_context_length error_limit too_long",
+    # OpenAI, Azure; Z.ai (sensitive); Gemini's reasons of safety; Bedrock; Cohere (error_toxic).
+    "content_filter": "content_filter content_filtered content_filtering filtered sensitive safety"
+    " recitation prohibited_content blocklist spii language image_safety image_recitation"
+    " image_prohibited_content model_armor guardrail_intervened guardrail guardrails moderation"
+    " error_toxic policy_violation content_policy content_policy_violation blocked harmful"
+    " risk_control",
+    "refusal": "refusal refused",
+    # OpenRouter (error); vLLM, SGLang (abort, error); Z.ai (network_error); DeepSeek
+    # (insufficient_system_resource); Gemini (malformed_function_call and the like, other); Cohere
+    # (error, timeout, user_cancel); Responses (failed, cancelled); TensorRT-LLM (cancelled).
+    "interrupted": "error errored abort aborted network_error cancelled canceled cancel failed"
+    " failure timeout timed_out time_limit interrupted disconnected connection_error server_error"
+    " internal_error internal_server_error upstream_error provider_error engine_error"
+    " insufficient_system_resource resource_exhausted overloaded engine_overloaded rate_limit"
+    " rate_limit_exceeded malformed_function_call malformed_tool_call malformed_response"
+    " malformed_model_output malformed_tool_use unexpected_tool_call too_many_tool_calls"
+    " invalid_tool_call tool_call_error missing_thought_signature user_cancel user_cancelled"
+    " shutdown preempted no_image",
 }
+"""What servers call the end of a reply, by what it means."""
+_BY_REASON: Mapping[str, Ending] = {
+    word: ending for ending, words in _ENDINGS.items() for word in words.split()
+}
+MAX_REASON = 60
+
+
+def ending_of(choice: Mapping[str, Any]) -> tuple[Ending, str]:
+    """What the finish reason of a choice means; and what it was called, where that is not known.
+
+    Any case of letters, hyphens and spaces for underscores, an enumeration's prefix, and the
+    reason as an object's `type` are read. No reason at all is not known either.
+    """
+    for name in ("finish_reason", "native_finish_reason"):
+        given = choice.get(name)
+        given = given.get("type") if isinstance(given, Mapping) else given
+        reason = one_line(printable(storable("" if given is None else str(given)[:500])))
+        word = re.sub(r"[\s-]+", "_", reason).lower().rpartition(".")[2]
+        word = word.removeprefix("finish_reason_")
+        if word in _BY_REASON:
+            return _BY_REASON[word], ""
+        if word not in ("", "null", "none"):
+            return "unknown", reason[:MAX_REASON]
+    return "unknown", ""
+
+
+def reported_error(body: Any) -> Any:
+    """The error that a body, or a chunk of a stream, holds in place of a reply or beside its
+    beginning; None where it holds none."""
+    if not isinstance(body, Mapping):
+        return None
+    base = _part(body, "base_resp")  # MiniMax
+    if base.get("status_code"):
+        return {"code": base["status_code"], "message": base.get("status_msg")}
+    # A response of the other protocol says so by its status, too, and is read by that.
+    if body.get("error") and body.get("status") != "failed":
+        return body["error"]
+    if body.get("object") == "error" or ("choices" not in body and body.get("errors")):
+        return body
+    choice = _only_choice(body.get("choices"))
+    return choice.get("error") or None
 
 
 def read_body(body: Any) -> Completion:
     """The completion in a whole body, or in what `StreamFold` made of a stream.
 
     Raises:
-        ModelError: (`invalid_response`) no choice with a message in it.
+        ModelError: (`invalid_response`) no choice with a message in it; (`interrupted`) the server
+            says that it broke the reply off.
     """
-    choices = body.get("choices") if isinstance(body, Mapping) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, Mapping) else None
-    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+    choice = _only_choice(body.get("choices") if isinstance(body, Mapping) else None)
+    message = choice.get("message")
+    if not isinstance(message, Mapping):
         raise ModelError("invalid_response", "the response has no message in it", retryable=True)
+    ending, reason = ending_of(choice)
+    if ending == "interrupted":
+        how = one_line(printable(storable(str(choice.get("finish_reason"))[:MAX_REASON])))
+        what = f"the reply was broken off (finish reason {how!r})"
+        raise ModelError("interrupted", what, retryable=True)
     said, thought = split_thinking(_text(message.get("content")))
     texts = {name: _text(message.get(name)) for name in TEXT_FIELDS}
+    texts[USUAL_FIELD] = texts[USUAL_FIELD] or _thinking(message.get("content"))
     field = next((name for name, text in texts.items() if text), USUAL_FIELD)
     refusal = _text(message.get("refusal"))
-    valid, invalid = _read_calls(message.get("tool_calls"))
-    finish = _FINISHES.get(str(choice.get("finish_reason")), "stop")
-    if finish == "stop" and (valid or invalid):
-        finish = "tool_calls"
+    valid, invalid = _read_calls(message.get("tool_calls") or _old_call(message))
+    if valid and (ending == "stop" or (ending == "unknown" and not reason)):
+        ending, reason = "tool_calls", ""
+    elif invalid and ending == "stop":
+        ending = "tool_calls"
     if refusal:
-        finish = "refusal"
+        ending = "refusal"
     text = said or refusal
     return Completion(
         text=text[:MAX_TEXT],
-        finish="length" if len(text) > MAX_TEXT else finish,
+        finish="length" if len(text) > MAX_TEXT else ending,
         reasoning="\n".join(part for part in (texts[field], thought) if part)[:MAX_TEXT],
         # Only what calls tools is followed by another request of its turn.
         reasoning_field=field if valid or invalid else USUAL_FIELD,
@@ -72,7 +146,38 @@ def read_body(body: Any) -> Completion:
         invalid_tool_calls=tuple(invalid),
         usage=read_usage(body.get("usage")),
         tokens=_read_tokens(_part(choice, "logprobs").get("content"), message.get("content")),
+        reason=reason,
     )
+
+
+def _only_choice(choices: Any) -> Mapping[str, Any]:
+    """The first reply of those in a body: what has the number 0, or no number.
+
+    Parts of it that some gateways send as choices of their own, under one number, are joined.
+    """
+    listed = [one for one in choices if isinstance(one, Mapping)] if _is_list(choices) else []
+    if not listed:
+        return {}
+    first = min(map(_number, listed))
+    parts = [one for one in listed if _number(one) == first and "index" in one] or listed[:1]
+    if len(parts) == 1:
+        return parts[0]
+    joined = StreamFold()
+    for part in parts:
+        joined.add({"choices": [part]})
+    return {**parts[-1], "message": joined.message()}
+
+
+def _number(choice: Mapping[str, Any]) -> int:
+    """The number of a choice or a call; 0 where it has none."""
+    index = choice.get("index")
+    return int(index) if re.fullmatch(r"\d{1,9}", str(index)) else 0
+
+
+def _old_call(message: Mapping[str, Any]) -> list[Any]:
+    """The deprecated `function_call`, as a list of calls."""
+    call = message.get("function_call")
+    return [{"function": call}] if isinstance(call, Mapping) else []
 
 
 def _read_tokens(content: Any, said: Any) -> tuple[ReplyToken, ...]:
@@ -112,39 +217,85 @@ def read_usage(usage: Any) -> Usage:
     )
 
 
-class StreamFold:
-    """Folds the chunks of a stream into the body that the server would have sent at once."""
+class _CallFold:
+    """The pieces of one tool call in a stream."""
+
+    def __init__(self) -> None:
+        self.id = self.name = ""
+        self._pieces: list[str] = []
+
+    @property
+    def arguments(self) -> str:
+        """The text so far; the last piece, where each repeats what came before."""
+        text = "".join(self._pieces)
+        if len(self._pieces) > 1 and not _is_object(text):
+            last = self._pieces[-1]
+            if _is_object(last) and last.startswith(self._pieces[-2]):
+                return last
+        return text
+
+    def is_repeated_by(self, arguments: str) -> bool:
+        """Whether a piece is the whole call once more."""
+        return bool(arguments) and arguments == self.arguments and _is_object(arguments)
+
+    def is_followed_by(self, name: str, arguments: str) -> bool:
+        """Whether a piece begins another call: this one is whole, or is another tool's."""
+        if name and self.name and name != self.name and self._pieces:
+            return not name.startswith(self.name)
+        return arguments.lstrip().startswith("{") and _is_object(self.arguments)
+
+    def add(self, id: str, name: str, arguments: str) -> None:
+        """Join a piece. A name may come whole, in pieces, or again with each piece."""
+        self.id = self.id or id
+        if name.startswith(self.name):
+            self.name = name or self.name
+        elif not self._pieces:
+            self.name += name
+        if arguments:
+            self._pieces.append(arguments)
+
+    def record(self) -> dict[str, Any]:
+        return {"id": self.id, "function": {"name": self.name, "arguments": self.arguments}}
+
+
+class _ChoiceFold:
+    """The pieces of one choice in a stream."""
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
         self._details: list[dict[str, Any]] = []
-        self._calls: list[dict[str, str]] = []
-        self._open: dict[int, dict[str, str]] = {}
-        self._tokens: deque[Any] = deque(maxlen=MAX_TOKENS)
-        self._finish: str | None = None
-        self._usage: Any = None
+        self._calls: list[_CallFold] = []
+        self._open: dict[int, _CallFold] = {}
+        self.tokens: deque[Any] = deque(maxlen=MAX_TOKENS)
+        self.finish: Any = None
 
-    def add(self, chunk: Any) -> None:
-        """Take one chunk; what is not understood is ignored."""
-        if not isinstance(chunk, Mapping):
-            return
-        self._usage = chunk.get("usage") or self._usage
-        choices = chunk.get("choices")
-        if not (isinstance(choices, list) and choices and isinstance(choices[0], Mapping)):
-            return
-        self._finish = choices[0].get("finish_reason") or self._finish
-        tokens = _part(choices[0], "logprobs").get("content")
-        self._tokens.extend(tokens if isinstance(tokens, list) else [])
-        delta = _part(choices[0], "delta")
+    def add(self, choice: Mapping[str, Any]) -> None:
+        given = choice.get("finish_reason")
+        # The first reason is the end's own; some servers close with a stop.
+        if given is not None and self.finish in (None, "", "stop", "null"):
+            self.finish = given
+        tokens = _part(choice, "logprobs").get("content")
+        self.tokens.extend(tokens if isinstance(tokens, list) else [])
+        delta = _part(choice, "delta")
+        is_whole = not delta and isinstance(choice.get("message"), Mapping)
+        delta = choice["message"] if is_whole else delta
         for name in ("content", *TEXT_FIELDS, "refusal"):
-            if isinstance(delta.get(name), str):
-                self._texts.setdefault(name, []).append(delta[name])
+            self._add_text(name, _text(delta.get(name)), is_whole=is_whole)
+        self._add_text(USUAL_FIELD, _thinking(delta.get("content")), is_whole=is_whole)
         details = delta.get(DETAILS)
         for detail in details if isinstance(details, list) else []:
             self._add_detail(detail)
-        calls = delta.get("tool_calls")
+        calls = delta.get("tool_calls") or _old_call(delta)
         for call in calls if isinstance(calls, list) else []:
             self._add_call(call)
+
+    def _add_text(self, name: str, text: str, *, is_whole: bool) -> None:
+        if not text:
+            return
+        pieces = self._texts.setdefault(name, [])
+        if is_whole and text.startswith("".join(pieces)):
+            pieces.clear()
+        pieces.append(text)
 
     def _add_detail(self, part: Any) -> None:
         """Pieces of one block have its number and type, and a part of its text each."""
@@ -161,21 +312,59 @@ class StreamFold:
                 last[key] = value
 
     def _add_call(self, part: Any) -> None:
+        """Join a piece to its call: by number, by id, or the last one where it has neither."""
         if not isinstance(part, Mapping):
             return
-        index, id = part.get("index"), _text(part.get("id"))
-        call = self._open.get(index) if isinstance(index, int) else None
-        # Some servers number every call 0: another id begins another call.
-        if call is None or (id and call["id"] not in ("", id)):
-            call = {"id": "", "name": "", "arguments": ""}
+        function, id = _part(part, "function"), _text(part.get("id"))
+        name, arguments = _text(function.get("name")), _arguments(function.get("arguments"))
+        has_number = re.fullmatch(r"\d{1,9}", str(part.get("index")))
+        if has_number:
+            call = self._open.get(_number(part))
+        else:
+            named = [one for one in self._calls if id and one.id == id]
+            call = next(iter(named), None if id or not self._calls else self._calls[-1])
+        if call is not None and call.is_repeated_by(arguments):
+            return
+        # Some servers number every call 0: another id, or a whole call before, begins another.
+        if call is None or (id and call.id not in ("", id)) or call.is_followed_by(name, arguments):
+            call = _CallFold()
             self._calls.append(call)
-        if isinstance(index, int):
-            self._open[index] = call
-        function = _part(part, "function")
-        call["id"] = call["id"] or id
-        call["name"] += _text(function.get("name"))
-        arguments = function.get("arguments")
-        call["arguments"] += arguments if isinstance(arguments, str) else ""
+        if has_number:
+            self._open[_number(part)] = call
+        call.add(id, name, arguments)
+
+    def message(self) -> dict[str, Any]:
+        message: dict[str, Any] = {name: "".join(parts) for name, parts in self._texts.items()}
+        message[DETAILS] = self._details
+        message["tool_calls"] = [call.record() for call in self._calls]
+        return message
+
+
+class StreamFold:
+    """Folds the chunks of a stream into the body that the server would have sent at once."""
+
+    def __init__(self) -> None:
+        self._choices: dict[int, _ChoiceFold] = {}
+        self._usage: Any = None
+        self.is_ended = False
+        """Set where the stream says `[DONE]`: it is then whole without a finish reason."""
+
+    def add(self, chunk: Any) -> None:
+        """Take one chunk; what is not understood is ignored."""
+        if not isinstance(chunk, Mapping):
+            return
+        usage = chunk.get("usage")
+        # Counts grow; some servers close with zeros.
+        if usage and (not self._usage or read_usage(usage).total >= read_usage(self._usage).total):
+            self._usage = usage
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else []:
+            if isinstance(choice, Mapping):
+                self._choices.setdefault(_number(choice), _ChoiceFold()).add(choice)
+
+    def message(self) -> dict[str, Any]:
+        """The first choice's message."""
+        return self._choices[min(self._choices)].message() if self._choices else {}
 
     def body(self) -> dict[str, Any]:
         """The folded body.
@@ -183,21 +372,35 @@ class StreamFold:
         Raises:
             ModelError: (`cut`) the stream ended before the server said why it stopped.
         """
-        if self._finish is None:
+        first = self._choices[min(self._choices)] if self._choices else _ChoiceFold()
+        if first.finish is None and not (self.is_ended and self._choices):
             raise ModelError("cut", "the stream ended before its end", retryable=True)
-        message: dict[str, Any] = {name: "".join(parts) for name, parts in self._texts.items()}
-        message[DETAILS] = self._details
-        message["tool_calls"] = [{"id": call["id"], "function": call} for call in self._calls]
         return {
             "choices": [
                 {
-                    "message": message,
-                    "finish_reason": self._finish,
-                    "logprobs": {"content": [*self._tokens]},
+                    "message": first.message(),
+                    "finish_reason": first.finish,
+                    "logprobs": {"content": [*first.tokens]},
                 }
             ],
             "usage": self._usage,
         }
+
+
+def _arguments(value: Any) -> str:
+    """A piece of a call's arguments; an object is the whole of them."""
+    if isinstance(value, Mapping):
+        return json.dumps(value)
+    return value if isinstance(value, str) else ""
+
+
+def _is_object(text: str) -> bool:
+    if not text.rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(orjson.loads(text), dict)
+    except ValueError:
+        return False
 
 
 def _read_calls(calls: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -252,8 +455,22 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, list):
-        return "".join(_text(p.get("text")) for p in value if isinstance(p, Mapping))
+        return "".join(
+            storable(part) if isinstance(part, str) else _text(_part({"": part}, "").get("text"))
+            for part in value
+        )
     return ""
+
+
+def _thinking(content: Any) -> str:
+    """The texts of thinking parts in a list of content parts (Mistral, Anthropic)."""
+    parts = content if isinstance(content, list) else []
+    given = [part.get("thinking") for part in parts if isinstance(part, Mapping)]
+    return "\n".join(filter(None, map(_text, given)))
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
 
 
 def _count(mapping: Any, name: str) -> int:

@@ -20,6 +20,18 @@ _BLOCK = re.compile(
     r"|<tool_call>(?P<tagged>.*?)(?:</tool_call>|\Z)",
     re.DOTALL,
 )
+_MARKS = re.compile(
+    # Qwen, Hermes, GLM, Granite, MiniMax, Kimi, DeepSeek with their own bars and spaces, LFM2
+    r"<[^<>\n]{0,30}tool[_▁ -]?calls?[^<>\n]{0,30}>"
+    # Mistral, LM Studio, Nemotron, Phi; Llama, Cohere, FunctionGemma; Claude, Gemma
+    r"|\[TOOL_CALLS?\]|\[TOOL_REQUEST\]|<TOOLCALL>|functools\["
+    r"|<\|python_tag\|>|<\|START_ACTION\|>|<start_function_call>"
+    r"|<function(=|_calls?\b|[ _]name=)|<invoke\b|DSML|<tool_code>|```tool_(code|call)"
+    r"|\bto=functions\.",  # gpt-oss
+    re.IGNORECASE,
+)
+"""How models begin a call that their server did not read as one."""
+_ANSWER = re.compile(r"""["']answers?["']\s*:|["']conditions["']\s*:|<ans""")
 _JSON_FENCE = re.compile(r"```(?:json)?[ \t]*\n(?P<fenced>.*?)\n?```", re.DOTALL)
 
 
@@ -95,6 +107,24 @@ def read_calls(completion: Completion, turn: int, names: Collection[str]) -> Com
         "".join(kept).strip(),
         [call for call in numbered if "error" not in call],
         [call for call in numbered if "error" in call],
+    )
+
+
+def is_written_call(text: str, names: Collection[str]) -> bool:
+    """Whether a reply is a call of one of the tools (`names`) that is written as text, in whatever
+    way a model does that, and no answer."""
+    if not names or _ANSWER.search(text):
+        return False
+    named = "|".join(map(re.escape, names))
+    if _MARKS.search(text):
+        return True
+    return bool(
+        re.search(
+            rf"""["']?(name|function|tool|action)["']?\s*[:=]\s*["']?(functions\.)?({named})\b"""
+            rf"|^\s*\[?\s*({named})\(\w+\s*=|^\s*({named})\s*\{{",
+            text,
+            re.IGNORECASE | re.MULTILINE,
+        )
     )
 
 

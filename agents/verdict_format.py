@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from branchwise.agents.answer_format import AnswerFormat
-from branchwise.agents.format_error import MAX_REASONING, FormatError, is_exactly, text_of
+from branchwise.agents.format_error import FormatError, is_exactly, reasoning_of
 from branchwise.agents.prediction import Prediction
 
 VERDICT = "ambiguous"
@@ -48,5 +48,4 @@ class VerdictFormat(AnswerFormat):
         verdict = said if isinstance(said, bool) else _SAID.get(str(said)[:20].strip(" .").lower())
         if verdict is None:
             raise FormatError(f'"{VERDICT}" is neither true nor false')
-        reasoning = text_of(data.get("reasoning"), MAX_REASONING) or ""
-        return Prediction(reasoning=reasoning, task_output={VERDICT: verdict})
+        return Prediction(reasoning=reasoning_of(data), task_output={VERDICT: verdict})

@@ -182,13 +182,14 @@ def resume(
 
     reader = open_run(Path(path))
     counts, begun = reader.progress(), reader.meta
+    again = counts["failed"] + len(reader.cut_items()) if retry_failed else 0
     reader.close()
     priced = _prices(prices) if prices else prices_of(Path(path))
     max_cost = limit_of(Path(path), max_cost)
     if max_cost is not None:
         check_begun(begun, priced)
     restraints = _restraints(patience, max_cost, priced)
-    ended = counts["done"] + (0 if retry_failed else counts["failed"])
+    ended = counts["done"] + counts["failed"] - again
     with ExitStack() as shown:
         made = experiment.resume(
             path,

@@ -55,13 +55,11 @@ class Answering:
             return error_record(error, ledger)
 
     async def _is_hopeless(self, error: ModelError) -> bool:
-        """Whether every other question would end the same way: the key is refused, its quota is
+        """Whether every other question would end the same way: the key is refused, its credit is
         spent, or the model, path or permission is missing and nothing has been answered yet."""
-        if error.kind == "auth" and error.status == 401:
+        if error.kind == "credit" or (error.kind == "auth" and error.status == 401):
             return True
-        if error.kind == "rate_limit" and not error.retryable:
-            return True
-        return error.kind in ("auth", "not_found") and not await self.has_answers()
+        return error.is_everywhere and not await self.has_answers()
 
 
 def status_of(record: Mapping[str, Any]) -> str:

@@ -419,9 +419,10 @@ def _ended(path: Path, *, retry_failed: bool) -> RunState | None:
     reader = open_run(path)
     try:
         counts = reader.progress()
+        again = retry_failed and (counts["failed"] or reader.cut_items())
     finally:
         reader.close()
-    if counts["pending"] or (retry_failed and counts["failed"]):
+    if counts["pending"] or again:
         return None
     return RunState(counts["done"], counts["failed"])
 

@@ -23,12 +23,14 @@ class Unanswered(NamedTuple):
 
 class Failures(NamedTuple):
     """Of all items of runs, `ended` of which have ended: those that failed, and those with an
-    answer that could not be read (format errors)."""
+    answer that could not be read (format errors); `cut` were answered with a reply that met the
+    token limit."""
 
     items: int
     ended: int
     failed: Unanswered
     unreadable: Unanswered
+    cut: int = 0
 
     @property
     def is_total(self) -> bool:
@@ -57,11 +59,12 @@ class _Counted:
 def failures_of(runs: Iterable[Path]) -> Failures:
     """What has no answer in runs."""
     failed, unreadable = _Counted(), _Counted()
-    items = ended = 0
+    items = ended = cut = 0
     for run in runs:
         with closing(open_run(run)) as reader:
             progress = reader.progress()
             items += progress["total"]
+            cut += len(reader.cut_items())
             ended += progress["done"] + progress["failed"]
             for row in reader.items():
                 if row.outcome is None:
@@ -70,4 +73,4 @@ def failures_of(runs: Iterable[Path]) -> Failures:
                     failed.add(run, row.question.id, str(row.outcome["error"]))
                 elif row.outcome["how"] == UNREADABLE:
                     unreadable.add(run, row.question.id, str(row.outcome["problem"]))
-    return Failures(items, ended, failed.found(), unreadable.found())
+    return Failures(items, ended, failed.found(), unreadable.found(), cut)

@@ -59,7 +59,7 @@ class AnsweredItem:
     the accepted texts among their aliases. `graded` is there where a judge graded free text;
     `protocol` is how such a question was put. `gold_set`: which of the question's gold sets, from 0
     in its own order, its branches are by now (`eval.gold_sets`); None where it has but one, or
-    nothing was decided yet.
+    nothing was decided yet. `cut`: a reply of its agent met the token limit.
     """
 
     question: Question
@@ -74,6 +74,12 @@ class AnsweredItem:
     graded: Graded | None = None
     protocol: QuestionProtocol = DEFAULT_PROTOCOL
     gold_set: int | None = None
+    cut: bool = False
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether it failed since its server broke replies off."""
+        return (self.error or "").startswith("interrupted: ")
 
     @property
     def gold_key(self) -> GoldKey:

@@ -1,4 +1,4 @@
-"""Optional fields that a run's requests lacked because a server refuses them."""
+"""What a run tells of its model calls: fields that requests lacked, replies that ended oddly."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from branchwise.agents.refusals import INSTEAD
+from branchwise.corpora.text import counted
+from branchwise.eval.judging.consultant import Consulted
 from branchwise.eval.judging.settle import Settled
 
 
@@ -31,6 +33,54 @@ class OmittedField:
         return dict(vars(self))
 
 
+@dataclass(frozen=True)
+class RemarkedReplies:
+    """Replies of a role of which something is to be told. `items`: how many have such a reply; None
+    for matcher and judge."""
+
+    role: str
+    remark: str
+    replies: int
+    items: int | None = None
+
+    @property
+    def words(self) -> str:
+        """One line: whose replies, how many, and what."""
+        items = "" if self.items is None else f" in {counted(self.items, 'item')}"
+        return f"{self.role}: {counted(self.replies, 'reply', 'replies')}{items} {self.remark}"
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        return dict(vars(self))
+
+
+def run_remarks(
+    outcomes: Iterable[Mapping[str, Any]], settled: Settled
+) -> tuple[RemarkedReplies, ...]:
+    """What is to be told of the replies in a run, by role and remark: those of ended items, then
+    of matcher and judge."""
+    replies, items = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for outcome in outcomes:
+        for role, usage in (outcome.get("usage") or {}).items():
+            for remark, count in usage.get("remarks", {}).items():
+                replies[role, remark] += count
+                items[role, remark] += 1
+    of_items = [RemarkedReplies(*key, count, items[key]) for key, count in replies.items()]
+    return (
+        *of_items,
+        *(
+            RemarkedReplies(role, remark, count)
+            for role, consulted in _consulted(settled)
+            for remark, count in consulted.remarks.items()
+        ),
+    )
+
+
+def _consulted(settled: Settled) -> list[tuple[str, Consulted]]:
+    reports = {"matcher": settled.matcher, "judge": settled.judge or settled.grades}
+    return [(role, report.consulted) for role, report in reports.items() if report]
+
+
 def run_left_out(
     outcomes: Iterable[Mapping[str, Any]], settled: Settled
 ) -> tuple[OmittedField, ...]:
@@ -43,6 +93,5 @@ def run_left_out(
         for field in usage.get("left_out", ())
     )
     of_items = [OmittedField(role, field, items) for (role, field), items in counts.items()]
-    reports = {"matcher": settled.matcher, "judge": settled.judge or settled.grades}
-    asked = {role: report.consulted.left_out for role, report in reports.items() if report}
-    return (*of_items, *(OmittedField(role, field) for role in asked for field in asked[role]))
+    lacked = [(role, field) for role, one in _consulted(settled) for field in one.left_out]
+    return (*of_items, *(OmittedField(role, field) for role, field in lacked))

@@ -1,5 +1,7 @@
 """Predictions of any agent: a JSONL file with one answered question a line, read into items."""
 
+import json
+import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,6 +18,7 @@ from branchwise.corpora.loaders.format_fields import misspelt
 from branchwise.corpora.loaders.records import problems
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question, QuestionSet
 from branchwise.corpora.warning import warn
+from branchwise.corpora.written_lists import joined, members
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import Task, get_task
@@ -23,6 +26,7 @@ from branchwise.eval.tasks import Task, get_task
 MISSING = "missing"
 """`AnsweredItem.how` of a question that the file does not answer."""
 
+_KEY = re.compile(rb'"\s*:')
 _SHAPE = 'write {"id": "...", "answers": {"branch name": ["entity", ...]}}'
 
 
@@ -54,9 +58,10 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
     samples a question), "evidence" (passage ids in the order shown), "how" and "error", as
     `branchwise export` writes them. Other fields are not read: a warning counts them, unless they
     look like a misspelt one. Where no evidence is named, it is what the task gives every
-    agent without tools. `"answers": ["..."]` is read as the branch `default`, and a text or
-    a number in the place of a list as a list of one. A line with "task_output", for a task whose
-    answer is not a set, needs no answers.
+    agent without tools. `"answers": ["..."]` is read as the branch `default`, a text or a
+    number in the place of a list as a list of one, and a text that is a written list as that list.
+    What stands under a repeated key is joined. A line with "task_output", for a task whose answer
+    is not a set, needs no answers.
 
     Raises InputError, with file and line, for bad JSON, a wrong shape, a misspelt field, an output
     that the task cannot score, an unknown id, and a repeated id.
@@ -67,7 +72,10 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
     unread: Counter[str] = Counter()
     for number, text in read_lines(path):
         where = f"{path}:{number}"
-        record = parse_object(text.removeprefix(BOM_UTF8), where)
+        text = text.removeprefix(BOM_UTF8)
+        record = parse_object(text, where)
+        if _repeats_keys(record, text):
+            record = json.loads(text, object_pairs_hook=joined)
         unread.update(_unread(record, where))
         line = _parse(record, where)
         if line.id not in by_id:
@@ -89,6 +97,17 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
     answered = {item.question.id for item in items}
     missing = [question for id, question in by_id.items() if id not in answered]
     return items + [AnsweredItem(question, Prediction(), how=MISSING) for question in missing]
+
+
+def _repeats_keys(record: Any, text: bytes) -> bool:
+    """Whether a line has more keys than were read of it, or what only looks so."""
+
+    def keys(value: Any) -> int:
+        inner = value.values() if isinstance(value, dict) else value
+        own = len(value) if isinstance(value, dict) else 0
+        return own + sum(map(keys, inner)) if isinstance(value, dict | list) else 0
+
+    return len(_KEY.findall(text)) > keys(record)
 
 
 def _unread(record: Mapping[str, Any], where: str) -> Iterator[str]:
@@ -124,10 +143,8 @@ def _by_branch(answers: Any, where: str) -> dict[str, Any]:
 
 
 def _listed(value: Any, name: str, where: str) -> list[Any]:
-    if isinstance(value, list):
-        return value
-    if isinstance(value, str | int | float):
-        return [value]
+    if isinstance(value, list | str | int | float):
+        return members(value)
     what = f"answers under {name[:80]!r} must be a list of texts, found {json_kind(value)}"
     raise InputError(what, where=where, remedy=_SHAPE)
 

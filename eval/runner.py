@@ -2,6 +2,7 @@
 
 import asyncio
 import heapq
+import re
 import signal
 import time
 from collections import Counter
@@ -45,6 +46,13 @@ class Silent:
 _STEP, _LATE = 0.004, 0.02
 """Seconds between two items that begin, and by which the event loop may be late meanwhile."""
 
+ENDLESS = 10
+"""Questions in a row that fail alike, no other having been answered, after which a pass ends: one
+that its server fails at is not so many."""
+_PASSING = frozenset(
+    {"server", "timeout", "connection", "cut", "interrupted", "invalid_response", "rate_limit"}
+)
+"""Kinds of failures that are the server's, each of which was asked again already."""
 INTERRUPTED = "interrupted"
 """Why a run stopped that its user stopped."""
 
@@ -52,13 +60,14 @@ INTERRUPTED = "interrupted"
 @dataclass(frozen=True)
 class RunState:
     """The items after a pass over them: `here` ended in it. `stopped`: why it ended early, None
-    where it did not."""
+    where it did not; `is_endless`: for failures that were all alike, which can be run again."""
 
     done: int
     failed: int
     pending: int = 0
     here: int = 0
     stopped: str | None = None
+    is_endless: bool = False
 
     @property
     def total(self) -> int:
@@ -78,6 +87,10 @@ class Part:
     task: Task
     observer: Observer = field(default_factory=Silent)
     name: str = ""
+
+
+class EndlessFailureError(PassEndedError):
+    """Question after question failed alike."""
 
 
 class Engine(Protocol):
@@ -154,13 +167,14 @@ async def run_parts(
     pending = [p.pending(retry_failed, pilot) for p in passes]
     items = heapq.merge(*pending, key=lambda todo: todo[1].item)
     stopped: str | None = None
+    is_endless = False
     try:
         started = (engine or InThisProcess()).started(parts, [p.has_answers for p in passes])
         async with started as answer:
             with rare_cycle_search():
                 await _answer_all(items, answer, concurrency)
     except PassEndedError as stop:
-        stopped = str(stop)
+        stopped, is_endless = str(stop), isinstance(stop, EndlessFailureError)
     except asyncio.CancelledError:
         if (task_itself := asyncio.current_task()) and task_itself.cancelling():
             raise
@@ -172,7 +186,7 @@ async def run_parts(
     counts = Counter[str]()
     for part in parts:
         counts.update(part.store.reader.progress())
-    return RunState(counts["done"], counts["failed"], counts["pending"], here, stopped)
+    return RunState(counts["done"], counts["failed"], counts["pending"], here, stopped, is_endless)
 
 
 async def _answer_all(
@@ -226,6 +240,7 @@ class _Pass:
     def __init__(self, number: int, part: Part) -> None:
         self.number, self._part, self._store = number, part, part.store
         self.done = self.failed = 0
+        self._failing, self._alike = "", set[str]()
 
     async def has_answers(self) -> bool:
         """Whether an item was answered."""
@@ -241,11 +256,23 @@ class _Pass:
                 yield self, pending
 
     def ended(self, pending: PendingItem, record: dict[str, Any]) -> None:
-        """Count an item that is recorded as ended, and say so."""
+        """Count an item that is recorded as ended, and say so. Raises EndlessFailureError."""
         failed = status_of(record) == "failed"
         self.failed += failed
         self.done += not failed
         self._part.observer.ended(pending.question, record)
+        self._watch(pending.question.id, record["error"])
+
+    def _watch(self, question: str, error: str | None) -> None:
+        kind, _, words = (error or "").partition(": ")
+        failing = re.sub(r"\d+", "#", words) if kind in _PASSING else ""
+        if failing != self._failing:
+            self._failing, self._alike = failing, set()
+        self._alike |= {question} if failing else set()
+        if len(self._alike) >= ENDLESS:
+            name = f"{self._part.name}: " if self._part.name else ""
+            what = f"{len(self._alike)} questions in a row failed alike"
+            raise EndlessFailureError(f"{name}{what} ({words})")
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from branchwise.eval.errors.module_work import ModuleWork
 from branchwise.eval.errors.totals import ErrorTotals
 from branchwise.eval.grouping import BinPlace
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.left_out import OmittedField
+from branchwise.eval.left_out import OmittedField, RemarkedReplies
 from branchwise.eval.question_scores import ItemScore
 from branchwise.eval.scores import Scores
 from branchwise.eval.tasks import get_task
@@ -73,6 +73,7 @@ class SavedScores:
     costs: Costs
     modules: ModuleWork
     left_out: tuple[OmittedField, ...]
+    remarks: tuple[RemarkedReplies, ...]
     errors: ErrorTotals | None = None
     ceilings: CeilingScores | None = None
     epochs: EpochSpread | None = None
@@ -85,7 +86,7 @@ class SavedScores:
     def of_run(cls, of: str, run: "ScoredRun") -> "SavedScores":
         """What is saved of a run that was scored."""
         analysis = run.analysis
-        saved = cls(of, run.scores, run.costs, run.modules, run.left_out)
+        saved = cls(of, run.scores, run.costs, run.modules, run.left_out, run.remarks)
         if analysis is None:
             return saved
         return replace(

@@ -81,7 +81,8 @@ class Counts:
 
     A format error is an answer that could not be read; its item is not failed, but empty.
     `missing` are questions that a predictions file does not answer: empty too. `pending` items of
-    a run have not ended: they are in no mean yet.
+    a run have not ended: they are in no mean yet. Of a `cut` one a reply of the agent met the token
+    limit; it counts as it was read. `interrupted` ones failed since their server broke off.
     """
 
     items: int
@@ -90,6 +91,8 @@ class Counts:
     format_errors: int
     missing: int = 0
     pending: int = 0
+    cut: int = 0
+    interrupted: int = 0
 
 
 @dataclass(frozen=True)
@@ -233,6 +236,8 @@ def _count(items: Sequence[AnsweredItem]) -> Counts:
         failed=sum(item.error is not None for item in items),
         format_errors=sum(item.error is None and item.how == "failed" for item in items),
         missing=sum(item.how == MISSING for item in items),
+        cut=sum(item.cut for item in items),
+        interrupted=sum(item.is_interrupted for item in items),
     )
 
 

@@ -48,7 +48,7 @@ from branchwise.eval.judging.grading import Announce
 from branchwise.eval.judging.judge_check import CheckChoice
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import DEFAULT_DECODING, RoleProgress, Settled, Settling
-from branchwise.eval.left_out import OmittedField, run_left_out
+from branchwise.eval.left_out import OmittedField, RemarkedReplies, run_left_out, run_remarks
 from branchwise.eval.plugins.loading import LoadedMetric, Named, metrics_of
 from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.saved_scores import SavedScores, made_of, settings_digest
@@ -106,7 +106,8 @@ class ScoredRun:
 
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
     for tasks whose answers are sentences. `modules`: what query expansion, evidence extraction and
-    plug-ins' nodes did, for every task. `left_out`: what requests lacked since a server refuses it.
+    plug-ins' nodes did, for every task. `left_out`: what requests lacked since a server refuses it;
+    `remarks`: what is to be told of replies.
     `system`: what answered, as it was recorded. `evidence`: what was searched, in words, for tasks
     whose questions bring no passages; None for others, and where it is not known.
     """
@@ -119,6 +120,7 @@ class ScoredRun:
     analysis: Analysis | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
     left_out: tuple[OmittedField, ...] = ()
+    remarks: tuple[RemarkedReplies, ...] = ()
     system: System = DEFAULT_SYSTEM
     evidence: str | None = None
 
@@ -184,13 +186,14 @@ class ScoredRun:
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,
-        `analysis`, `lexical`, and `evidence` if that is told."""
+        `remarks`, `analysis`, `lexical`, and `evidence` if that is told."""
         return {
             **self.scores.to_json(),
             "costs": self.costs.to_json(),
             "models": self.settled.to_json(),
             "modules": self.modules.to_json(),
             "left_out": [one.to_json() for one in self.left_out],
+            "remarks": [one.to_json() for one in self.remarks],
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": self.lexical.to_json() if self.lexical else None,
             **({} if self.evidence is None else {"evidence": self.evidence}),
@@ -279,6 +282,7 @@ def _saved(reader: RunReader, saving: _Saving, settings: ScoringSettings) -> Sco
         analysis=saved.analysis(read, read_errors, read_answered),
         modules=saved.modules,
         left_out=saved.left_out,
+        remarks=saved.remarks,
         system=System.recorded(reader.system),
     )
 
@@ -338,14 +342,14 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         costs = run_costs(outcomes, reader.system, prices, spent_by(choice, settled))
         twice = PaidTwice.of(reader.paid_twice(), reader.system, prices)
         costs = replace(costs, paid_twice=twice)
-        left_out = run_left_out(outcomes, settled)
+        left_out, remarks = run_left_out(outcomes, settled), run_remarks(outcomes, settled)
     analysis = looked_up = None
     if task.is_attributable:
         looked_up = _reach(reader, questions, settings)
         analysis = analyse(reader.path, settled.items, scores, looked_up.reach)
     modules = _modules(reader, analysis)
     run = ScoredRun(
-        reader.path, scores, costs, settled, lexical, analysis, modules, left_out, system
+        reader.path, scores, costs, settled, lexical, analysis, modules, left_out, remarks, system
     )
     if task.names_evidence:
         run = replace(run, evidence=evidence_words(reader.meta))

@@ -13,7 +13,7 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import check_ready
 from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.eval.judging.consultant import Consultant, RequestProgress, concerns_all
+from branchwise.eval.judging.consultant import Consultant, RequestProgress
 from branchwise.eval.judging.readiness import role_spec
 from branchwise.eval.store.judgements import StoredJudgements
 
@@ -74,7 +74,7 @@ async def _reply(asking: Consultant, prompt: str) -> str | None:
     try:
         reply = await asking.ask([HumanMessage(prompt)])
     except ModelError as error:
-        if concerns_all(error):
+        if error.is_everywhere:
             raise
         return None
     return str(reply.message.text)

@@ -14,6 +14,7 @@ from branchwise.graphs.budget_words import spent_reason
 from branchwise.graphs.context_window import oldest_to_omit, with_omissions
 from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.messages import recorded_turn
+from branchwise.graphs.prompt_growth import PROMPT_CUT
 from branchwise.graphs.reduce import StateUpdate, entering, folded, told, trimmed, turned
 from branchwise.graphs.route import Route
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext
@@ -55,9 +56,12 @@ def make_agent_node(
             trim = _trim(error, messages, omitted)
             context.event(trim)
             change |= trimmed(trim)
-            reply = await _ask(caller, messages, trim.omitted, asked, schema, context)
-        context.ledger.charge(AGENT, reply)
+            omitted = trim.omitted
+            reply = await _ask(caller, messages, omitted, asked, schema, context)
+        context.charge(AGENT, reply)
         context.waited += reply.waited
+        if context.prompts_seen.is_cut(messages, omitted, reply.usage):
+            context.remark(AGENT, PROMPT_CUT)
         turn = recorded_turn(reply, turn=state["spent"].turns + 1)
         context.event(turn)
         # A model that calls tools although it was told to answer has its text read as the answer.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.runtime import Runtime
 
 from branchwise.agents.answer import ParsedAnswer, parse_answer
@@ -12,6 +12,8 @@ from branchwise.agents.caller import ModelCaller, ModelError, Reply
 from branchwise.agents.formats import AnswerFormat
 from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.reasoning import has_reasoning
+from branchwise.agents.reply import TEXT_CALLS
 from branchwise.graphs.agent_node import GRACE_SECONDS
 from branchwise.graphs.context_window import with_omissions
 from branchwise.graphs.ledger import AGENT
@@ -20,6 +22,7 @@ from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.trace.events import REPAIR, AnswerRead, Repair, RepairFailed
 from branchwise.trace.parts import Predicted
 
+_IN_REASONING = "all of it is in the reasoning"
 # Not a malformed answer but none at all: a repair call would ask for a change of mind.
 DECLINED = {"refusal": "the model refused to answer", "content_filter": "the answer was filtered"}
 
@@ -38,13 +41,23 @@ def make_answer_node(
         read: Callable[[str], ParsedAnswer] = lambda text: parse_answer(  # noqa: E731
             text, answer_format, context.fragments
         )
-        parsed = read(last.text)
+        if state["finish"] == "text_calls":
+            parsed = ParsedAnswer(None, "failed", TEXT_CALLS)
+            if not any(isinstance(message, ToolMessage) for message in state["messages"]):
+                # None of its calls was ever read: it would answer without having searched.
+                return _finished(context, parsed, parsed.how, last.text, state["spent"])
+        else:
+            parsed = read(last.text)
         if parsed.prediction is not None:
             return _finished(context, parsed, parsed.how, last.text, state["spent"])
+        if not last.text.strip() and has_reasoning(last):
+            parsed = ParsedAnswer(None, "failed", f"{parsed.problem}: {_IN_REASONING}")
         reply = await _repair(caller, prompts, answer_format, state, parsed, context)
         if reply is None:
             return _finished(context, parsed, "failed", last.text, state["spent"])
         parsed = read(reply.message.text)
+        if not reply.message.text.strip() and reply.reasoning:
+            parsed = ParsedAnswer(None, "failed", f"{parsed.problem}: {_IN_REASONING}")
         how = "repaired" if parsed.prediction is not None else "failed"
         spent = state["spent"].plus(usage=reply.usage)
         return _finished(context, parsed, how, reply.message.text, spent)
@@ -75,7 +88,7 @@ async def _repair(
     except ModelError as error:
         context.event(RepairFailed(error=error.kind, message=str(error)))
         return None
-    context.ledger.charge(AGENT, reply)
+    context.charge(AGENT, reply)
     context.waited += reply.waited
     context.event(recorded_turn(reply, role=REPAIR))
     return reply

@@ -1,5 +1,6 @@
 """What an item's model calls cost, by role: kept even if the item fails."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -53,12 +54,17 @@ class Ledger:
     def __init__(self) -> None:
         self._roles: dict[str, RoleUsage] = {}
         self._left_out: dict[str, dict[str, None]] = {}
+        self._remarks: dict[str, Counter[str]] = {}
 
     def charge(self, role: str, reply: Reply) -> None:
         """Count a reply."""
         self.count(role, reply.usage, reply.seconds)
         if reply.left_out:
             self._left_out.setdefault(role, {}).update(dict.fromkeys(reply.left_out))
+
+    def remark(self, role: str, words: str) -> None:
+        """Count a reply of which this is to be told."""
+        self._remarks.setdefault(role, Counter())[words] += 1
 
     def count(self, role: str, usage: Usage, seconds: float) -> None:
         """Count a call from its record."""
@@ -72,12 +78,14 @@ class Ledger:
     def record(self) -> dict[str, dict[str, Any]]:
         """As an item's outcome keeps it under `usage`: JSON-serialisable, by role.
 
-        `left_out` is present if the role's requests lacked a field.
+        `left_out` is present if the role's requests lacked a field, `remarks` with the number of
+        replies for each if there is something to tell of them.
         """
         return {
             role: {
                 **usage.record(),
                 **({"left_out": list(self._left_out[role])} if role in self._left_out else {}),
+                **({"remarks": dict(self._remarks[role])} if role in self._remarks else {}),
             }
             for role, usage in self._roles.items()
         }

@@ -26,6 +26,7 @@ def recorded_turn(reply: Reply, *, turn: int | None = None, role: str | None = N
         reasoning_field=reply.reasoning_field,
         reasoning_details=reply.reasoning_details,
         finish=reply.finish,
+        reason=reply.reason,
         usage=reply.usage,
         seconds=round(reply.seconds, 4),
         replayed=reply.replayed,

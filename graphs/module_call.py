@@ -63,10 +63,10 @@ async def ask_module(
             time_left=context.time_left / 2,
         )
     except ModelError as error:
-        if _is_everywhere(error):
+        if error.is_everywhere:
             raise
         return ModuleReply("", error=f"{error.kind}: {error}", seconds=time.perf_counter() - began)
-    context.ledger.charge(role, reply)
+    context.charge(role, reply)
     text = str(reply.message.text)
     problem = DECLINED.get(reply.finish)
     if reply.finish == "length" and not text.strip():
@@ -81,10 +81,3 @@ async def ask_module(
         reply.waited,
         reply.finish == "length",
     )
-
-
-def _is_everywhere(error: ModelError) -> bool:
-    """A refused key, no such model or path, a spent quota."""
-    if error.kind == "rate_limit":
-        return not error.retryable
-    return error.kind in ("auth", "not_found")

@@ -16,10 +16,12 @@ from typing_extensions import TypedDict
 from branchwise.agents.journal import Journal
 from branchwise.agents.outages import Outages
 from branchwise.agents.prediction import Prediction
+from branchwise.agents.reply import Reply
 from branchwise.graphs.choices import Person
 from branchwise.graphs.lanes import Lanes
 from branchwise.graphs.ledger import Ledger
-from branchwise.trace.events import Body, Tool
+from branchwise.graphs.prompt_growth import PromptGrowth
+from branchwise.trace.events import Body, Remark, Tool
 from branchwise.trace.parts import Usage
 
 
@@ -85,7 +87,8 @@ class ItemContext:
     the agent's first answer, in flows of several turns. `asked_back`: the clarification question,
     where it is given; `person`: who says which of its options are meant, if not all of them.
     `outages`: the servers that are watched. `waited`: seconds in which the item only waited for its
-    turn at a server with a request limit, for a server that was gone, or for a person. `lanes` hold
+    turn at a server with a request limit, for a server that was gone, or for a person.
+    `prompts_seen`: the conversation's requests, as far as they grew. `lanes` hold
     the events of conversations that run at the same time.
     """
 
@@ -100,6 +103,7 @@ class ItemContext:
     person: Person | None = None
     clock: Callable[[], float] = time.monotonic
     waited: float = 0.0
+    prompts_seen: PromptGrowth = field(default_factory=PromptGrowth)
     started: float = field(init=False)
     lanes: Lanes = field(init=False)
 
@@ -119,13 +123,31 @@ class ItemContext:
 
     def within(self, question: str, journal: Journal) -> "ItemContext":
         """The context of one of several conversations: the same ledger and time."""
-        own = replace(self, journal=journal, question=question, fragments=(), follow_ups=())
+        own = replace(
+            self,
+            journal=journal,
+            question=question,
+            fragments=(),
+            follow_ups=(),
+            prompts_seen=PromptGrowth(),
+        )
         own.started = self.started
         return own
 
     def event(self, body: Body) -> None:
         """Append to the item's trace."""
         self.journal.event(*body.written())
+
+    def charge(self, role: str, reply: Reply) -> None:
+        """Count a reply, and tell how it ended if that was not as usual."""
+        self.ledger.charge(role, reply)
+        if reply.remark:
+            self.remark(role, reply.remark)
+
+    def remark(self, role: str, words: str) -> None:
+        """Count a reply to which this applies, and tell it in the item's trace."""
+        self.ledger.remark(role, words)
+        self.event(Remark(role=role, message=words))
 
 
 class GraphNode(Protocol):

@@ -117,11 +117,14 @@ class Model(Body):
     """A model turn, or with the role `repair` the answer written once more.
 
     Calls that cannot be made come behind those that can: the place of a call is its `of`.
-    `reasoning_field` and `reasoning_details`: how the server sent the reasoning, if not as usual.
+    `reasoning_field` and `reasoning_details`: how the server sent the reasoning, if not as usual;
+    `reason`: what it called an end that is not known.
     """
 
     KIND = "model"
-    OPTIONAL = Body.OPTIONAL | frozenset({"role", "turn", "reasoning_field", "reasoning_details"})
+    OPTIONAL = Body.OPTIONAL | frozenset(
+        {"role", "turn", "reasoning_field", "reasoning_details", "reason"}
+    )
     AROUND = Body.AROUND | frozenset({"reasoning_field", "reasoning_details"})
     role: str | None = None
     turn: int | None = None
@@ -132,6 +135,7 @@ class Model(Body):
     reasoning_field: str = "reasoning_content"
     reasoning_details: tuple[Mapping[str, Any], ...] = ()
     finish: str
+    reason: str = ""
     usage: Usage
     seconds: float
     replayed: bool = False
@@ -289,6 +293,15 @@ class LeftOut(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Remark(Body):
+    """Something is to be told of a reply of this role: how it ended, or what it answers."""
+
+    KIND, INCIDENTAL = "remark", True
+    role: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Repair(Body):
     """An answer could not be read; `text`: what the agent was told."""
 
@@ -412,6 +425,7 @@ AnyBody = (
     | ContextTrimmed
     | Retry
     | LeftOut
+    | Remark
     | Repair
     | RepairFailed
     | AnswerRead

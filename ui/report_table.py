@@ -149,5 +149,6 @@ def counts_lines(systems: Sequence[SystemReport]) -> "Padding":
 
 def _losses(counts: Counts) -> list[tuple[str, int]]:
     losses = [("failed", counts.failed), ("format errors", counts.format_errors)]
-    rarer = [("without a prediction", counts.missing), ("not ended", counts.pending)]
+    rarer = [("cut", counts.cut), ("interrupted", counts.interrupted)]
+    rarer += [("without a prediction", counts.missing), ("not ended", counts.pending)]
     return losses + [loss for loss in rarer if loss[1]]

@@ -9,7 +9,7 @@ from branchwise.corpora.text import printable
 from branchwise.eval.ceilings.breakdowns import groupings_of
 from branchwise.eval.costs.usage import NO_COSTS
 from branchwise.eval.grouping import META
-from branchwise.eval.left_out import run_left_out
+from branchwise.eval.left_out import run_left_out, run_remarks
 from branchwise.eval.reporting.published import Published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables import terminal_tables
@@ -55,7 +55,7 @@ def run_report(
         for table in published_tables(report):
             yield from with_notes(table.as_printed())
     for one in systems:
-        refused = [printable(field.words) for field in one.run.left_out]
+        refused = [printable(told.words) for told in (*one.run.left_out, *one.run.remarks)]
         if lines := [*refused, *matcher_lines(one.run.settled)]:
             title = [f"\n{run_name(one.name)}"] if len(systems) > 1 else [""]
             yield indented(plain("\n".join([*title, *lines])))
@@ -104,7 +104,8 @@ def predictions_report(
     run = ScoredRun(Path(name), found.scores, costs, found.settled, found.lexical)
     report = StudyReport.beside([SystemReport(name, run)])
     yield from score_tables(report) if full else headline(report)
-    refused = [printable(one.words) for one in run_left_out((), found.settled)]
+    told = (*run_left_out((), found.settled), *run_remarks((), found.settled))
+    refused = [printable(one.words) for one in told]
     lines = [*_without(found.missing), *refused, *matcher_lines(found.settled)]
     if lines:
         yield indented(plain("\n".join(["", *lines])))

@@ -251,6 +251,7 @@ def finish(
     most = "HIGHER" if made.is_out_of_money else max_cost
     again += "" if most is None else f" --max-cost {most}"
     if made.state.stopped:
+        again += " --retry-failed" if made.state.is_endless else ""
         _say_stopped(made.state.stopped, again, f"  branchwise report {folder}")
         sys.exit(1)
     if not made.state.total:

@@ -370,6 +370,7 @@ def finish(
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
             f"  branchwise resume {_quoted(made.path)}{_more_money(made.restraints)}"
+            f"{' --retry-failed' if made.state.is_endless else ''}"
             f"{f' --on {shlex.quote(on)}' if on else ''}"
             f"{f' --workers {workers}' if workers else ''}",
             markup=False,
@@ -394,6 +395,9 @@ def _more_money(restraints: "Restraints") -> str:
     return " --max-cost HIGHER" if is_spent else ""
 
 
+CUT_REPLIES = "replies that were cut at the token limit"
+
+
 def say_failures(runs: Sequence[Path], again: str) -> "Failures":
     """Say on standard error how many items of runs failed, with the commonest reasons and the
     command that asks again, and how many answers could not be read."""
@@ -412,6 +416,10 @@ def say_failures(runs: Sequence[Path], again: str) -> "Failures":
         lines.append(f"{n} of {counted(found.items, 'item')} gave {answers} and {_count(n)} 0:")
         look = f"branchwise trace {_quoted(run)} --question={shlex.quote(question)}"
         lines += [*_reasons(found.unreadable), "look at one with:", f"  {look}"]
+    if n := found.cut:
+        replies = "a reply that was cut at the token limit" if n == 1 else CUT_REPLIES
+        lines.append(f"{n} of {counted(found.items, 'item')} had {replies}; ask again with:")
+        lines.append(f"  {again} --retry-failed")
     if lines:
         error_console().print("\n".join(lines), markup=False, soft_wrap=True)
     return found

@@ -1,19 +1,18 @@
 """Rows of any file, of which the user says which column is which field.
 
 A column without a field goes to `meta`. Several answers in one text are told apart by the
-separator, or are a JSON list in a cell of a CSV file.
+separator, or are a list that is written in it (`corpora/written_lists.py`).
 """
 
 from collections.abc import Mapping
 from typing import Any
-
-import orjson
 
 from branchwise.corpora.errors import did_you_mean
 from branchwise.corpora.files import json_kind
 from branchwise.corpora.loaders import native
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Question
+from branchwise.corpora.written_lists import members, written_list
 
 _NEEDED = ("question", "answers", "branches")
 _LIKE = {"question": ("query", "q"), "answers": ("answer", "gold", "golden_answers", "target")}
@@ -65,15 +64,15 @@ def _set_answers(found: dict[str, Any], at: RowPlace) -> bool:
     answers, aliases = found.get("answers"), found.pop("aliases", None)
     if isinstance(answers, str):
         answers = _several(answers, at)
-    elif isinstance(answers, list) and not answers:
-        answers = None
+    elif isinstance(answers, list):
+        answers = members(answers) or None
     elif isinstance(answers, dict | bool):
         what = f"the answers are {json_kind(answers)}, neither a text nor a list"
         remedy = "name the column within it: answers=COLUMN.NAME"
         at.refuse("not-an-answer", what, remedy)
         return False
     if aliases is not None and answers is not None:
-        more = _several(aliases, at) if isinstance(aliases, str) else aliases
+        more = _several(aliases, at) if isinstance(aliases, str) else members(aliases)
         [one, *others] = answers if isinstance(answers, list) else [answers]
         if others or isinstance(one, dict | list):
             at.refuse("aliases", "has aliases, and not just one answer", "leave them out")
@@ -85,14 +84,7 @@ def _set_answers(found: dict[str, Any], at: RowPlace) -> bool:
 
 def _several(text: str, at: RowPlace) -> Any:
     """The answers in one text."""
-    source = at.loading.source
-    if source.separator:
-        return [part.strip() for part in text.split(source.separator) if part.strip()]
-    if source.form.layout == "csv" and text.lstrip().startswith("["):
-        try:
-            listed = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            return text
-        if isinstance(listed, list):
-            return listed
-    return text
+    if separator := at.loading.source.separator:
+        return [part.strip() for part in text.split(separator) if part.strip()]
+    listed = written_list(text)
+    return text if listed is None else listed

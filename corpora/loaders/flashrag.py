@@ -11,12 +11,15 @@ from typing import Any
 from branchwise.corpora.loaders.answers import GoldReader
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Question
+from branchwise.corpora.written_lists import members
 
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of a line; None if something in it was refused."""
     reader = GoldReader(at)
     golden = record.get("golden_answers")
+    if isinstance(golden, str | list):
+        golden = members(golden)
     return reader.made(
         id=reader.id(record.get("id")),
         question=reader.question_text(record.get("question")),

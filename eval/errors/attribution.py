@@ -95,6 +95,8 @@ def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemError
     found |= {wrong_answer.label for wrong_answer in wrong if wrong_answer.label}
     found |= {Label.WRONG_TOOL_CALL} if calls else set()
     found |= {Label.FORMAT_ERROR} if format_error else set()
+    found |= {Label.CUT_REPLY} if item.cut else set()
+    found |= {Label.INTERRUPTED} if item.is_interrupted else set()
     found |= {Label.BUDGET_SPENT} if budget_spent else set()
     return ItemErrors(
         id=item.question.id,

@@ -88,6 +88,18 @@ class Label(StrEnum):
         """The agent answered, but no answer could be read from its text, also after the repair.
         Beyond DeepAmbigQA's error analysis.""",
     )
+    CUT_REPLY = (
+        "cut_reply",
+        "cut reply",
+        """A reply of the agent was cut at the limit of tokens; what could be read of it counts.
+        Beyond DeepAmbigQA's error analysis.""",
+    )
+    INTERRUPTED = (
+        "interrupted",
+        "interrupted",
+        """The question failed since its server broke the reply off, also when it was asked again.
+        Beyond DeepAmbigQA's error analysis.""",
+    )
     BUDGET_SPENT = (
         "budget_spent",
         "budget spent",

@@ -6,10 +6,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from branchwise.agents.caller import ModelCaller, ModelError, Reply
+from branchwise.agents.caller import ModelCaller, Reply
 from branchwise.agents.journal import CallKey, Slot
 from branchwise.agents.reply import Completion
 from branchwise.agents.spec import check_ready
@@ -78,32 +78,38 @@ class Ended:
 class Consulted:
     """Model calls made now, and those with replies kept from earlier.
 
-    `left_out`: optional fields that requests of either omitted because the server refuses them.
+    `left_out`: optional fields that requests of either omitted because the server refuses them;
+    `remarks`: what is to be told of replies, with their number.
     """
 
     fresh: RoleUsage = field(default_factory=RoleUsage)
     cached: RoleUsage = field(default_factory=RoleUsage)
     left_out: tuple[str, ...] = ()
+    remarks: Mapping[str, int] = field(default_factory=dict)
 
     def plus(self, reply: Reply) -> Consulted:
         """With one more reply."""
         if reply.replayed:
             return self.plus_kept(reply, reply.seconds)
         fresh = self.fresh.plus(reply.usage, reply.seconds)
-        return Consulted(fresh, self.cached, self._with(reply.left_out))
+        return replace(self._with(reply), fresh=fresh)
 
     def plus_kept(self, reply: Completion | Reply, seconds: float) -> Consulted:
         """With one more reply that was kept, which took so long when it was made."""
-        cached = self.cached.plus(reply.usage, seconds)
-        return Consulted(self.fresh, cached, self._with(reply.left_out))
+        return replace(self._with(reply), cached=self.cached.plus(reply.usage, seconds))
 
-    def _with(self, left_out: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.left_out, *left_out)))
+    def _with(self, reply: Completion | Reply) -> Consulted:
+        left_out = tuple(dict.fromkeys((*self.left_out, *reply.left_out)))
+        remarks = dict(self.remarks)
+        if reply.remark:
+            remarks[reply.remark] = remarks.get(reply.remark, 0) + 1
+        return replace(self, left_out=left_out, remarks=remarks)
 
     def to_json(self) -> dict[str, Any]:
         """Calls, tokens and seconds of both, and what the requests lacked."""
         left_out = {"left_out": list(self.left_out)} if self.left_out else {}
-        return {"fresh": self.fresh.record(), "cached": self.cached.record(), **left_out}
+        remarks = {"remarks": dict(self.remarks)} if self.remarks else {}
+        return {"fresh": self.fresh.record(), "cached": self.cached.record(), **left_out, **remarks}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,9 +284,3 @@ async def _signs_of_life(
         yield
     finally:
         telling.cancel()
-
-
-def concerns_all(error: ModelError) -> bool:
-    """Whether every other request would end the same way."""
-    spent = error.kind == "rate_limit" and not error.retryable
-    return spent or error.kind in ("auth", "not_found")

@@ -26,7 +26,6 @@ from branchwise.eval.judging.consultant import (
     DECLINED,
     Consultant,
     RequestProgress,
-    concerns_all,
 )
 from branchwise.graphs.ledger import RoleUsage
 
@@ -193,7 +192,7 @@ class Grader(Consultant):
             try:
                 said.append(await self.ask(messages, sample=self.first + len(said)))
             except ModelError as error:
-                if concerns_all(error):
+                if error.is_everywhere:
                     raise
                 return Grade(None, problem=f"the model failed: {error}", failed=True)
         return grade

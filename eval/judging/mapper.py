@@ -14,7 +14,6 @@ from branchwise.eval.judging.consultant import (
     DECLINED,
     Consultant,
     RequestProgress,
-    concerns_all,
 )
 from branchwise.eval.judging.mapping import Indices, MappingRequest, read_mapping
 
@@ -76,7 +75,7 @@ class Mapper(Consultant):
             said = AIMessage(reply.message.text[:_MAX_RETURNED] or "(no answer)")
             reply = await self.ask([*messages, said, HumanMessage(note)], schema=request.schema)
         except ModelError as error:
-            if concerns_all(error):
+            if error.is_everywhere:
                 raise
             return MappingOutcome(None, f"the model failed: {error}", failed=True)
         second = _read(reply, request)

@@ -107,6 +107,18 @@ ITEM_KINDS = (
         "with a format error",
     ),
     LossKind(
+        "cut_reply",
+        "cut replies",
+        items_with(Label.CUT_REPLY),
+        "with a reply cut at the token limit",
+    ),
+    LossKind(
+        "interrupted",
+        Label.INTERRUPTED.words,
+        items_with(Label.INTERRUPTED),
+        "interrupted by the server",
+    ),
+    LossKind(
         "budget_spent",
         Label.BUDGET_SPENT.words,
         items_with(Label.BUDGET_SPENT),

@@ -11,6 +11,7 @@ import orjson
 
 from branchwise.agents.journal import CallKey
 from branchwise.agents.prediction import Prediction
+from branchwise.agents.reply import CUT
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.evidence import Evidence
@@ -23,6 +24,7 @@ from branchwise.eval.store.passages import StoredPassages
 from branchwise.eval.store.run_file import RunFile
 from branchwise.eval.store.survey import is_outcome
 from branchwise.eval.store.tables import COLUMNS, ENDED, Row
+from branchwise.graphs.ledger import AGENT
 from branchwise.trace.events import Event
 
 _MAX_NAMED = 5
@@ -36,6 +38,11 @@ class ItemRow(NamedTuple):
     epoch: int
     status: str
     outcome: Mapping[str, Any] | None
+
+
+def is_cut(outcome: Mapping[str, Any]) -> bool:
+    """Whether a reply of the agent met the token limit, as an item's final record says."""
+    return CUT in ((outcome.get("usage") or {}).get(AGENT) or {}).get("remarks", {})
 
 
 class QuestionMark(NamedTuple):
@@ -136,6 +143,12 @@ class RunReader:
             yield question
         self._check_count("questions", count, self._file.question_count)
 
+    def cut_items(self) -> list[int]:
+        """The items that were answered, and of whose agent a reply met the token limit."""
+        with reading(self.path):
+            rows = self._file.each("items", "WHERE status = 'done' ORDER BY item")
+            return [row[0] for row in rows if is_cut(orjson.loads(row[-1]))]
+
     def items_with_status(self, statuses: Sequence[str]) -> list[tuple[int, int, int, str]]:
         """(item, question number, epoch, status) of the items in these states, in order."""
         marks = ", ".join("?" * len(statuses))
@@ -176,6 +189,7 @@ class RunReader:
                         evidence=Evidence(tuple(map(intern, row.outcome["evidence"]))),
                         how=row.outcome["how"],
                         error=row.outcome.get("error"),
+                        cut=is_cut(row.outcome),
                     )
                 yield answered, row.outcome
 

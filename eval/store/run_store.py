@@ -4,12 +4,12 @@ import fcntl
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import orjson
 
@@ -79,9 +79,13 @@ class RunStore:
         os.close(self._lock)
 
     def pending(self, *, retry_failed: bool = False) -> Iterator[PendingItem]:
-        """Items to run, in question order; `retry_failed` includes failed ones."""
-        wanted = ("pending", "running", "failed") if retry_failed else ("pending", "running")
+        """Items to run, in question order; `retry_failed` includes failed ones, and those of which
+        a reply was cut at the token limit."""
+        cut = frozenset(self.reader.cut_items() if retry_failed else ())
+        wanted = ("pending", "running", *(("failed", "done") if retry_failed else ()))
         for item, n, epoch, status in self.reader.items_with_status(wanted):
+            if status == "done" and item not in cut:
+                continue
             yield PendingItem(item, self.reader.question(n), epoch, status != "pending")
 
     def begin(self, pending: PendingItem) -> ItemJournal:
@@ -91,7 +95,8 @@ class RunStore:
     def beginning(self, pending: PendingItem) -> Beginning:
         """What an item's journal begins with, here or in another process.
 
-        The events of an earlier, unfinished attempt are discarded; its responses are replayed.
+        The events of an earlier, unfinished attempt are discarded; its responses are replayed,
+        without those that were cut at the token limit if it had ended.
         A fork's item starts with the events copied for it.
         """
         item, asker = pending.item, Asker(pending.question.id, pending.epoch)
@@ -102,7 +107,14 @@ class RunStore:
             return Beginning(item, {}, [*copied, _running(layout, item)], asker, opening)
         discard = ("DELETE FROM events WHERE item = ?", [(item,)])
         recorded = self.reader.responses(item)
-        first = [*self._unpack(item), discard, *copied, _running(layout, item)]
+        drop: list[Statement] = []
+        if item in self.reader.cut_items():
+            cut = [key for key, one in recorded.items() if key[0].kind == "model" and _is_cut(one)]
+            recorded = {key: one for key, one in recorded.items() if key not in cut}
+            where = "item = ? AND kind = ? AND role = ? AND digest = ? AND occurrence = ?"
+            rows = [(item, key.kind, key.role, key.digest, number) for key, number in cut]
+            drop = [(f"DELETE FROM responses WHERE {where}", rows)]  # noqa: S608 - names of ours
+        first = [*self._unpack(item), *drop, discard, *copied, _running(layout, item)]
         return Beginning(item, recorded, first, asker, opening)
 
     def _unpack(self, item: int) -> list[Statement]:
@@ -113,6 +125,10 @@ class RunStore:
         responses = [row for table, row in rows if table == "responses"]
         remove = ("DELETE FROM packed_items WHERE item = ?", [(item,)])
         return [remove, (layout.insert("responses"), responses)]
+
+
+def _is_cut(response: Mapping[str, Any]) -> bool:
+    return response.get("finish") == "length"
 
 
 def _running(layout: Layout, item: int) -> Statement:

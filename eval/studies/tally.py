@@ -45,8 +45,10 @@ class Tally:
         """The tally of a run that was begun before, or just made."""
         total, settings = run.progress()["total"], system.system.model_dump()
         tally = cls(system.name, get_task(run.task), total, settings, prices)
+        again = frozenset(run.cut_items() if retry_failed else ())
         for row in run.items():
-            if row.outcome is not None and not (retry_failed and row.status == "failed"):
+            is_again = retry_failed and (row.status == "failed" or row.item in again)
+            if row.outcome is not None and not is_again:
                 tally.ended(row.question, row.outcome)
         tally.before = tally.ended_items
         return tally

@@ -65,7 +65,7 @@ def test_branches_in_common_variants(data: object, answers: dict[str, Any]) -> N
         {"answers": True},
         {"answers": {"A": [True]}},
         {"answers": {"A": {"B": {"C": {}, "D": "x"}}}},
-        {"answers": '{"A": ["x"]}'},
+        {"answers": '{"A": ["x"'},
     ],
 )
 def test_what_holds_no_answer_is_a_format_error(data: object) -> None:

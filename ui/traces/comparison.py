@@ -12,6 +12,7 @@ from branchwise.trace.events import (
     Extraction,
     LeftOut,
     Model,
+    Remark,
     Retry,
     Tool,
     Unknown,
@@ -103,7 +104,7 @@ def _by(body: AnyBody) -> str:
             return body.call.tool
         case Model():
             return f"{body.role} {'calls' if body.calls else 'says'}"
-        case Retry() | LeftOut():
+        case Retry() | LeftOut() | Remark():
             return body.role
     return ""
 

@@ -11,6 +11,7 @@ from branchwise.trace.events import (
     LeftOut,
     Model,
     Node,
+    Remark,
     Retry,
     Stage,
     StageEnded,
@@ -105,7 +106,7 @@ def _home(event: Event, turn: TreeNode | None) -> TreeNode | None:
             return next((call for call in calls if _place(call.event) == of), turn)
         case Node(slot="after_tools"):
             return turn if turn.below else None
-        case Retry(role=role) | LeftOut(role=role) if role in _MODULE_ROLES:
+        case Retry(role=role) | LeftOut(role=role) | Remark(role=role) if role in _MODULE_ROLES:
             return turn if turn.below else None
     return None
 

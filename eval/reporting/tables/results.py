@@ -25,6 +25,7 @@ _DEVIATION = "SD: standard deviation over questions."
 
 def systems_table(report: StudyReport) -> Table:
     """Each system's settings, its scorer, and how its items ended."""
+    counts = [system.scores.counts for system in report.systems]
     columns = (
         system_column(),
         TableColumn("changes", "changes of the base", "text"),
@@ -34,6 +35,10 @@ def systems_table(report: StudyReport) -> Table:
         TableColumn("answered", "answered", "count"),
         TableColumn("failed", "failed", "count"),
         TableColumn("format_errors", "format errors", "count"),
+        TableColumn("cut", "cut", "count", printed=any(one.cut for one in counts)),
+        TableColumn(
+            "interrupted", "interrupted", "count", printed=any(one.interrupted for one in counts)
+        ),
         TableColumn("missing", "without a prediction", "count", printed=False),
         TableColumn("pending", "not ended", "count"),
     )
@@ -63,12 +68,12 @@ def evidence_notes(report: StudyReport) -> list[str]:
 
 
 def left_out_notes(report: StudyReport) -> list[str]:
-    """A line for each optional field that a system's requests lacked."""
+    """A line for each optional field that a system's requests lacked, and for odd replies."""
     several = len(report.systems) > 1
     return [
         f"{system.name}: {one.words}" if several else one.words
         for system in report.systems
-        for one in system.run.left_out
+        for one in (*system.run.left_out, *system.run.remarks)
     ]
 
 
@@ -120,6 +125,8 @@ def _system_row(system: SystemReport) -> tuple[CellValue, ...]:
         counts.answered,
         counts.failed,
         counts.format_errors,
+        counts.cut,
+        counts.interrupted,
         counts.missing,
         counts.pending,
     )

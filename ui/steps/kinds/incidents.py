@@ -8,6 +8,7 @@ from branchwise.trace.events import (
     ContextTrimmed,
     Error,
     LeftOut,
+    Remark,
     Repair,
     RepairFailed,
     Retry,
@@ -43,6 +44,12 @@ class _LeftOut(EventWords[LeftOut]):
         role = f"{body.role}: " if body.role != "agent" else ""
         said = f"{role}asked without {body.field}{instead}: {short(body.message)}"
         yield begun("model", said)
+
+
+@says(Remark)
+class _Remark(EventWords[Remark]):
+    def lines(self, body: Remark, most: int) -> Iterator[str]:
+        yield begun("model", f"{body.role}: a reply {short(body.message)}")
 
 
 @says(Repair)
