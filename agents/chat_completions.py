@@ -115,9 +115,9 @@ class ChatCompletions(ChatOpenAI):
                 fold.is_ended = True
                 await _drain(pieces)
                 break
-            for chunk in event.values:
-                _check(chunk, response.request, is_error=event.name == "error")
-                fold.add(chunk)
+            chunk = event.value
+            _check(chunk, response.request, is_error=event.name == "error")
+            fold.add(chunk)
         return self.read(fold.body())
 
     def _read_whole(self, content: bytes | bytearray, request: httpx2.Request) -> Completion:

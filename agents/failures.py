@@ -156,8 +156,8 @@ def _status_error(error: openai.APIStatusError, where: str) -> ModelError:
 
 def _reported_error(error: openai.APIError, where: str) -> ModelError:
     """The error that a stream, or a body with status 200, reports."""
-    code = error.body.get("code") if isinstance(error.body, Mapping) else None
-    status = int(code) if str(code).isdigit() and 400 <= int(str(code)) <= 599 else None
+    code = str(error.body.get("code")) if isinstance(error.body, Mapping) else ""
+    status = int(code) if re.fullmatch(r"[45][0-9][0-9]", code) else None
     line = error_line(f"{where}: {error.message}")
     failed = failure_of(status, error.body or error.message, line, None)
     # It was taken: what broke it off is asked again, whatever it calls itself.

@@ -75,7 +75,7 @@ class Completion:
             return CUT
         if self.finish == "unknown":
             named = f"for the unknown reason {self.reason!r}" if self.reason else "without a reason"
-            return f"that ended {named}"
+            return f"ended {named}"
         has_calls = self.tool_calls or self.invalid_tool_calls
         if self.finish == "stop" and self.reasoning and not has_calls and not self.text.strip():
             return REASONING_ONLY

@@ -66,17 +66,9 @@ class Event:
         return self._data[0].lstrip().startswith(_DONE)
 
     @property
-    def values(self) -> list[Any]:
-        """What it says: one value, or one a line where servers leave out the blank lines.
-
-        Raises ValueError for what is not JSON.
-        """
-        try:
-            return [decoded(b"\n".join(self._data))]
-        except ValueError:
-            if len(self._data) == 1:
-                raise
-            return [decoded(line) for line in self._data if not line.startswith(_DONE)]
+    def value(self) -> Any:
+        """What it says. Raises ValueError for what is not JSON."""
+        return decoded(b"\n".join(self._data))
 
 
 async def events_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[Event | bytearray]:
@@ -107,6 +99,10 @@ async def events_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[Event | bytea
             field, _, value = line.partition(b":")
             value = value.removeprefix(b" ")
             if field == b"data" and value.strip():
+                if data and data[-1].endswith(b"}") and value.startswith((b"{", _DONE)):
+                    # Some servers leave out the blank lines.
+                    yield Event(name, data)
+                    data = []
                 data.append(value)
             elif field == b"event":
                 name = value.decode("utf-8", "replace").strip()
@@ -114,7 +110,11 @@ async def events_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[Event | bytea
                 yield Event(name, data)
                 name, data = "", []
     if rest.startswith(b"data:"):
-        data.append(bytes(rest[5:]).strip())
+        last = bytes(rest[5:]).strip()
+        if data and _is_whole(data):
+            yield Event(name, data)
+            data = []
+        data.append(last)
     if data and _is_whole(data):
         yield Event(name, data)
 

@@ -171,7 +171,7 @@ def _only_choice(choices: Any) -> Mapping[str, Any]:
 def _number(choice: Mapping[str, Any]) -> int:
     """The number of a choice or a call; 0 where it has none."""
     index = choice.get("index")
-    return int(index) if re.fullmatch(r"\d{1,9}", str(index)) else 0
+    return int(str(index)) if re.fullmatch(r"[0-9]{1,9}", str(index)) else 0
 
 
 def _old_call(message: Mapping[str, Any]) -> list[Any]:
@@ -317,7 +317,7 @@ class _ChoiceFold:
             return
         function, id = _part(part, "function"), _text(part.get("id"))
         name, arguments = _text(function.get("name")), _arguments(function.get("arguments"))
-        has_number = re.fullmatch(r"\d{1,9}", str(part.get("index")))
+        has_number = re.fullmatch(r"[0-9]{1,9}", str(part.get("index")))
         if has_number:
             call = self._open.get(_number(part))
         else:
@@ -412,7 +412,9 @@ def _read_calls(calls: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
         id = _text(call.get("id") if isinstance(call, Mapping) else "") or f"call_{number}"
         id = f"{id}_{number}" if id in seen else id
         seen.add(id)
-        read = make_call(_text(function.get("name")), function.get("arguments"), id)
+        # No tool's name has a dot: some models put a name space before it.
+        name = _text(function.get("name")).strip().removeprefix("functions.")
+        read = make_call(name, function.get("arguments"), id)
         (invalid if "error" in read else valid).append(read)
     return valid, invalid
 

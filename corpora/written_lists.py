@@ -37,8 +37,8 @@ def written_list(text: str) -> list[Any] | None:
     if not text or len(text) > MAX_WRITTEN or text[-1] not in "])}":
         return None
     if text[0] not in _CLOSES:
-        found = _AROUND.fullmatch(text)
-        text = found[1].strip() if found and text[0] in "anlts" else ""
+        around = _AROUND.fullmatch(text)
+        text = around[1].strip() if around else ""
     if not text or _CLOSES.get(text[0]) != text[-1]:
         return None
     if text[0] == "[":

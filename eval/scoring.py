@@ -125,6 +125,11 @@ class ScoredRun:
     evidence: str | None = None
 
     @property
+    def told_of_calls(self) -> list[str]:
+        """A line for each field that requests lacked, and for replies that ended oddly."""
+        return [*(one.words for one in self.left_out), *(one.words for one in self.remarks)]
+
+    @property
     def protocol(self) -> QuestionProtocol:
         """How its questions were put."""
         return self.system.protocol

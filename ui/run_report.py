@@ -55,8 +55,8 @@ def run_report(
         for table in published_tables(report):
             yield from with_notes(table.as_printed())
     for one in systems:
-        refused = [printable(told.words) for told in (*one.run.left_out, *one.run.remarks)]
-        if lines := [*refused, *matcher_lines(one.run.settled)]:
+        told = map(printable, one.run.told_of_calls)
+        if lines := [*told, *matcher_lines(one.run.settled)]:
             title = [f"\n{run_name(one.name)}"] if len(systems) > 1 else [""]
             yield indented(plain("\n".join([*title, *lines])))
     for report in reports:
@@ -104,9 +104,11 @@ def predictions_report(
     run = ScoredRun(Path(name), found.scores, costs, found.settled, found.lexical)
     report = StudyReport.beside([SystemReport(name, run)])
     yield from score_tables(report) if full else headline(report)
-    told = (*run_left_out((), found.settled), *run_remarks((), found.settled))
-    refused = [printable(one.words) for one in told]
-    lines = [*_without(found.missing), *refused, *matcher_lines(found.settled)]
+    told = [
+        *(one.words for one in run_left_out((), found.settled)),
+        *(one.words for one in run_remarks((), found.settled)),
+    ]
+    lines = [*_without(found.missing), *map(printable, told), *matcher_lines(found.settled)]
     if lines:
         yield indented(plain("\n".join(["", *lines])))
     if not full:

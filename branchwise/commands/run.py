@@ -412,7 +412,7 @@ def say_failures(runs: Sequence[Path], again: str) -> "Failures":
         lines += [*_reasons(found.failed), "again with:", f"  {again} --retry-failed"]
     if (n := found.unreadable.items) and found.unreadable.first:
         run, question = found.unreadable.first
-        answers = "answer that could not be read" if n == 1 else "answers that could not be read"
+        answers = "an answer that could not be read" if n == 1 else "answers that could not be read"
         lines.append(f"{n} of {counted(found.items, 'item')} gave {answers} and {_count(n)} 0:")
         look = f"branchwise trace {_quoted(run)} --question={shlex.quote(question)}"
         lines += [*_reasons(found.unreadable), "look at one with:", f"  {look}"]

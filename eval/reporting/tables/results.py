@@ -71,9 +71,9 @@ def left_out_notes(report: StudyReport) -> list[str]:
     """A line for each optional field that a system's requests lacked, and for odd replies."""
     several = len(report.systems) > 1
     return [
-        f"{system.name}: {one.words}" if several else one.words
+        f"{system.name}: {words}" if several else words
         for system in report.systems
-        for one in (*system.run.left_out, *system.run.remarks)
+        for words in system.run.told_of_calls
     ]
 
 
