@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from branchwise.agents import retries
+from branchwise.agents.reply import TEXT_CALLS
 from branchwise.eval.store import ItemRow, open_run
 from support.agents.played_cases import GOOD, CaseServer, Played, whole
 
@@ -133,9 +134,7 @@ def test_recorded_replies_lose_nothing_in_silence(play: Callable[..., Ended]) ->
         elif name.startswith("length_"):
             assert "cut at the token limit" in ended.outcome(name)["usage"]["agent"]["remarks"]
         elif name.startswith("text_call"):
-            assert (
-                ended.outcome(name)["problem"] == "tool calls written as text: --tool-protocol text"
-            )
+            assert ended.outcome(name)["problem"] == TEXT_CALLS
         elif name.startswith("reasoning_only"):
             (remark,) = ended.outcome(name)["usage"]["agent"]["remarks"]
             assert "in the reasoning" in remark
@@ -153,7 +152,7 @@ def test_recorded_streams_are_read_as_whole_replies_are(play: Callable[..., Ende
         assert ended.retries(name) == ("error" in name)
         if name.startswith("s_tool"):
             queries = ended.queries(name)
-            assert queries and queries[0] == "Amber Tide 1971"
+            assert queries[:1] == ["Amber Tide 1971"]
             assert queries[1:] in ([], ["Copper Lane street"])
 
 
@@ -232,12 +231,10 @@ def test_streams_that_servers_send_are_read_as_whole_replies_are(
     for name, row in rows.items():
         if "calls" in row:
             assert ended.queries(name) == row.get("queries", ["Heat"]), name
-        elif row.get("requests"):
-            assert (len(ended.requests[name]), ended.answers(name)) == (2, SURE), name
         else:
-            assert (len(ended.requests[name]), ended.answers(name)) == (1, {"default": ["Ana"]}), (
-                name
-            )
+            read = SURE if "requests" in row else {"default": ["Ana"]}
+            assert ended.answers(name) == read, name
+            assert len(ended.requests[name]) == row.get("requests", 1), name
 
 
 def test_the_good_answer_of_the_player_is_one() -> None:

@@ -1,4 +1,4 @@
-"""A server that plays recorded answers: the first to a question that names a case, then good ones."""
+"""A server that plays recorded answers: one to each question that names a case, then good ones."""
 
 import json
 import re
