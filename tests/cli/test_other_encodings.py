@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,6 @@ import pytest
 from support import ROOT
 
 pytestmark = pytest.mark.usefixtures("process")
-
-RECORDED = ROOT / "examples" / "recorded" / "kg"
 
 
 def typed(encoding: str, *words: object, **more: str) -> subprocess.CompletedProcess[bytes]:
@@ -29,16 +28,25 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy, in which scores may be saved."""
+    folder = tmp_path_factory.mktemp("recorded") / "kg"
+    return Path(shutil.copytree(ROOT / "examples" / "recorded" / "kg", folder))
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_every_printing_command_goes_on(encoding: str, questions: Path, tmp_path: Path) -> None:
+def test_every_printing_command_goes_on(
+    encoding: str, questions: Path, recorded: Path, tmp_path: Path
+) -> None:
     run = tmp_path / "R"
     for words in (
         ("run", "--questions", questions, "--model", "offline", "--out", run),
         ("trace", run, "--print", "--question", "日本"),
         ("report", run),
-        ("trace", RECORDED, "--print"),
-        ("report", RECORDED),
-        ("errors", RECORDED),
+        ("trace", recorded, "--print"),
+        ("report", recorded),
+        ("errors", recorded),
         ("questions", "info", questions, "--id", "日本"),
         ("questions", "check", questions),
         ("questions", "forms"),
@@ -49,13 +57,14 @@ def test_every_printing_command_goes_on(encoding: str, questions: Path, tmp_path
     assert b"?" in typed(encoding, "questions", "info", questions, "--id", "日本").stdout
 
 
-def test_json_stays_what_it_is(questions: Path) -> None:
-    shown = [
-        json.loads(typed(encoding, "questions", "check", "日本.jsonl", "--json").stdout or b"{}")
-        for encoding in ("utf-8", "ascii")
-    ]
+def test_json_stays_what_it_is(recorded: Path) -> None:
+    path = recorded.parent / "日本😀.jsonl"
+    path.write_text('{"id": "é", "question": "Où?", "answers": []}\n', "utf-8")
+    words: tuple[object, ...] = ("questions", "check", path, "--json")
+    shown = [json.loads(typed(encoding, *words).stdout) for encoding in ("utf-8", "ascii")]
     assert shown[0] == shown[1]
-    words = ("score", RECORDED, "--json")
+    assert shown[0]["source"] == str(path)
+    words = ("score", recorded, "--json")
     assert json.loads(typed("ascii", *words).stdout) == json.loads(typed("utf-8", *words).stdout)
 
 
