@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from branchwise.agents.reply import CUT
 from branchwise.corpora.text import printable
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import (
@@ -59,6 +60,8 @@ def _lines(errors: ItemErrors) -> Iterator[str]:
         yield f"{failed}: step {call.step}, {short(call.tool, 60)}: {short(call.error)}"
     yield from _ending(Label.FORMAT_ERROR.words, errors.format_error)
     yield from _ending(Label.BUDGET_SPENT.words, errors.budget_spent)
+    if Label.CUT_REPLY in errors.labels:
+        yield f"{Label.CUT_REPLY.words}: {CUT}"
 
 
 def _branch(branch: BranchErrors, missing: Sequence[MissingAnswer]) -> Iterator[str]:

@@ -121,6 +121,12 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
                     _labelled(Label.FORMAT_ERROR),
                 ),
                 ErrorType(
+                    "cut_reply",
+                    Label.CUT_REPLY.words,
+                    "a reply was cut at the token limit",
+                    _labelled(Label.CUT_REPLY),
+                ),
+                ErrorType(
                     "budget_spent",
                     Label.BUDGET_SPENT.words,
                     "the budget was spent",

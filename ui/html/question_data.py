@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from branchwise.agents.reply import CUT
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
@@ -164,6 +165,8 @@ def _notes(answer: SystemAnswer) -> list[str]:
             Label.BUDGET_SPENT.words: answer.errors.budget_spent,
         }
         notes += [f"{what}: {ending.reason}" for what, ending in endings.items() if ending]
+        if Label.CUT_REPLY in answer.errors.labels:
+            notes.append(f"{Label.CUT_REPLY.words}: {CUT}")
     return [short(note, _MAX_WHY) for note in notes]
 
 

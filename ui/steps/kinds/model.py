@@ -10,7 +10,7 @@ from branchwise.ui.steps.calls import call_blocks, call_lines
 from branchwise.ui.steps.text import count, indented, short
 from branchwise.ui.steps.words import Around, EventWords, says
 
-_CUT = ("length", "refusal", "content_filter")
+_CUT = ("length", "refusal", "content_filter", "text_calls", "unknown")
 
 
 @says(Model)
@@ -38,7 +38,9 @@ class ModelWords(EventWords[Model]):
 
     def blocks(self, body: Model, around: Around) -> Iterator[Block]:
         role = f"role: {body.role}" if body.role else ""
-        yield from parts.note(role, *parts.cost(body, body.usage), f"finish: {body.finish}")
+        yield from parts.note(
+            role, *parts.cost(body, body.usage), f"finish: {body.finish} {body.reason}".rstrip()
+        )
         yield from parts.text(body.reasoning, "reasoning", looked=around.looked, folded=True)
         if body.text:
             yield from parts.said(body.text, "text", around.looked)
@@ -54,7 +56,8 @@ def _name(body: Model) -> str:
 
 def _cut(body: Model) -> list[str]:
     """Why the reply ended early."""
-    return [body.finish] if body.finish in _CUT else []
+    finish = f"{body.finish} {body.reason}".rstrip()
+    return [finish] if body.finish in _CUT else []
 
 
 def _said(text: str) -> str:

@@ -1,0 +1,152 @@
+"""Replies that were cut are told and asked for again; failures that do not end stop a run."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from branchwise.agents import retries
+from branchwise.eval.runner import ENDLESS
+from branchwise.eval.store import open_run
+from support.chat_server import Answer, Body, ChatServer, call, fail, say
+
+TypeIn = Callable[..., tuple[int, str, str]]
+Command = Callable[..., tuple[int, str, str]]
+GOOD = json.dumps({"reasoning": "", "answers": {"default": ["Ana"]}})
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path,
+    corpus: Path,
+    question_file: Callable[[int], Path],
+    chat_server: ChatServer,
+    type_in: TypeIn,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Command:
+    """Runs so many questions, one at a time, into the folder R."""
+    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+
+    def run(count: int, *options: str) -> tuple[int, str, str]:
+        named = ("--questions", question_file(count), "--corpus", corpus, "--out", tmp_path / "R")
+        model = f"openai:scripted@{chat_server.url}"
+        return type_in("run", *named, "--model", model, "--concurrency", 1, *options)
+
+    return run
+
+
+def counts(run: Path) -> tuple[int, int, int]:
+    reader = open_run(run)
+    progress = reader.progress()
+    reader.close()
+    return progress["done"], progress["failed"], progress["pending"]
+
+
+def test_cut_answers_are_told_and_asked_again(
+    command: Command, chat_server: ChatServer, tmp_path: Path, type_in: TypeIn
+) -> None:
+    half = Answer('{"answers": {"default": ["An', finish="length")
+    chat_server.play([say(GOOD), half, call("local_retriever", query="Heat"), half])
+    code, said, errors = command(3)
+    assert code == 0
+    assert "cut 2" in said
+    assert "agent: 2 replies in 2 items cut at the token limit" in said
+    assert "2 of 3 items had replies that were cut at the token limit" in errors
+    assert "--retry-failed" in errors
+    _, listed, _ = type_in("errors", tmp_path / "R")
+    assert "cut reply" in listed
+    # The search before a cut answer is not asked for again.
+    chat_server.play([say(GOOD), say(GOOD)])
+    code, said, errors = type_in("resume", tmp_path / "R", "--retry-failed")
+    assert (code, len(chat_server.requests)) == (0, 6)
+    assert "cut" not in said + errors
+    assert chat_server.requests[-1]["messages"][-1]["role"] == "tool"
+    assert type_in("verify", tmp_path / "R")[0] == 0
+    code, _, _ = type_in("resume", tmp_path / "R", "--retry-failed")
+    assert len(chat_server.requests) == 6
+
+
+def test_a_server_that_always_breaks_off_is_told_as_interrupted(
+    command: Command, chat_server: ChatServer, tmp_path: Path, type_in: TypeIn
+) -> None:
+    broken = say('{"answers": {"default": ["An', finish="abort")
+    chat_server.play(lambda _: broken)
+    code, said, errors = command(1)
+    assert (code, counts(tmp_path / "R")) == (1, (0, 1, 0))
+    assert "interrupted 1" in said
+    assert "interrupted: the reply was broken off (finish reason 'abort')" in errors
+    assert "interrupted" in type_in("errors", tmp_path / "R")[1]
+    chat_server.play([say(GOOD)])
+    assert type_in("resume", tmp_path / "R", "--retry-failed")[0] == 0
+
+
+def test_question_after_question_that_fails_alike_stops_the_run(
+    command: Command, chat_server: ChatServer, tmp_path: Path, type_in: TypeIn
+) -> None:
+    chat_server.play(lambda _: fail(500, "worker 17 is gone"))
+    code, _, errors = command(ENDLESS + 5)
+    assert (code, counts(tmp_path / "R")) == (1, (0, ENDLESS, 5))
+    assert f"{ENDLESS} questions in a row failed alike" in errors
+    assert "resume" in errors
+    assert "--retry-failed" in errors
+    chat_server.play(lambda _: say(GOOD))
+    assert type_in("resume", tmp_path / "R", "--retry-failed")[0] == 0
+    assert counts(tmp_path / "R") == (ENDLESS + 5, 0, 0)
+
+
+def test_questions_that_a_server_fails_at_stop_no_run_that_answers_others(
+    command: Command, chat_server: ChatServer, tmp_path: Path
+) -> None:
+    def answer(body: Body) -> Answer:
+        question = next(m["content"] for m in body["messages"] if m["role"] == "user")
+        number = int(question.split()[2].rstrip(":"))
+        return say(GOOD) if number % 5 == 0 else fail(500, "poisoned")
+
+    chat_server.play(answer)
+    count = 2 * ENDLESS
+    assert command(count)[0] == 1
+    assert counts(tmp_path / "R") == (count // 5, count - count // 5, 0)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        fail(402, "Insufficient Balance"),
+        fail(403, "Key limit exceeded (daily limit)"),
+        fail(429, "slow down", retry_after="86400"),
+        fail(429, "Rate limit exceeded: free-models-per-day"),
+        fail(400, "Billing hard limit has been reached", code="billing_hard_limit_reached"),
+    ],
+)
+def test_a_spent_credit_stops_the_run_with_the_line_that_continues_it(
+    command: Command, chat_server: ChatServer, tmp_path: Path, refusal: Answer
+) -> None:
+    chat_server.play([say(GOOD), refusal])
+    code, _, errors = command(4)
+    assert (code, counts(tmp_path / "R")) == (1, (1, 0, 3))
+    assert "Stopped: " in errors
+    assert f"branchwise resume {tmp_path / 'R'}" in " ".join(errors.split())
+    assert "--retry-failed" not in errors
+
+
+def test_prompts_that_a_server_cuts_in_silence_are_told(
+    command: Command, chat_server: ChatServer, tmp_path: Path, type_in: TypeIn
+) -> None:
+    def search(tokens: int) -> Answer:
+        usage = {"prompt_tokens": tokens, "completion_tokens": 9}
+        return Answer(tool_calls=(("local_retriever", '{"query": "Heat"}'),), usage=usage)
+
+    long = "Heat " * 900
+    search_long = Answer(
+        long,
+        tool_calls=(("local_retriever", '{"query": "Heat"}'),),
+        usage={"prompt_tokens": 4000, "completion_tokens": 9},
+    )
+    end = Answer(GOOD, usage={"prompt_tokens": 3900, "completion_tokens": 9})
+    chat_server.play([search(1000), search_long, end])
+    code, said, _ = command(1)
+    assert code == 0
+    assert "num_ctx" in " ".join(said.split())
+    _, trace, _ = type_in("trace", tmp_path / "R", "--print", "--question", "q0")
+    assert "num_ctx" in " ".join(trace.split())
