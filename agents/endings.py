@@ -12,8 +12,8 @@ from typing import Any, Literal
 from branchwise.agents.reply import Finish
 from branchwise.corpora.text import one_line, printable, storable
 
-Ending = Finish | Literal["interrupted"]
-_ENDINGS: Mapping[Ending, str] = {
+FinishMeaning = Finish | Literal["interrupted"]
+_ENDINGS: Mapping[FinishMeaning, str] = {
     # OpenAI; Anthropic through gateways (end_turn, stop_sequence, pause_turn); Cohere (complete);
     # TGI and others (eos, eos_token); vLLM and SGLang (matched stops come as stop).
     "stop": "stop stopped end_turn stop_sequence stop_sequence_matched complete completed eos"
@@ -46,13 +46,13 @@ _ENDINGS: Mapping[Ending, str] = {
     " shutdown preempted no_image",
 }
 """What servers call the end of a reply, by what it means."""
-_BY_REASON: Mapping[str, Ending] = {
+_BY_REASON: Mapping[str, FinishMeaning] = {
     word: ending for ending, words in _ENDINGS.items() for word in words.split()
 }
 MAX_REASON = 60
 
 
-def ending_of(choice: Mapping[str, Any]) -> tuple[Ending, str]:
+def ending_of(choice: Mapping[str, Any]) -> tuple[FinishMeaning, str]:
     """What the finish reason of a choice means; and what it was called, where that is not known.
 
     Any case of letters, hyphens and spaces for underscores, an enumeration's prefix, and the
