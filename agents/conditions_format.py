@@ -142,11 +142,11 @@ def _list_in(data: object) -> list[Any]:
     raise FormatError('the answer has no list "conditions"')
 
 
-def _is_whole(data: Mapping[str, Any]) -> bool:
+def _is_whole(answer: Mapping[str, Any]) -> bool:
     """Whether an object holds conditions rather than being one."""
-    return not any(name in data for name in _CONDITION) and any(
-        isinstance(data.get(name), Mapping)
-        or (isinstance(found := data.get(name), list) and isinstance((found or [0])[0], Mapping))
+    return not any(name in answer for name in _CONDITION) and any(
+        isinstance(answer.get(name), Mapping)
+        or (isinstance(found := answer.get(name), list) and isinstance((found or [0])[0], Mapping))
         for name in _LISTS
     )
 

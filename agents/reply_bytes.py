@@ -54,7 +54,7 @@ async def whole(pieces: AsyncIterator[bytes]) -> bytearray:
     return body
 
 
-class Event:
+class StreamEvent:
     """An event of a stream: its name and its data, which is JSON or `[DONE]`."""
 
     def __init__(self, name: str, data: list[bytes]) -> None:
@@ -71,7 +71,7 @@ class Event:
         return decoded(b"\n".join(self._data))
 
 
-async def events_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[Event | bytearray]:
+async def events_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[StreamEvent | bytearray]:
     """The events of a stream; or as the only one the body, where it holds JSON or a page in place
     of events."""
     rest = bytearray()
@@ -101,22 +101,22 @@ async def events_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[Event | bytea
             if field == b"data" and value.strip():
                 if data and data[-1].endswith(b"}") and value.startswith((b"{", _DONE)):
                     # Some servers leave out the blank lines.
-                    yield Event(name, data)
+                    yield StreamEvent(name, data)
                     data = []
                 data.append(value)
             elif field == b"event":
                 name = value.decode("utf-8", "replace").strip()
             elif not line and data:
-                yield Event(name, data)
+                yield StreamEvent(name, data)
                 name, data = "", []
     if rest.startswith(b"data:"):
         last = bytes(rest[5:]).strip()
         if data and _is_whole(data):
-            yield Event(name, data)
+            yield StreamEvent(name, data)
             data = []
         data.append(last)
     if data and _is_whole(data):
-        yield Event(name, data)
+        yield StreamEvent(name, data)
 
 
 def decoded(content: bytes | bytearray) -> Any:

@@ -96,7 +96,7 @@ class Label(StrEnum):
     )
     INTERRUPTED = (
         "interrupted",
-        "interrupted",
+        "broken off",
         """The question failed since its server broke the reply off, also when it was asked again.
         Beyond DeepAmbigQA's error analysis.""",
     )

@@ -146,3 +146,20 @@ def test_a_repeated_id_is_refused_with_both_lines(tmp_path: Path) -> None:
     file = written(tmp_path, OK, OK)
     with pytest.raises(InputError, match=r"mine.jsonl:2: .*answered already by .*mine.jsonl:1"):
         read_predictions(file, QUESTIONS)
+
+
+def test_written_lists_and_repeated_keys_lose_no_answer(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        '{"id": "q1", "answers": {"default": "[\'A\', \'1995\']"}}',
+        '{"id": "q2", "answers": {"x 1": ["B"], "x 1": "D"}, "answers": {"x 2": "C"}}',
+    )
+    [first, second] = read_predictions(file, QUESTIONS)
+    assert first.prediction.answers == {"default": ("A", "1995")}
+    assert second.prediction.answers == {"x 1": ("B", "D"), "x 2": ("C",)}
+
+
+def test_a_line_with_two_ids_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, '{"id": "q1", "id": "q2", "answers": ["A"]}')
+    with pytest.raises(InputError, match="id"):
+        read_predictions(file, QUESTIONS)

@@ -60,7 +60,7 @@ def test_cut_answers_are_told_and_asked_again(
     chat_server.play([say(GOOD), say(GOOD)])
     code, said, errors = type_in("resume", tmp_path / "R", "--retry-failed")
     assert (code, len(chat_server.requests)) == (0, 6)
-    assert "cut" not in said + errors
+    assert "token limit" not in said + errors
     assert chat_server.requests[-1]["messages"][-1]["role"] == "tool"
     assert type_in("verify", tmp_path / "R")[0] == 0
     code, _, _ = type_in("resume", tmp_path / "R", "--retry-failed")

@@ -61,11 +61,17 @@ _BODIES = [
         body({"content": None, "tool_calls": [_CALL, _CALL | {"id": "c2"}]}, "tool_calls"),
         body({"content": "<think>hm</think>" + _ANSWER, "reasoning_content": "So."}),
         body({"content": [{"type": "text", "text": _ANSWER}], "refusal": None}, "length"),
+        body({"content": [{"type": "thinking", "thinking": [{"text": "hm"}]}]}, "unheard_of"),
+        body({"content": "half", "function_call": _CALL["function"]}, "error"),
+        {"error": {"code": 429, "message": "Slow down"}, "choices": []},
+        {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}},
     )
 ]
 _ERRORS = [
     json.dumps({"error": {"message": "No.", "type": "t", "param": None, "code": "c"}}).encode(),
     json.dumps({"object": "error", "message": "This is too long.", "code": 400}).encode(),
+    json.dumps([{"error": {"message": "The prompt has 5 tokens > 4", "code": 400}}]).encode(),
+    json.dumps({"error": "Rate limit exceeded: free-models-per-day"}).encode(),
     json.dumps({"detail": [{"loc": ["body", "seed"], "msg": "not known", "type": "x"}]}).encode(),
 ]
 _STREAMS = [
@@ -88,6 +94,18 @@ _STREAMS = [
             b"data: [DONE]\n\n",
         )
     ),
+    b"\n".join(
+        (
+            _chunk({"tool_calls": [_CALL]}),
+            _chunk({"tool_calls": [_CALL]}),
+            _chunk({"content": [{"type": "text", "text": _ANSWER}]}),
+            b'data: {"choices": [{"message": {"content": "whole"}, "finish_reason": "abort"}]}',
+            b"event: error",
+            b'data: {"object": "error", "message": "gone", "code": 500}',
+            b"data: [DONE]",
+        )
+    ),
+    _BODIES[0],
 ]
 _ANSWERS = [
     text.encode()
@@ -99,6 +117,9 @@ _ANSWERS = [
         '{"readings": ["King Kong (1933 film)", "King Kong (2005 film)"]}',
         '{"spans": ["Merian C. Cooper", "1933"], "relevant": true}',
         '```tool_call\n{"name": "local_retriever", "arguments": {"query": "x"}}\n```',
+        '{"answers": {"a": ["x"]}}\n{"answers": {"b": "[\'y\' \'z\']", "b": ["w"]}}',
+        'First:\n{"answers": {"a": ["x"]}}\nThen:\n{"answers": {"b": "[\\"y\\", 1]"}}',
+        '<function=local_retriever>{"query": ["King Kong"]}</function>',
     )
 ]
 _ARGUMENTS = [
