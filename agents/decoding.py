@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from branchwise.agents.extra_body import checked_body
+from branchwise.agents.refusals import ApiChoice
 from branchwise.agents.setting import NamedSettings, Setting, digested, refused
 from branchwise.corpora.durations import MOST_SECONDS
 
@@ -21,11 +22,14 @@ def _word(value: str | None) -> str | None:
     return value
 
 
-class Sampling(BaseModel, metaclass=NamedSettings):
-    """How a model's replies are sampled; None leaves the choice to the server.
+class RoleSettings(BaseModel, metaclass=NamedSettings):
+    """What a role may have of its own: how its model's replies are sampled, where None leaves the
+    choice to the server, and by which protocol it is asked.
 
     `reasoning_effort`: a word that the server knows. `extra_body`: further fields of every
-    request, JSON-serialisable, their keys sorted.
+    request, JSON-serialisable, their keys sorted. `api`: the protocol of requests; `auto`: OpenAI's
+    own service is asked by the Responses API, others by chat completions, and where a server
+    refuses that and names the other, by the other.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,17 +69,24 @@ class Sampling(BaseModel, metaclass=NamedSettings):
             later=True,
         ),
     ] = {}
+    api: Annotated[
+        ApiChoice,
+        Setting(
+            "The protocol: chat completions or the Responses API; auto: the latter for OpenAI's "
+            "own service, and where a server refuses one and names the other, the other.",
+            PANEL,
+            later=True,
+        ),
+    ] = "auto"
 
     def __hash__(self) -> int:
         # Mappings have no hash; their keys are sorted.
         return hash(self.model_dump_json())
 
 
-class Decoding(Sampling):
+class Decoding(RoleSettings):
     """Settings of one model's calls.
 
-    `api`: the protocol of requests; `auto`: OpenAI's own service is asked by the Responses API,
-    others by chat completions, and where a server refuses that and names the other, by the other.
     `tool_protocol`: `native` sends tool schemas, `text` describes the tools in the system message
     and reads fenced calls from the reply. `structured`: `auto` asks for the answer's JSON schema
     where the server takes one. `reasoning_back`: whether the reasoning of turns that called tools
@@ -85,15 +96,6 @@ class Decoding(Sampling):
     asks for none. `timeout`: seconds a request; `attempts`: requests a call, at most.
     """
 
-    api: Annotated[
-        Literal["auto", "chat", "responses"],
-        Setting(
-            "The protocol: chat completions or the Responses API; auto: the latter for OpenAI's "
-            "own service, and where a server refuses one and names the other, the other.",
-            PANEL,
-            later=True,
-        ),
-    ] = "auto"
     tool_protocol: Annotated[
         Literal["native", "text"],
         Setting("How tools are called; text for servers without tool calls.", PANEL),

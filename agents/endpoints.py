@@ -149,7 +149,7 @@ class OpenAIServer:
         for name in left_out:
             value, other = fields.pop(name), OTHER_LIMIT.get(name)
             if other in refused:
-                what = f"{self._spec}: the server takes neither {name} nor {other}"
+                what = f"the server takes neither {name} nor {other}"
                 raise ModelError("bad_request", f"{what}; ask without --max-tokens")
             if other:
                 fields[other] = value

@@ -111,6 +111,7 @@ def classify(error: Exception, where: str) -> ModelError:
     import openai
 
     if isinstance(error, ModelError):
+        error.args = (error_line(f"{where}: {error}"),)
         return error
     if isinstance(error, openai.APITimeoutError | TimeoutError):
         return ModelError("timeout", error_line(f"{where}: no answer in time"), retryable=True)

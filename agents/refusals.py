@@ -24,6 +24,7 @@ BACK = "reasoning_back"
 CHAT, RESPONSES = "chat_completions", "responses_api"
 """Not fields, but the protocols where requests go by the other one instead."""
 Api = Literal["chat", "responses"]
+ApiChoice = Literal["auto", "chat", "responses"]
 OTHER_LIMIT: Mapping[str, str] = {
     MAX_TOKENS: MAX_COMPLETION_TOKENS,
     MAX_COMPLETION_TOKENS: MAX_TOKENS,

@@ -12,26 +12,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from branchwise.agents.failures import error_line
+from branchwise.agents.failures import error_line, failure_of
 from branchwise.agents.reasoning import DETAILS, ITEMS, read_details
-from branchwise.agents.reply import Completion, FailureKind, ModelError
+from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.response_bodies import read_body
 
 _FINISHES = {"max_output_tokens": "length"}
 """Reasons of incomplete responses that chat completions have another word for."""
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _UNFINISHED = frozenset({"queued", "in_progress"})
-_FAILURES: Mapping[str, tuple[FailureKind, bool]] = {
-    "rate_limit_exceeded": ("rate_limit", True),
-    "insufficient_quota": ("rate_limit", False),
-    "context_length_exceeded": ("context_length", False),
-    "invalid_prompt": ("bad_request", False),
-    "bio_policy": ("bad_request", False),
-    "misalignment_policy_violation": ("bad_request", False),
-    "data_residency_mismatch": ("bad_request", False),
-}
-"""By the code of a failed response: what failed, and whether asking again can help, as it may where
-the code is another."""
+_OF_REQUESTS = frozenset(
+    {"invalid_prompt", "bio_policy", "misalignment_policy_violation", "data_residency_mismatch"}
+)
+"""Codes of failed responses that asking again would fail by, too."""
 
 
 def read_response(response: Any) -> Completion:
@@ -79,9 +72,11 @@ def failed(error: Any) -> ModelError:
     """What the `error` of a failed response, or an event of that type, says."""
     error = error if isinstance(error, Mapping) else {}
     code, message = _string(error.get("code")), _string(error.get("message"))
-    kind, retryable = _FAILURES.get(code, ("server", True))
-    said = ": ".join(part for part in (code, message) if part) or "it does not say why"
-    return ModelError(kind, error_line(f"the response failed: {said}"), retryable=retryable)
+    reason = ": ".join(part for part in (code, message) if part) or "it does not say why"
+    line = error_line(f"the response failed: {reason}")
+    if code in _OF_REQUESTS:
+        return ModelError("bad_request", line)
+    return failure_of(None, error, line)
 
 
 class EventFold:

@@ -22,6 +22,7 @@ from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.bounds import CONCURRENCY, JudgePairs, ScoreVariant
 
 if TYPE_CHECKING:
+    from branchwise.agents.refusals import ApiChoice
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.experiment import Run
     from branchwise.eval.on_ray.connection import RayPlace
@@ -267,6 +268,7 @@ def score(
     judge_check: int | None = None,
     judge_beside: str | None = None,
     roles: "RoleDecoding | None" = None,
+    api: "ApiChoice | None" = None,
     metrics: "Sequence[Named]" = (),
     scan_corpus: bool = False,
     prices: Path | str | None = None,
@@ -281,7 +283,8 @@ def score(
     `predictions` (a file of any agent's) against `questions`.
 
     Failed items count 0; items that have not ended are in no mean (`Counts.pending` says how many).
-    What scores, `matcher` to `variant`, is by default the run's own. `metrics`: further ones, what
+    What scores, `matcher` to `variant`, is by default the run's own, as is the protocol `api` that
+    it is asked by. `metrics`: further ones, what
     `@metric` made or specs of such. Raises InputError, and ModelError where a matcher or judge
     cannot be had.
     """
@@ -293,7 +296,7 @@ def score(
     from branchwise.eval.scoring import ScoringSettings, score_run
     from branchwise.eval.scoring_predictions import score_predictions
     from branchwise.eval.store import open_run
-    from branchwise.graphs.role_decoding import checked_roles
+    from branchwise.graphs.role_decoding import asked_by, checked_roles
     from branchwise.results import ScoreResult
 
     path = run.path if isinstance(run, Run) else Path(run) if run is not None else None
@@ -309,7 +312,7 @@ def score(
         decoding=Decoding(timeout=timeout, attempts=attempts),
         metrics=tuple(metrics),
         keys=Keys(keys or {}),
-        roles=checked_roles(roles),
+        roles=checked_roles(asked_by(api, checked_roles(roles))),
         check=check_of(judge_check, judge_beside),
         restraints=_restraints(patience, max_cost, priced),
     )

@@ -60,7 +60,7 @@ from branchwise.eval.store.judgements import run_judgements
 from branchwise.eval.store.results import keep_reach, save_scored_run, save_scores
 from branchwise.eval.tasks import get_task, is_attributable, is_graded
 from branchwise.graphs.protocol import QuestionProtocol
-from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, checked_roles
+from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
 if TYPE_CHECKING:
@@ -326,6 +326,8 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         kept = checked_roles(reader.system.get("role_decoding"))
         roles = {role: {**kept.get(role, {}), **settings.roles.get(role, {})} for role in SCORERS}
         roles = checked_roles(roles)
+        if system.decoding.api != "auto":
+            roles = asked_by(system.decoding.api, roles)
         headers = checked_headers(reader.system.get("headers") or {})
     check_affordable(choice, reader.system, roles, settings)
     asking = _Asking(choice, prompts, keys, roles, headers)

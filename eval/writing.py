@@ -10,6 +10,7 @@ from pathlib import Path
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.refusals import ApiChoice
 from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import check_ready
 from branchwise.corpora.keys import NO_KEYS, Keys
@@ -31,10 +32,17 @@ class BulkWriter:
     also by a later process. `fresh` and `kept` count them."""
 
     def __init__(
-        self, spec: str, replies: Path, *, concurrency: int = 8, keys: Keys = NO_KEYS
+        self,
+        spec: str,
+        replies: Path,
+        *,
+        concurrency: int = 8,
+        api: ApiChoice = "auto",
+        keys: Keys = NO_KEYS,
     ) -> None:
         self._spec = role_spec(ROLE, spec)
         self._replies, self._concurrency, self._keys = replies, concurrency, keys
+        self._decoding = Decoding(api=api)
         self.fresh = self.kept = 0
 
     def replies(
@@ -50,7 +58,7 @@ class BulkWriter:
     async def _all(
         self, prompts: Sequence[str], progress: RequestProgress | None
     ) -> list[str | None]:
-        caller = ModelCaller(self._spec, Decoding(), Prompts.load(), keys=self._keys)
+        caller = ModelCaller(self._spec, self._decoding, Prompts.load(), keys=self._keys)
         with StoredJudgements(self._replies) as judgements:
             ready = partial(check_ready, keys=self._keys)
             asking = Consultant(caller, judgements, ROLE, ready)

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 from pydantic_core import PydanticCustomError
 
-from branchwise.agents.decoding import Decoding, Sampling
+from branchwise.agents.decoding import Decoding, RoleSettings
 from branchwise.agents.setting import refused, told
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.plugins.settings import read_settings
@@ -17,7 +17,7 @@ RoleDecoding = Mapping[str, Mapping[str, JsonValue]]
 NO_ROLES: RoleDecoding = MappingProxyType({})
 ROLES = ("expander", "extractor", "matcher", "judge")
 SCORERS = ("matcher", "judge")
-_SETTINGS = tuple(Sampling.model_fields)
+_SETTINGS = tuple(RoleSettings.model_fields)
 
 
 def checked_roles(given: Any) -> dict[str, dict[str, Any]]:
@@ -35,6 +35,14 @@ def checked_roles(given: Any) -> dict[str, dict[str, Any]]:
             raise refused("is not a role with settings of its own", _remedy(role), str(role)[:60])
     read = {role: _checked(role, given[role]) for role in ROLES if role in given}
     return {role: own for role, own in read.items() if own}
+
+
+def asked_by(api: str | None, roles: RoleDecoding) -> RoleDecoding:
+    """The settings of matcher and judge, by a protocol where they name none; None: by no certain
+    one."""
+    if api is None:
+        return roles
+    return {role: {"api": api, **roles.get(role, {})} for role in SCORERS}
 
 
 def read_scorers(texts: Sequence[str], option: str = "--role") -> RoleDecoding:
@@ -64,7 +72,7 @@ def _checked(role: str, own: Any) -> dict[str, Any]:
         place = str(unknown)[:60]
         raise refused("is not a setting of a role", _setting_remedy(role, place), role, place)
     try:
-        read = Sampling.model_validate(dict(own), strict=True).model_dump(mode="json")
+        read = RoleSettings.model_validate(dict(own), strict=True).model_dump(mode="json")
     except ValidationError as error:
         raise _refusal(role, error) from None
     return {name: read[name] for name in _SETTINGS if name in own}

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import AsJson, Key, read_keys
+from branchwise.commands.options import AsJson, Key, WriterApi, read_keys
 from branchwise.commands.question_files import check_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from branchwise.agents.refusals import ApiChoice
     from branchwise.corpora.conditions.conditions_set import ConditionsSet
     from branchwise.corpora.conditions.documents import ConditionsProblem, Scenario
     from branchwise.corpora.conditions.generation.generate import DraftSet
@@ -119,6 +120,7 @@ def generate(
         str | None, typer.Option(metavar="SPEC", help="Model that words what states conditions.")
     ] = None,
     concurrency: Annotated[int, typer.Option(help="Requests to the writer at a time.")] = 8,
+    api: WriterApi = "auto",
     key: Key = None,
 ) -> None:
     """Make documents, relations between their conditions, and scenarios, like MDCR's.
@@ -138,7 +140,7 @@ def generate(
     keys = read_keys(key)
     drafts = draft_set(settings)
     if writer is not None:
-        drafts = _reworded(drafts, writer, out, concurrency, keys)
+        drafts = _reworded(drafts, writer, out, concurrency, api, keys)
     found = drafts.finished(about)
     _write(out, found)
     left_out = drafts.tries - len(found.scenarios)
@@ -197,7 +199,7 @@ def _print_statistics(found: "ConditionsSet", *, json_output: bool = False) -> N
 
 
 def _reworded(
-    drafts: "DraftSet", spec: str, out: Path, concurrency: int, keys: "Keys"
+    drafts: "DraftSet", spec: str, out: Path, concurrency: int, api: "ApiChoice", keys: "Keys"
 ) -> "DraftSet":
     """The drafts in a model's words. Exits with 1 where the model cannot go on."""
     from branchwise.agents.reply import ModelError
@@ -206,7 +208,7 @@ def _reworded(
     from branchwise.corpora.text import one_line, printable
     from branchwise.eval.writing import BulkWriter, replies_file
 
-    writer = BulkWriter(spec, replies_file(out), concurrency=concurrency, keys=keys)
+    writer = BulkWriter(spec, replies_file(out), concurrency=concurrency, api=api, keys=keys)
     try:
         with showing("writing", "texts") as progress:
             reworded, slips = reword(drafts, lambda prompts: writer.replies(prompts, progress))

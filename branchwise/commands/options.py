@@ -8,6 +8,7 @@ import click
 import typer
 from typer.core import TyperCommand
 
+from branchwise.agents.refusals import ApiChoice
 from branchwise.corpora.keys import HELP, METAVAR, OPTION
 
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ def _tasks() -> Iterable[str]:
     return TASKS
 
 
+WriterApi = Annotated[
+    ApiChoice,
+    typer.Option("--api", help="The protocol that writer and reviewer are asked by."),
+]
 TaskOption = Annotated[
     str | None,
     typer.Option(

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import QUESTIONS, Field, Key, Separator, read_keys, read_questions
+from branchwise.commands.options import (
+    QUESTIONS,
+    Field,
+    Key,
+    Separator,
+    WriterApi,
+    read_keys,
+    read_questions,
+)
 from branchwise.commands.question_files import (
     check,
     check_place,
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import ExitStack
 
+    from branchwise.agents.refusals import ApiChoice
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.questions import Question
     from branchwise.corpora.synthesis.settings import GenerationTally, Settings
@@ -67,6 +76,7 @@ def generate(
     reviewer: Annotated[
         str | None, typer.Option(metavar="SPEC", help="Model that judges templates and questions.")
     ] = None,
+    api: WriterApi = "auto",
     key: Key = None,
 ) -> None:
     """Make questions with complete answers from plans over a graph. If fewer can be made, those are
@@ -84,7 +94,7 @@ def generate(
         source = _opened(kg, schema=schema, names=names, corpus=corpus, domains=chosen, keys=keys)
         opened.callback(source.close)
         settings = Settings(n, ambiguous, source.domains, source.common, seed)
-        words = _words(source, settings, writer, reviewer, keys, opened)
+        words = _words(source, settings, writer, reviewer, api, keys, opened)
         tally = GenerationTally()
         made = list(_made(source, settings, tally, words))
     if made:
@@ -234,6 +244,7 @@ def _words(
     settings: "Settings",
     writer: str | None,
     reviewer: str | None,
+    api: "ApiChoice",
     keys: "Keys",
     opened: "ExitStack",
 ) -> "Verbalizer":
@@ -242,12 +253,13 @@ def _words(
 
     if writer is None and reviewer is None:
         return Verbalizer(source.facts.schema, settings.seed)
+    from branchwise.agents.decoding import Decoding
     from branchwise.agents.text_model import SpecTextModel
     from branchwise.corpora.synthesis.wording.reviewing import Reviewer
     from branchwise.corpora.synthesis.wording.writing import ModelWriter
 
     asked = {
-        spec: opened.enter_context(SpecTextModel.of_spec(spec, keys=keys))
+        spec: opened.enter_context(SpecTextModel.of_spec(spec, Decoding(api=api), keys))
         for spec in dict.fromkeys(filter(None, (writer, reviewer)))
     }
     return Verbalizer(

@@ -21,6 +21,7 @@ from branchwise.commands.options import (
 )
 from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
 from branchwise.commands.scoring_options import (
+    ApiOption,
     Attempts,
     Concurrency,
     Judge,
@@ -72,6 +73,7 @@ def score(
     judge_check: JudgeCheckOption = None,
     judge_beside: JudgeBeside = None,
     role: RoleOption = None,
+    api: ApiOption = None,
     metric: MetricOption = None,
     scan_corpus: ScanCorpus = False,
     prices: PriceFile = None,
@@ -94,7 +96,7 @@ def score(
     from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.judging.judge_check import check_of
     from branchwise.eval.scoring import ScoringSettings
-    from branchwise.graphs.role_decoding import read_scorers
+    from branchwise.graphs.role_decoding import asked_by, read_scorers
 
     priced = load_prices(prices) if prices or path is None else prices_of(path)
     settings = ScoringSettings(
@@ -105,7 +107,7 @@ def score(
         decoding=Decoding(timeout=timeout, attempts=attempts),
         metrics=tuple(metric or ()),
         keys=read_keys(key),
-        roles=read_scorers(role or ()),
+        roles=asked_by(api, read_scorers(role or ())),
         check=check_of(judge_check, judge_beside),
         restraints=restraints_of(patience, max_cost, priced),
     )

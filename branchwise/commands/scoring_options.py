@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.agents.refusals import ApiChoice
 from branchwise.corpora.durations import MOST_SECONDS
 from branchwise.eval.bounds import MAX_CONCURRENCY, JudgePairs, ScoreVariant
 
@@ -83,6 +84,14 @@ RoleOption = Annotated[
         "--role",
         metavar="ROLE.KEY=VALUE",
         help="Decoding of matcher or judge, repeatable: judge.temperature=0.",
+        rich_help_panel=SCORING,
+    ),
+]
+ApiOption = Annotated[
+    ApiChoice | None,
+    typer.Option(
+        "--api",
+        help="The protocol that matcher and judge are asked by. Default: the run's.",
         rich_help_panel=SCORING,
     ),
 ]

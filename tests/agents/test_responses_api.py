@@ -11,7 +11,7 @@ from branchwise.agents.endpoints import OpenAIServer
 from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.reply import Completion, ModelError, ReplyToken
-from branchwise.agents.responses_output import EventFold, read_response
+from branchwise.agents.responses_output import EventFold, failed, read_response
 from branchwise.agents.spec import ModelSpec
 from branchwise.graphs.messages import message_of, recorded_turn
 from branchwise.trace.events import Model
@@ -280,7 +280,24 @@ async def test_a_response_that_failed_is_an_error_by_its_code(
     chat_server.play(lambda _: Answer(failure=(code, "It went wrong.")))
     error = await error_of(make_caller(api="responses", stream=stream, attempts=3))
     assert (error.kind, len(chat_server.requests)) == (kind, requests)
-    assert str(error) == f"the response failed: {code}: It went wrong."
+    asked = f"openai:scripted@{chat_server.url}"
+    assert str(error) == f"{asked}: the response failed: {code}: It went wrong."
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "retryable"),
+    [
+        ({"code": "insufficient_quota", "message": "You exceeded it."}, "credit", False),
+        ({"code": "context_length_exceeded", "message": "Too long."}, "context_length", False),
+        ({"code": "server_error", "message": "Overloaded."}, "server", True),
+        ({}, "server", True),
+    ],
+)
+def test_errors_of_responses_mean_what_those_of_chat_completions_do(
+    error: Any, kind: str, retryable: bool
+) -> None:
+    told = failed(error)
+    assert (told.kind, told.retryable) == (kind, retryable)
 
 
 @pytest.mark.parametrize("where", ["middle", "quiet"])

@@ -231,3 +231,17 @@ def test_what_has_no_meaning_is_refused(
 ) -> None:
     code, _, error = type_in("score", answered, *options)
     assert (code, said in " ".join(error.split())) == (2, True), error
+
+
+def test_a_judge_that_is_asked_by_the_other_protocol_grades_alike(
+    answered: Path, type_in: Any, model: str, chat_server: ChatServer
+) -> None:
+    found = means(type_in, "score", answered, "--judge", model)
+    before = len(chat_server.requests)
+    by_responses = ("score", answered, "--judge", model, "--api", "responses")
+    assert means(type_in, *by_responses) == found
+    asked = chat_server.requests[before:]
+    assert {*chat_server.paths[before:]} == {"/v1/responses"}
+    # One request a pair: the log-probabilities came, and no further replies were sampled.
+    assert len(asked) == 12
+    assert {tuple(body["include"]) for body in asked} == {("message.output_text.logprobs",)}

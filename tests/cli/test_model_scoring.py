@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import branchwise
 from branchwise.agents import retries
 from branchwise.agents.prompt_files import Prompts
 from support.chat_server import Body, ChatServer, fail, hang, say
@@ -78,6 +79,49 @@ def test_names_alone_find_nothing_a_matcher_and_a_judge_find_both(answered: Path
         {"branch": "Heat (1995 film)", "gold": "Al Pacino", "predicted": "Alfredo Pacino"}
     ]
     assert len({one["digest"] for one in (by_names, by_model, judged)}) == 3
+
+
+def paths_since(chat_server: ChatServer, before: int) -> set[str]:
+    return set(chat_server.paths[before:])
+
+
+@pytest.mark.parametrize("api", ["responses", "chat", "auto"])
+def test_matcher_and_judge_are_asked_by_the_protocol_of_the_option(
+    answered: Path, type_in, chat_server: ChatServer, api: str
+):
+    before, options = len(chat_server.requests), ("--matcher", "llm", "--judge-entities")
+    found = json.loads(type_in("score", answered, *options, "--api", api, "--json")[1])
+    path = "/v1/responses" if api == "responses" else "/v1/chat/completions"
+    assert (recalls(found), paths_since(chat_server, before)) == (1.0, {path})
+    assert {role: own["api"] for role, own in found["scorer"]["decoding"].items()} == {
+        "matcher": api,
+        "judge": api,
+    }
+    asked = len(chat_server.requests)
+    again = branchwise.score(answered, matcher="llm", judge_entities=True, api=api)
+    assert (again.digest, len(chat_server.requests)) == (found["digest"], asked)
+
+
+def test_a_role_goes_before_the_option_and_the_option_before_the_run(
+    tmp_path: Path, type_in, model, chat_server: ChatServer
+):
+    (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))
+    run = ("run", "--questions", tmp_path / "q.jsonl", "--model", model, "--out", tmp_path / "R")
+    by_judge = ("--matcher", "llm", "--judge-entities", "--role", "judge.api=chat")
+    assert type_in(*run, *by_judge, "--api", "responses")[0] == 0
+    named = [
+        ((body.get("messages") or body["input"])[0]["content"], path)
+        for body, path in zip(chat_server.requests, chat_server.paths, strict=True)
+    ]
+    assert [path for _, path in named[:1]] == ["/v1/responses"]
+    assert dict(named)[PROMPTS["matcher"]] == "/v1/responses"
+    assert dict(named)[PROMPTS["judge"]] == "/v1/chat/completions"
+    asked = len(chat_server.requests)
+    assert type_in("report", tmp_path / "R")[0] == 0
+    assert len(chat_server.requests) == asked
+    options = ("--api", "chat", "--role", "judge.api=responses")
+    assert type_in("score", tmp_path / "R", *options)[0] == 0
+    assert chat_server.paths[asked:] == ["/v1/chat/completions", "/v1/responses"]
 
 
 def test_scoring_again_asks_nobody_and_a_report_reads_what_was_said(

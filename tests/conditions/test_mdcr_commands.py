@@ -194,9 +194,10 @@ def writer(chat_server):
     return "--writer", f"openai:m@{chat_server.url}"
 
 
-def test_a_writer_words_a_set_and_is_not_asked_again(chat_server, writer, tmp_path):
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_a_writer_words_a_set_and_is_not_asked_again(chat_server, writer, tmp_path, api):
     chat_server.play(reworded)
-    out = tmp_path / "m.json"
+    out, writer = tmp_path / "m.json", (*writer, "--api", api)
     first = typed("generate", *SMALL, "--out", out, *writer).output
     assert "replies of the writer: 12 new, 0 kept" in first
     assert re.search(r"^ +\d+  no such line$", first, re.MULTILINE)  # documents' sentences
@@ -209,6 +210,8 @@ def test_a_writer_words_a_set_and_is_not_asked_again(chat_server, writer, tmp_pa
     assert "replies of the writer: 0 new, 12 kept" in second
     assert out.read_bytes() == written
     assert len(chat_server.requests) == 12
+    path = "/v1/responses" if api == "responses" else "/v1/chat/completions"
+    assert {*chat_server.paths} == {path}
 
 
 def test_a_writer_that_refuses_every_request_ends_the_command(chat_server, writer, tmp_path):

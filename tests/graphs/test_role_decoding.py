@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.agents.decoding import Decoding, Sampling
+from branchwise.agents.decoding import Decoding, RoleSettings
 from branchwise.commands.system_options import system_of
 from branchwise.corpora.errors import InputError
 from branchwise.graphs.agent import Agent
@@ -44,6 +44,7 @@ VALUES = {
     "seed": st.integers(-(2**31), 2**31),
     "reasoning_effort": st.sampled_from(["none", "low", "xhigh"]),
     "extra_body": st.dictionaries(st.sampled_from("abc"), st.integers(0, 9), max_size=3),
+    "api": st.sampled_from(["auto", "chat", "responses"]),
 }
 SETTINGS = st.fixed_dictionaries({}, optional=VALUES)
 
@@ -51,8 +52,8 @@ SETTINGS = st.fixed_dictionaries({}, optional=VALUES)
 @given(agent=SETTINGS, own=SETTINGS)
 def test_each_setting_is_the_roles_where_it_has_one(agent, own):
     made = with_roles({"expander": own}, **agent).decoding_of("expander")
-    for name in Sampling.model_fields:
-        default = Sampling.model_fields[name].default
+    for name in RoleSettings.model_fields:
+        default = RoleSettings.model_fields[name].default
         assert getattr(made, name) == own.get(name, agent.get(name, default))
 
 
@@ -72,6 +73,7 @@ def test_digests_change_with_the_settings_of_modules_that_are_on_alone():
         ("expander.temperature=3", "--role expander.temperature: is 3; input should be less than"),
         ("expander.temperature=warm", "--role expander.temperature: is not what it can be"),
         ("expander.seed=1.5", "--role expander.seed: is 1.5"),
+        ("judge.api=respones", "--role judge.api: is not what it can be; input should be 'auto'"),
         ("expander.temprature=1", "is not a setting of a role; did you mean temperature?"),
         ("expander.temp=1", "is not a setting of a role; did you mean temperature?"),
         ("expander.model=offline", "the setting expander names its model"),

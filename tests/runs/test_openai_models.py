@@ -67,6 +67,35 @@ def test_each_model_runs_whatever_it_refuses_and_what_it_lacks_is_said(
         assert "asked without chat_completions" in page.read_text()
 
 
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_an_effort_that_the_model_has_no_word_for_is_an_error_with_the_words_it_has(
+    chat_server, question_file, tmp_path, type_in, api
+):
+    chat_server.play(in_manner("gpt-6", ROLES))
+    model = f"openai:m@{chat_server.url}"
+    told = type_in(
+        *("run", "--questions", question_file(1), "--model", model, "--out", tmp_path / "R"),
+        *("--api", api, "--reasoning-effort", "none"),
+    )
+    trace = type_in("trace", tmp_path / "R", "--question", "q0", "--print")[1]
+    assert told[0] == 1
+    assert f"{model}: 400 Unsupported value: 'none'" in " ".join(trace.split())
+
+
+def test_a_field_of_extra_body_that_the_model_refuses_is_named_and_never_dropped(
+    chat_server, question_file, tmp_path, type_in
+):
+    chat_server.play(in_manner("gpt-6", ROLES))
+    told = type_in(
+        *("run", "--questions", question_file(1), "--model", f"openai:m@{chat_server.url}"),
+        *("--out", tmp_path / "R", "--api", "chat", "--extra-body", '{"stop": ["x"]}'),
+    )
+    trace = type_in("trace", tmp_path / "R", "--question", "q0", "--print")[1]
+    assert told[0] == 1
+    assert "'stop' is not supported with this model. (extra_body sets stop)" in trace
+    assert {tuple(body["stop"]) for body in chat_server.requests} == {("x",)}
+
+
 @pytest.mark.parametrize("manner", MANNERS)
 def test_a_run_that_is_killed_goes_on_with_what_was_recorded(
     command, chat_server, tmp_path, type_in, start, manner

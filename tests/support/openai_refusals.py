@@ -24,7 +24,8 @@ def in_manner(manner: str, script: Callable[[Body], Answer]) -> Callable[[Body],
         asked = _asked(raw)
         for row in rows:
             excused = any(asked.get(name) == value for name, value in row.get("but", {}).items())
-            if row["api"] == api and asked.keys() >= {*row["has"]} and not excused:
+            meant = all(asked.get(name) == value for name, value in row.get("only", {}).items())
+            if row["api"] == api and asked.keys() >= {*row["has"]} and meant and not excused:
                 error = {"type": "invalid_request_error", "message": row["message"]}
                 error |= {"param": row["param"], "code": row.get("code")}
                 return Answer(status=400, raw=json.dumps({"error": error}))

@@ -23,10 +23,19 @@ def generate(chat_server, tmp_path, monkeypatch):
     """Runs the command with the scripted server in the roles named; gives output and questions."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
-    def run(number, *roles):
+    def run(number, *roles, more=()):
         out = tmp_path / f"{number}-{len(roles)}.jsonl"
         models = [word for role in roles for word in (role, f"openai:m@{chat_server.url}")]
-        words = ["questions", "generate", *SLICE_OPTIONS, "--n", str(number), "--out", str(out)]
+        words = [
+            "questions",
+            "generate",
+            *SLICE_OPTIONS,
+            "--n",
+            str(number),
+            "--out",
+            str(out),
+            *more,
+        ]
         result = CliRunner().invoke(app, [*words, *models])
         lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
         return result, [json.loads(line) for line in lines]
@@ -68,6 +77,16 @@ def test_a_wording_of_all_names_and_numbers_is_taken(chat_server, generate):
     result, questions = generate(6, "--writer")
     assert wordings(questions) == ["model"] * 6, (result.output, questions)
     assert all(question["question"].startswith("What is not ") for question in questions)
+
+
+def test_writer_and_reviewer_are_asked_by_the_protocol_of_the_option(chat_server, generate):
+    chat_server.play(lambda _: say(VALID))
+    generate(1, "--writer", more=("--api", "responses"))
+    assert {*chat_server.paths} == {"/v1/responses"}
+    asked = len(chat_server.paths)
+    generate(1, "--reviewer", more=("--api", "responses"))
+    assert {*chat_server.paths} == {"/v1/responses"}
+    assert len(chat_server.paths) > asked > 0
 
 
 def test_invalid_questions_and_templates_are_dropped_and_counted(chat_server, generate):
