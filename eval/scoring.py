@@ -324,7 +324,9 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
     with reading(reader.path):
         kept = checked_roles(reader.system.get("role_decoding"))
-        roles = {role: {**kept.get(role, {}), **settings.roles.get(role, {})} for role in SCORERS}
+        roles: RoleDecoding = {
+            role: {**kept.get(role, {}), **settings.roles.get(role, {})} for role in SCORERS
+        }
         roles = checked_roles(roles)
         if system.decoding.api != "auto":
             roles = asked_by(system.decoding.api, roles)
