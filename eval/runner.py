@@ -174,7 +174,8 @@ async def run_parts(
             with rare_cycle_search():
                 await _answer_all(items, answer, concurrency)
     except PassEndedError as stop:
-        stopped, is_endless = str(stop), isinstance(stop, EndlessFailureError)
+        # A server's sentence brings its own full stop.
+        stopped, is_endless = str(stop).rstrip("."), isinstance(stop, EndlessFailureError)
     except asyncio.CancelledError:
         if (task_itself := asyncio.current_task()) and task_itself.cancelling():
             raise

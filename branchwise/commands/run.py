@@ -432,7 +432,8 @@ def _count(items: int) -> str:
 def _reasons(found: "Unanswered") -> list[str]:
     from branchwise.corpora.text import printable
 
-    lines = [f"  {n} x {printable(reason)[:200]}" for reason, n in found.reasons[:_REASONS]]
+    # As long as a server's sentence and what to do about it, which stands at the end.
+    lines = [f"  {n} x {printable(reason)[:500]}" for reason, n in found.reasons[:_REASONS]]
     if others := sum(n for _, n in found.reasons[_REASONS:]):
         lines.append(f"  {others} x other reasons")
     return lines

@@ -112,7 +112,7 @@ def test_questions_that_a_server_fails_at_stop_no_run_that_answers_others(
 @pytest.mark.parametrize(
     "refusal",
     [
-        fail(402, "Insufficient Balance"),
+        fail(402, "Insufficient Balance."),
         fail(403, "Key limit exceeded (daily limit)"),
         fail(429, "slow down", retry_after="86400"),
         fail(429, "Rate limit exceeded: free-models-per-day"),
@@ -126,8 +126,23 @@ def test_a_spent_credit_stops_the_run_with_the_line_that_continues_it(
     code, _, errors = command(4)
     assert (code, counts(tmp_path / "R")) == (1, (1, 0, 3))
     assert "Stopped: " in errors
+    assert ".. Nothing is lost" not in errors
     assert f"branchwise resume {tmp_path / 'R'}" in " ".join(errors.split())
     assert "--retry-failed" not in errors
+
+
+def test_the_reasons_of_failures_end_with_what_to_do(
+    command: Command, chat_server: ChatServer
+) -> None:
+    sentence = (
+        "Function tools with reasoning_effort are not supported for gpt-6 in /v1/chat/completions. "
+        "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+    )
+    chat_server.play(lambda _: fail(400, sentence))
+    code, _, errors = command(1, "--api", "chat")
+    reason = next(line for line in errors.splitlines() if line.startswith("  1 x bad_request"))
+    assert code == 1
+    assert reason.endswith("(--api responses asks by the other protocol)")
 
 
 def test_prompts_that_a_server_cuts_in_silence_are_told(
