@@ -75,7 +75,7 @@ def test_a_server_that_always_breaks_off_is_told_as_interrupted(
     code, said, errors = command(1)
     assert (code, counts(tmp_path / "R")) == (1, (0, 1, 0))
     assert "interrupted 1" in said
-    assert "interrupted: the reply was broken off (finish reason 'abort')" in errors
+    assert "the reply was broken off (finish reason 'abort')" in errors
     assert "interrupted" in type_in("errors", tmp_path / "R")[1]
     chat_server.play([say(GOOD)])
     assert type_in("resume", tmp_path / "R", "--retry-failed")[0] == 0
