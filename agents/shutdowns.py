@@ -16,6 +16,7 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.http_exchange import ExchangeError, exchange, user_agent
 from branchwise.corpora.keys import Keys, is_openai
+from branchwise.corpora.server_headers import headers_for
 from branchwise.corpora.text import counted
 
 SOON_DAYS = 60
@@ -24,7 +25,9 @@ SECONDS = 2.0
 _LIMIT = 4 * 2**20
 
 
-def shutdown_warnings(models: Iterable[str], keys: Keys, today: date) -> Iterator[str]:
+def shutdown_warnings(
+    models: Iterable[str], keys: Keys, headers: Mapping[str, str], today: date
+) -> Iterator[str]:
     """A line for each model that is shut down within `SOON_DAYS`, or was.
 
     A server that does not know the path, or the field, or does not answer in time, is as one that
@@ -40,7 +43,7 @@ def shutdown_warnings(models: Iterable[str], keys: Keys, today: date) -> Iterato
         if spec.provider != "openai":
             continue
         if spec.url not in listed:
-            listed[spec.url] = _shutdowns(spec.url, keys, deadline)
+            listed[spec.url] = _shutdowns(spec.url, keys, headers, deadline)
         day = listed[spec.url].get(spec.name)
         if day is None or (left := (day - today).days) > SOON_DAYS:
             continue
@@ -48,13 +51,17 @@ def shutdown_warnings(models: Iterable[str], keys: Keys, today: date) -> Iterato
         yield f"{spec}: its server shuts this model down on {day}{when}; finish before it"
 
 
-def _shutdowns(url: str, keys: Keys, deadline: float) -> Mapping[str, date]:
+def _shutdowns(
+    url: str, keys: Keys, headers: Mapping[str, str], deadline: float
+) -> Mapping[str, date]:
     """The days that a server names, by model."""
     key = keys.key(url, of_model=True)
     if key is None and is_openai(url):
         return {}
-    headers = {"User-Agent": user_agent()} | ({"Authorization": f"Bearer {key}"} if key else {})
-    request = urllib.request.Request(f"{url}/models", headers=headers)  # noqa: S310 (http or https)
+    sent = {"User-Agent": user_agent(), **headers_for(headers, url, of_model=True)}
+    if key:
+        sent["Authorization"] = f"Bearer {key}"
+    request = urllib.request.Request(f"{url}/models", headers=sent)  # noqa: S310 (http or https)
     try:
         reply = exchange(request, deadline, _LIMIT)
         body = orjson.loads(reply.body) if reply.status == 200 and reply.whole else None

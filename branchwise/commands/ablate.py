@@ -120,7 +120,7 @@ def ablate(
         },
     )
     again += "".join(f" --key {shlex.quote(one)}" for one in key or ())
-    warn_of_shutdowns((one.system for one in design.systems), keys.variables, design.scoring)
+    warn_of_shutdowns([one.system for one in design.systems], keys.variables, design.scoring)
     try:
         made = _run(design, folder, pace)
     except KeyboardInterrupt:

@@ -1,6 +1,6 @@
 """A line before a run whose model its server will shut down soon."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def warn_of_shutdowns(
-    systems: "Iterable[System]", keys: Mapping[str, str], scoring: "ScoringChoice | None" = None
+    systems: "Sequence[System]", keys: Mapping[str, str], scoring: "ScoringChoice | None" = None
 ) -> None:
     """Say on standard error which of the models that will be asked are shut down soon."""
     from datetime import UTC, datetime
@@ -21,5 +21,6 @@ def warn_of_shutdowns(
 
     models = [model for system in systems for _, model in models_of(system)]
     models += [model for model in (scoring.model, scoring.judge) if model] if scoring else []
-    for line in shutdown_warnings(models, Keys(keys), datetime.now(UTC).date()):
+    headers = {name: value for system in systems for name, value in system.headers.items()}
+    for line in shutdown_warnings(models, Keys(keys), headers, datetime.now(UTC).date()):
         error_console().print(line, markup=False, soft_wrap=True)

@@ -10,6 +10,7 @@ from branchwise.__main__ import main
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.store.connection import DATABASE
+from support.needs import needs_local
 
 QUESTION = {"id": "q1", "question": "Who directed Heat?", "answers": {"default": ["Mann"]}}
 PASSAGE = {"id": "p1", "contents": "Heat\nMichael Mann directed Heat."}
@@ -225,12 +226,14 @@ def test_empty_texts_are_not_asked(complain, corpus):
     assert "empty" in complain("corpus", "search", corpus, "")
 
 
+@needs_local
 def test_places_where_no_folder_can_be_made(complain, lines):
     path = lines("passages.jsonl", PASSAGE)
     assert str(path) in complain("corpus", "build", "--from", path, "--out", path / "C")
     assert str(path) in complain("demo", "--out", path)
 
 
+@needs_local
 def test_a_demo_into_a_corpus_folder_is_refused(complain, corpus):
     assert "is a corpus" in complain("demo", "--out", corpus)
 

@@ -57,7 +57,7 @@ def server() -> Iterator[ListingServer]:
 
 
 def lines(server: ListingServer, name: str = "scripted", keys: Keys | None = None) -> list[str]:
-    return list(shutdown_warnings([f"openai:{name}@{server.url}"], keys or Keys({}), TODAY))
+    return list(shutdown_warnings([f"openai:{name}@{server.url}"], keys or Keys({}), {}, TODAY))
 
 
 def test_run_ask_and_ablate_say_it_in_one_line_and_answer_all_the_same(
@@ -132,7 +132,7 @@ def test_a_server_that_is_odd_or_slow_or_knows_no_days_says_nothing(
 def test_one_server_is_asked_once_for_all_of_its_models(server) -> None:
     server.listing = listing(a=SOON, b=SOON)
     models = [f"openai:{name}@{server.url}" for name in ("a", "b", "c", "a")]
-    assert len(list(shutdown_warnings([*models, "offline", "nonsense"], Keys({}), TODAY))) == 2
+    assert len(list(shutdown_warnings([*models, "offline", "nonsense"], Keys({}), {}, TODAY))) == 2
     assert len(server.asked) == 1
 
 

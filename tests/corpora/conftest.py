@@ -1,5 +1,6 @@
 """A corpus of twelve passages, indexed once; the real encoder where a test needs it."""
 
+import importlib.util
 import json
 import os
 from collections.abc import Callable
@@ -8,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from support.corpora.small import TWELVE, bare_corpus, both_indexes
+
+# Imported by the module itself; `make quick` has none.
+collect_ignore = [] if importlib.util.find_spec("torch") else ["test_encoding_on_a_gpu.py"]
 
 
 @pytest.fixture

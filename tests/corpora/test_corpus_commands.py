@@ -11,6 +11,7 @@ from branchwise.commands.corpus import corpus_app
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.forms import CORPUS_FORMS
 from branchwise.corpora.passages import passage_id
+from support.needs import needs_local
 
 
 def invoke(*arguments):
@@ -61,6 +62,7 @@ def test_info_says_what_is_wrong_with_an_index(write, tmp_path):
     assert "another corpus" in shown
 
 
+@needs_local
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -100,6 +102,7 @@ def test_loading_the_commands_loads_no_heavy_library():
     assert shown.stdout.strip() == "[]"
 
 
+@needs_local
 def test_what_was_built_and_what_was_left_out_is_said(write, tmp_path):
     passages = [{"title": t, "text": f"about {t}"} for t in ("A", "B\x1b[31m", "A", "C", "D", "E")]
     source = write("in.jsonl", *passages, {"title": "", "text": ""})

@@ -79,8 +79,8 @@ def test_models_get_them_and_retrievers_do_not(servers, questions, tmp_path, typ
         "--retriever", f"http:http://{retriever.host}/retrieve", "--header", f"{NAME}={CANARY}",
     )  # fmt: skip
     assert code == 0, err
-    assert {headers.get(NAME) for headers in model.seen} == {CANARY}
-    assert len(model.seen) == 2
+    assert values(model, NAME) == {CANARY}
+    assert len(model.seen) == 3  # its list of models, and two turns
     assert retriever.seen
     assert not any(CANARY in value for headers in retriever.seen for value in headers.values())
     reader = open_run(tmp_path / "R")

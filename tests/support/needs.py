@@ -28,6 +28,11 @@ def needs_program(name: str) -> pytest.MarkDecorator:
     return needs(name, shutil.which(name) is not None)
 
 
+needs_local = needs(
+    "torch's packages",
+    importlib.util.find_spec("sentence_transformers") is not None,
+    "pip install '.[local]'",
+)
 needs_data = needs("the data sets", HAS_DATA, "BRANCHWISE_DATA=FOLDER")
 _FLASHRAG = ROOT / ".peers/flashrag"
 FLASHRAG = [
