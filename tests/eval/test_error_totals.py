@@ -39,6 +39,8 @@ def test_items_answers_and_calls_are_counted_by_label() -> None:
         Label.AMBIGUOUS_ANSWER: LabelTotal(),
         Label.UNSUPPORTED_ANSWER: LabelTotal(items=1, wrong=1),
         Label.FORMAT_ERROR: LabelTotal(items=2),
+        Label.CUT_REPLY: LabelTotal(),
+        Label.INTERRUPTED: LabelTotal(),
         Label.BUDGET_SPENT: LabelTotal(items=2),
     }
     assert found.lost_at == {"agent": 4, "extraction": 2, "node": 0, "repair": 2}
