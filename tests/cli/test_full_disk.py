@@ -49,7 +49,7 @@ def type_in(*arguments, largest_file=resource.RLIM_INFINITY, stdout=subprocess.P
 def test_a_run_goes_on_when_there_is_room_again(questions, tmp_path):
     path = tmp_path / "R"
     full = type_in("run", "--questions", questions, "--out", path, largest_file=200_000)
-    assert full.returncode == 1
+    assert full.returncode == 2
     assert full.stdout == ""
     assert full.stderr.startswith("branchwise: ")
     assert f"continue with: branchwise resume {path}" in full.stderr
@@ -72,5 +72,5 @@ def test_an_export_that_does_not_fit_leaves_nothing_behind(ended_run, tmp_path):
 def test_output_that_does_not_fit_is_one_line(ended_run, command):
     with Path("/dev/full").open("w") as nowhere:
         full = type_in(*command, ended_run, stdout=nowhere)
-    assert full.returncode == 1
+    assert full.returncode == 2
     assert full.stderr == "branchwise: [Errno 28] No space left on device\n"

@@ -145,4 +145,4 @@ def test_an_agent_uses_it(chat_server, type_in, monkeypatch):
         "ask", "How many?", "--tool", SPEC, "--model", f"openai:m@{chat_server.url}", "--json"
     )
     assert code == 0, said
-    assert json.loads(shown)["answers"] == {"default": ["2", "['C-c5', 'C-c6']"]}
+    assert json.loads(shown)["answers"] == {"default": ["2", "C-c5", "C-c6"]}
