@@ -126,7 +126,7 @@ def _about_storage(error: Exception) -> str | None:
 
     if isinstance(error, StoreError):
         return str(error)
-    if not isinstance(error, OSError) or error.errno not in {*NO_ROOM, errno.EIO}:
+    if not isinstance(error, OSError) or error.errno not in NO_ROOM:
         return None
     where = "standard output" if error.filename is None else os.fsdecode(error.filename)[:200]
     what = f"cannot be written ({error.strerror})"

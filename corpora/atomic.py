@@ -24,8 +24,8 @@ _SUFFIX = ".partial"
 _NEW, _OLD = "new", "old"
 _ATTEMPTS = 20
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
-"""What the system says of a disk that takes no more."""
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+"""What the system says of a disk that takes no more; SQLite calls each of them an error of I/O."""
 
 
 def write_bytes(path: Path, data: bytes) -> None:
