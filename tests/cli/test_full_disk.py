@@ -73,4 +73,7 @@ def test_output_that_does_not_fit_is_one_line(ended_run, command):
     with Path("/dev/full").open("w") as nowhere:
         full = type_in(*command, ended_run, stdout=nowhere)
     assert full.returncode == 2
-    assert full.stderr == "branchwise: [Errno 28] No space left on device\n"
+    assert full.stderr == (
+        "branchwise: standard output: cannot be written (No space left on device); "
+        "make room on the disk, or use another one\n"
+    )
