@@ -31,7 +31,7 @@ def expand_one(chat_server, make_system, question_file, tmp_path):
         (row,) = reader.items()
         events = list(reader.events(row.item))
         reader.close()
-        assert [e.kind for e in events if e.kind not in ("retry", "budget")] == [
+        assert [e.kind for e in events if e.kind not in ("retry", "budget", "remark")] == [
             *("start", "expansion", "model", "answer")
         ]
         (expansion,) = (e.data for e in events if e.kind == "expansion")
