@@ -77,7 +77,7 @@ def _is_printable(text: str) -> bool:
     if not text.isprintable():
         return False
     try:
-        text.encode(sys.stdout.encoding or "utf-8")
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         return False
     return True

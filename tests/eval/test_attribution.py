@@ -25,7 +25,9 @@ def test_labels_are_those_that_a_person_sees(trace: HandTrace) -> None:
 def test_the_hand_made_traces_are_many_and_show_every_label() -> None:
     labels = [set(trace.expected.get("labels", ())) for trace in TRACES]
     assert len({trace.name for trace in TRACES}) == len(TRACES) >= 44
-    assert set().union(*labels) == {label.value for label in Label}
+    # Said of how the item ended, not by its trace.
+    of_ends = {Label.CUT_REPLY, Label.INTERRUPTED}
+    assert set().union(*labels) == {label.value for label in Label if label not in of_ends}
     assert sum(len(several - {"missing_branch"}) > 1 for several in labels) >= 8
 
 
