@@ -584,11 +584,11 @@ def test_a_folder_is_opened_once_and_names_are_told_apart(tmp_path):
 
 def test_a_studys_folder_stands_for_its_runs(tmp_path):
     systems = [
-        SystemRecord(name=name, slug=slug, changes={}, system={}, digest=slug)
+        SystemRecord(name=name, slug=slug, changes={}, system={}, digest=spec().system_digest)
         for name, slug in (("the base", "base"), ("+ expand", "expand"))
     ]
     record = StudyRecord(
-        version="0", name="s", task="branches", source="q", questions_digest="d", epochs=1,
+        version="0", name="s", task="branches", source="q", questions_digest=spec().questions_digest, epochs=1,
         systems=tuple(systems),
     )  # fmt: skip
     folder = StudyFolder.create(tmp_path / "study", record)
