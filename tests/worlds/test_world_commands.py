@@ -42,7 +42,7 @@ def make(out, *options, entities=300):
         (("--domains", " , "), 300, "no domain is given; choose among movie, "),
         (("--ambiguity", "0.9"), 300, "the ambiguity 0.9 is out of range; give the share"),
         (("--ambiguity", "-1"), 300, "the ambiguity -1 is out of range; give the share"),
-        (("--ambiguity", "nan"), 300, "the ambiguity nan is out of range; give the share"),
+        (("--ambiguity", "nan"), 300, "nan is not a finite number"),
     ],
 )
 def test_bad_input_is_one_line(type_in, tmp_path, options, entities, says):

@@ -588,8 +588,8 @@ def test_a_studys_folder_stands_for_its_runs(tmp_path):
         for name, slug in (("the base", "base"), ("+ expand", "expand"))
     ]
     record = StudyRecord(
-        version="0", name="s", task="branches", source="q", questions_digest=spec().questions_digest, epochs=1,
-        systems=tuple(systems),
+        version="0", name="s", task="branches", source="q",
+        questions_digest=spec().questions_digest, epochs=1, systems=tuple(systems),
     )  # fmt: skip
     folder = StudyFolder.create(tmp_path / "study", record)
     folder.fill({"base": spec(), "expand": spec()}, [question(1)])
