@@ -6,9 +6,11 @@ import click
 
 
 def check_numbers(command: click.Command, ctx: click.Context) -> None:
-    """Refuse what is no number to count or compare with: nan and inf, and whole numbers beyond 64
-    bits, which JSON and stores do not hold. Ranges of click let nan pass, since no comparison with
-    it holds, and inf where there is no upper limit."""
+    """Refuse nan, inf and whole numbers beyond 64 bits, which JSON and stores cannot hold.
+
+    Click's ranges let nan pass, since every comparison with it is false, and inf where a range has
+    no upper limit.
+    """
     for param in command.get_params(ctx):
         value = ctx.params.get(param.name or "")
         if isinstance(value, float) and not math.isfinite(value):
