@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
@@ -15,6 +16,11 @@ from branchwise.trace.events import Event
 from support.eval.hand_traces import HandTrace, found, hand_traces
 
 TRACES = hand_traces()
+OF_ENDS = {
+    Label.CUT_REPLY: {"cut": True},
+    Label.INTERRUPTED: {"error": "interrupted: the reply was broken off"},
+}
+"""Labels that say how an item ended, which its outcome knows and no trace, with such outcomes."""
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
@@ -25,10 +31,16 @@ def test_labels_are_those_that_a_person_sees(trace: HandTrace) -> None:
 def test_the_hand_made_traces_are_many_and_show_every_label() -> None:
     labels = [set(trace.expected.get("labels", ())) for trace in TRACES]
     assert len({trace.name for trace in TRACES}) == len(TRACES) >= 44
-    # Said of how the item ended, not by its trace.
-    of_ends = {Label.CUT_REPLY, Label.INTERRUPTED}
-    assert set().union(*labels) == {label.value for label in Label if label not in of_ends}
+    of_ends = {label.value for label in OF_ENDS}
+    assert set().union(*labels) | of_ends == {label.value for label in Label}
     assert sum(len(several - {"missing_branch"}) > 1 for several in labels) >= 8
+
+
+@pytest.mark.parametrize(("label", "ending"), OF_ENDS.items())
+def test_labels_of_an_ending_follow_the_outcome(label: Label, ending: dict[str, Any]) -> None:
+    whole = replace(TRACES[0].item, cut=False, error=None)
+    assert label not in attribute(whole, TRACES[0].events).labels
+    assert label in attribute(replace(whole, **ending), TRACES[0].events).labels
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
