@@ -31,7 +31,7 @@ def read_response(response: Any) -> Completion:
     """The completion in a whole response, or in what `EventFold` made of a stream.
 
     Raises:
-        ModelError: it failed, was cancelled or is not finished, or there is no output in it.
+        ModelError: it failed, was cancelled, is unfinished, or has no output.
     """
     if not isinstance(response, Mapping):
         response = {}

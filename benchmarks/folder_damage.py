@@ -297,7 +297,7 @@ def main() -> None:
                     outcome = look_at_pass(subject, copy, asked, scores[subject.name])
                 else:
                     outcome = look(subject, copy, answers[subject.name])
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            except Exception as error:  # noqa: BLE001 - every failure is reported
                 outcome = f"SURPRISE {type(error).__name__}: {str(error)[:300]}"
                 surprises += 1
                 print(f"{number} {damage.__name__}: {outcome}", flush=True)

@@ -406,7 +406,7 @@ def main() -> None:
             try:
                 with patience(options.patience):
                     outcome = look(copy, folder)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            except Exception as error:  # noqa: BLE001 - every failure is reported
                 outcome = f"SURPRISE {type(error).__name__}: {str(error)[:200]}"
                 surprises += 1
                 print(f"{number} {damage.__name__}: {outcome}", flush=True)

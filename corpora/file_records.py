@@ -24,7 +24,7 @@ _Record = tuple[int, int, str]
 """Size in bytes, time of change in nanoseconds, SHA-256."""
 _Records = TypeAdapter(dict[str, _Record])
 _LEFT_OUT = frozenset({RECORDS_FILE, "LOCK", "LOG"})
-"""What RocksDB locks, and what it says of its work, are no part of a graph."""
+"""RocksDB's locks and logs, which are not part of a graph."""
 
 
 def record_files(folder: Path) -> None:

@@ -52,7 +52,7 @@ def check_graph(folder: Path) -> None:
     """Compare the files of a built graph with what was built; where they were not recorded, the
     number of triples.
 
-    Raises InputError where there is no graph, and DamagedDataError where it is not what was built.
+    Raises InputError if there is no graph, and DamagedDataError if it differs from what was built.
     """
     described = read_description(folder)
     check_files(folder, REBUILD)
