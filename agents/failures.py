@@ -161,7 +161,7 @@ def _reported_error(error: openai.APIError, where: str) -> ModelError:
     status = int(code) if re.fullmatch(r"[45][0-9][0-9]", code) else None
     line = error_line(f"{where}: {error.message}")
     failed = failure_of(status, error.body or error.message, line, None)
-    # The server had accepted the request, so an error of any name that broke the reply off is retried.
+    # The request was accepted: whatever broke the reply off, it is asked again.
     failed.retryable = failed.kind in ("rate_limit", "server")
     # The server itself has answered: no gateway said that it is gone.
     failed.status = None
