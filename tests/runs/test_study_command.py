@@ -286,8 +286,8 @@ def test_a_terminal_has_a_line_for_each_system(shown_on):
         lines = [line.split() for line in rendered(live).splitlines()]
     by_name = {line[0]: line[1:] for line in lines if line}
     assert by_name["system"] == ["done", "P", "R", "EM", "tokens", "USD", "failed", "left"]
-    # 2 x 1,000 tokens at .25 USD and 2 x 50 at 2 USD a million.
-    assert by_name["base"][:6] == ["2/3", ".50", ".50", ".50", "2,100", ".00070"]
+    # 2 x 1,000 tokens at .10 USD and 2 x 50 at .50 USD a million.
+    assert by_name["base"][:6] == ["2/3", ".50", ".50", ".50", "2,100", ".00025"]
     assert by_name["base"][6] == "0"
     assert by_name["other"][:4] == ["1/3", ".00", ".00", ".00"]
     assert by_name["other"][6] == "1"
@@ -312,7 +312,7 @@ def test_long_names_leave_room_for_the_numbers(shown_on):
     row = next(line for line in shown.splitlines() if "1/3" in line)
     assert row.startswith("tools: ")
     assert "long 0 " in row
-    assert ".00035" in row
+    assert ".00013" in row
 
 
 def test_plain_lines_hold_nothing_that_steers_a_terminal(shown_on, capfd):
@@ -321,7 +321,7 @@ def test_plain_lines_hold_nothing_that_steers_a_terminal(shown_on, capfd):
         one.ended(QUESTION, record("", error="server: \x9b31m no"))
     said = capfd.readouterr().err
     assert "[red]q" in said
-    assert "1/3 done, P .00 R .00 EM .00, 1,050 tokens, .00035 USD, 1 failed" in said
+    assert "1/3 done, P .00 R .00 EM .00, 1,050 tokens, .00013 USD, 1 failed" in said
     assert all(line.isprintable() for line in said.splitlines())
 
 
