@@ -13,6 +13,8 @@ from branchwise.trace.parts import Usage
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
+    from branchwise.agents.refusals import Api
+
 Finish = Literal[
     "stop", "length", "tool_calls", "refusal", "content_filter", "text_calls", "unknown"
 ]
@@ -34,6 +36,7 @@ FailureKind = Literal[
 ]
 CUT = "cut at the token limit"
 REASONING_ONLY = "with all of it in the reasoning: look at the server's reasoning parser"
+BY_RESPONSES = "by the Responses API, the others by chat completions"
 TEXT_CALLS = "tool calls written as text: --tool-protocol text"
 
 
@@ -53,7 +56,7 @@ class Completion:
     fields that the request lacked because the server refuses them. `reasoning_field`: the name
     under which the server sent the reasoning; `reasoning_details`: blocks of it that it wants back
     unchanged. `tokens`: the last ones of the text, where their log-probabilities were asked for.
-    `reason`: with the finish `unknown`, what the server called it.
+    `reason`: with the finish `unknown`, what the server called it. `api`: the protocol.
     """
 
     text: str
@@ -67,6 +70,7 @@ class Completion:
     left_out: tuple[str, ...] = ()
     tokens: tuple[ReplyToken, ...] = ()
     reason: str = ""
+    api: Api = "chat"
 
     @property
     def remark(self) -> str | None:
@@ -95,6 +99,7 @@ class Completion:
             **self._native(),
             **({"tokens": [list(one) for one in self.tokens]} if self.tokens else {}),
             **({"reason": self.reason} if self.reason else {}),
+            **({"api": self.api} if self.api != "chat" else {}),
         }
 
     def _native(self) -> dict[str, Any]:
@@ -121,6 +126,7 @@ class Completion:
                 for text, alternatives in payload.get("tokens", ())
             ),
             reason=payload.get("reason", ""),
+            api=payload.get("api", "chat"),
         )
 
     def with_calls(self, text: str, valid: list[Any], invalid: list[Any]) -> Completion:
@@ -159,6 +165,7 @@ class Reply:
     tokens: tuple[ReplyToken, ...] = ()
     reason: str = ""
     remark: str | None = None
+    api: Api = "chat"
 
     @property
     def text(self) -> str:
@@ -194,6 +201,7 @@ class Reply:
             tokens=completion.tokens,
             reason=completion.reason,
             remark=completion.remark,
+            api=completion.api,
         )
 
 

@@ -47,7 +47,7 @@ def read_response(response: Any) -> Completion:
     items = [dict(item) for item in output if isinstance(item, Mapping)]
     for number, call in enumerate(_of(items, "function_call")):
         call["call_id"] = _string(call.get("call_id") or call.get("id")) or f"call_{number}"
-    completion = read_body(_chat_body(response, items))
+    completion = replace(read_body(_chat_body(response, items)), api="responses")
     if not (completion.tool_calls or completion.invalid_tool_calls):
         return completion
     return replace(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from branchwise.agents.refusals import INSTEAD
+from branchwise.agents.reply import BY_RESPONSES
 from branchwise.corpora.text import counted
 from branchwise.eval.judging.consultant import Consulted
 from branchwise.eval.judging.settle import Settled
@@ -58,20 +59,27 @@ def run_remarks(
     outcomes: Iterable[Mapping[str, Any]], settled: Settled
 ) -> tuple[RemarkedReplies, ...]:
     """What is to be told of the replies in a run, by role and remark: those of ended items, then
-    of matcher and judge."""
+    of matcher and judge. That replies came by the Responses API is where others did not."""
     replies, items = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    calls = Counter[str]()
     for outcome in outcomes:
         for role, usage in (outcome.get("usage") or {}).items():
+            calls[role] += usage["calls"]
             for remark, count in usage.get("remarks", {}).items():
                 replies[role, remark] += count
                 items[role, remark] += 1
-    of_items = [RemarkedReplies(*key, count, items[key]) for key, count in replies.items()]
+    of_items = [
+        RemarkedReplies(role, remark, count, items[role, remark])
+        for (role, remark), count in replies.items()
+        if remark != BY_RESPONSES or count < calls[role]
+    ]
     return (
         *of_items,
         *(
             RemarkedReplies(role, remark, count)
             for role, consulted in _consulted(settled)
             for remark, count in consulted.remarks.items()
+            if remark != BY_RESPONSES or count < consulted.fresh.calls + consulted.cached.calls
         ),
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.agents.reply import Reply
+from branchwise.agents.reply import BY_RESPONSES, Reply
 from branchwise.trace.parts import Usage
 
 AGENT, EXPANDER, EXTRACTOR = "agent", "expander", "extractor"
@@ -59,6 +59,8 @@ class Ledger:
     def charge(self, role: str, reply: Reply) -> None:
         """Count a reply."""
         self.count(role, reply.usage, reply.seconds)
+        if reply.api == "responses":
+            self.remark(role, BY_RESPONSES)
         if reply.left_out:
             self._left_out.setdefault(role, {}).update(dict.fromkeys(reply.left_out))
 

@@ -4,6 +4,7 @@ be asked at all."""
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from branchwise.agents.caller import ModelCaller, Reply
 from branchwise.agents.journal import CallKey, Slot
-from branchwise.agents.reply import Completion
+from branchwise.agents.reply import BY_RESPONSES, Completion
 from branchwise.agents.spec import check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.eval.judging.readiness import Ready, check_role
@@ -100,9 +101,11 @@ class Consulted:
 
     def _with(self, reply: Completion | Reply) -> Consulted:
         left_out = tuple(dict.fromkeys((*self.left_out, *reply.left_out)))
-        remarks = dict(self.remarks)
+        remarks = Counter(self.remarks)
         if reply.remark:
-            remarks[reply.remark] = remarks.get(reply.remark, 0) + 1
+            remarks[reply.remark] += 1
+        if reply.api == "responses":
+            remarks[BY_RESPONSES] += 1
         return replace(self, left_out=left_out, remarks=remarks)
 
     def to_json(self) -> dict[str, Any]:

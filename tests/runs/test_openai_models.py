@@ -123,6 +123,33 @@ def test_a_run_that_is_killed_goes_on_with_what_was_recorded(
     assert len(answered) - len({*answered}) <= 1 + len(MANNERS)
 
 
+def test_a_run_that_went_over_and_was_killed_goes_on_and_says_that_it_has_replies_by_both(
+    command, chat_server, tmp_path, type_in, start
+):
+    """The first question is answered by chat completions; then the server wants the other."""
+    process, chat = None, [0]
+    refusing = in_manner("gpt-6", ROLES)
+
+    def changing(body):
+        if "responses" in body and turn_of(body):
+            os.kill(process.pid, signal.SIGKILL)
+        chat[0] += "tools" in body and "responses" not in body
+        return ROLES(body) if chat[0] <= 2 else refusing(body)
+
+    chat_server.play(changing)
+    process = start(*command("R"))
+    assert process.wait() == -signal.SIGKILL
+    chat_server.play(refusing)
+    code, shown, error = type_in("resume", tmp_path / "R")
+    assert code == 0, error
+    told = "agent: 4 replies in 2 items by the Responses API, the others by chat completions"
+    assert told in " ".join(shown.split())
+    assert told in " ".join(type_in("report", tmp_path / "R")[1].split())
+    page = tmp_path / "page.html"
+    type_in("report", tmp_path / "R", "--html", page)
+    assert told in page.read_text()
+
+
 def test_a_model_that_takes_both_scores_alike_by_either(command, chat_server, tmp_path, type_in):
     def unreasoned(body):
         return replace(ROLES(body), reasoning_content=None)
