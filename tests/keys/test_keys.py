@@ -221,3 +221,17 @@ def test_a_redirect_within_the_origin_keeps_the_key(type_in):
         type_in(*query, *keys)
         assert all(len(server.sent[path]) >= 2 for path in ("/v1/chat/completions", "/sparql"))
         assert {one for sent in server.sent.values() for one in sent} == {"Bearer first-0123456789"}
+
+
+@pytest.mark.usefixtures("process")
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_a_redirect_to_another_server_is_not_followed_by_either_protocol(type_in, api):
+    path = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}[api]
+    with EchoServer() as server, EchoServer() as other:
+        server.elsewhere, server.answers = f"http://{other.host}", {path: "redirect"}
+        key = ("--key", f"{server.host}=FIRST_KEY", "--api", api)
+        code, _, said = type_in("ask", "Who?", "--model", f"openai:m@{server.at('/v1')}", *key)
+        assert code == 1
+        assert "redirects to another server, which is not followed" in said
+        assert set(server.sent[path]) == {"Bearer first-0123456789"}
+        assert not any(other.sent.values())
