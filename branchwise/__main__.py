@@ -94,6 +94,8 @@ def _usage(error: "click.ClickException") -> str:
 
     # Click and Typer each add their suggestion.
     said = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", error.format_message())
+    # What click calls a whole number within limits.
+    said = re.sub(r"is not a valid (integer|float) range\b", r"is not a valid \1", said)
     context = getattr(error, "ctx", None)
     for other, ours in _ELSEWHERE.items() if context and not context.parent else ():
         said = re.sub(rf"^(No such command '{other}'\.).*", rf"\1 Did you mean '{ours}'?", said)

@@ -255,3 +255,14 @@ def test_bad_predictions_are_named(complain, lines, questions):
     path = lines("predictions.jsonl", {"id": "q9", "answers": {}})
     line = complain("score", "--questions", questions, "--predictions", path)
     assert f"{path}:1" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--seed", "1e23"), "'1e23' is not a valid integer;"),
+        (("--temperature", "warm"), "'warm' is not a valid float;"),
+    ],
+)
+def test_a_number_that_is_none_is_not_called_a_range(complain, options, says):
+    assert says in complain("run", "--questions", "q.jsonl", *options)
