@@ -32,7 +32,7 @@ def _day_first(match: re.Match[str]) -> str:
     return f"{_MONTHS[month - 1]} {int(match[3])} {match[1]}" if 1 <= month <= 12 else match[0]
 
 
-_REWRITINGS: tuple[_Rewriting, ...] = (
+REWRITINGS: tuple[_Rewriting, ...] = (
     # Dates as "august 14 2018".
     (re.compile(r"(?<![\d-])([12]\d{3})-(\d\d)-(\d\d)(?![\d-])"), _day_first),
     (
@@ -91,6 +91,13 @@ _REWRITINGS: tuple[_Rewriting, ...] = (
 )
 
 
+# What the rewritings need: most texts with digits lack all of it, and are read once, not 30 times.
+_MAY_CHANGE = re.compile(
+    r"\d['.,^]\d|\d ?[x×%°]|\d ?[$€£¥₹]|[$€£¥₹]|[.+]\d|[^\W\d_]\^\d|\d\.?[^\W\d_]|\d{4}-\d\d-|\d \d{3}"
+    rf"|\b(?:{_MONTH}|{_BRIEF}|utc|gmt|ad|bce|ce|per ?cent|degrees?|{'|'.join(_CODES)})"
+)
+
+
 def rewritten(text: str) -> str:
     """A folded text (lower case, NFKC, every dash a hyphen) with its quantities in one form.
 
@@ -98,6 +105,6 @@ def rewritten(text: str) -> str:
     currencies are written one way. Only how a value is typed is changed, never the value: "3.10" is
     not "3.1", and "10.000", which may be ten, not "10000".
     """
-    for pattern, replacement in _REWRITINGS:
+    for pattern, replacement in REWRITINGS if _MAY_CHANGE.search(text) else ():
         text = pattern.sub(replacement, text)
     return text

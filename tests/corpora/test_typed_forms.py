@@ -1,7 +1,10 @@
 """The same value however it is typed has one key, another value another one: pairs by kind."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from branchwise.corpora import quantities
 from branchwise.corpora.normalise import normalise
 
 SAME: dict[str, list[tuple[str, str]]] = {
@@ -360,3 +363,20 @@ def test_only_the_same_value_has_the_same_key(first: str, second: str, equal: bo
 def test_a_key_is_its_own_key_in_capitals(text: str) -> None:
     key = normalise(text)
     assert normalise(key.upper()) == normalise(key)
+
+
+_PIECES = (
+    *("1", "12", "000", "1999", "2018", " ", ",", ".", "-", "'", "+", "x", "×", "^", "/", "(", ")"),
+    *("january", "jan", "sept", "may", "of", "the", "st", "nd", "th", "%", "per cent", "percent"),
+    *("usd", "us", "$", "€", "dollar", "euros", "°", "degrees", "c", "celsius", "k", "n", "km"),
+    *("m", "mi", "kg", "pm", "b2", "ad", "bce", "ce", "utc", "gmt", "a"),
+)
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=8).map("".join))
+def test_what_is_skipped_is_what_no_rewriting_changes(text: str) -> None:
+    text = " ".join(text.split())
+    changed = text
+    for pattern, replacement in quantities.REWRITINGS:
+        changed = pattern.sub(replacement, changed)
+    assert quantities.rewritten(text) == changed
