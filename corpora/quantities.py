@@ -93,7 +93,7 @@ REWRITINGS: tuple[_Rewriting, ...] = (
 
 # What the rewritings need: most texts with digits lack all of it, and are read once, not 30 times.
 _MAY_CHANGE = re.compile(
-    r"\d['.,^]\d|\d ?[x×%°]|\d ?[$€£¥₹]|[$€£¥₹]|[.+]\d|[^\W\d_]\^\d|\d\.?[^\W\d_]|\d{4}-\d\d-|\d \d{3}"
+    r"\d['.,^]\d|\d ?[x×%°]|[$€£¥₹]|[.+]\d|[^\W\d_]\^\d|\d\.?[^\W\d_]|\d{4}-\d\d-|\d \d{3}"
     rf"|\b(?:{_MONTH}|{_BRIEF}|utc|gmt|ad|bce|ce|per ?cent|degrees?|{'|'.join(_CODES)})"
 )
 
