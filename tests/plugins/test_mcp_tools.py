@@ -105,10 +105,10 @@ def ask(tool, seconds=300.0, **arguments):
 
 def is_there(pid):
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return "Z" not in status.rpartition(")")[2].split()[0]
 
 
 def pid_of(tools):
