@@ -121,7 +121,8 @@ def is_written_call(text: str, names: Collection[str]) -> bool:
     return bool(
         re.search(
             rf"""["']?(name|function|tool|action)["']?\s*[:=]\s*["']?(functions\.)?({named})\b"""
-            rf"|^\s*\[?\s*({named})\(\w+\s*=|^\s*({named})\s*\{{",
+            # Within a line: a run of empty lines would be read again from each of them.
+            rf"|^[ \t]*(?:\[[ \t]*)?({named})\(\w+[ \t]*=|^[ \t]*({named})[ \t]*\{{",
             text,
             re.IGNORECASE | re.MULTILINE,
         )
