@@ -19,9 +19,10 @@ SHORTEST = 8
 """Characters of the shortest secret. What is shorter ("none", "EMPTY") is a stand-in for servers
 that want any key, and a word that answers may hold."""
 
+# Texts are escaped several times at most; of a longer run the end is read.
 _ESCAPED = re.compile(
-    r"\\+u00([0-9a-f]{2})|\\+x([0-9a-f]{2})|%([0-9a-f]{2})|&#x0*([0-9a-f]{2});"
-    r"|&#0*([0-9]{2,3});|\\+(/)",
+    r"\\{1,16}u00([0-9a-f]{2})|\\{1,16}x([0-9a-f]{2})|%([0-9a-f]{2})|&#x0*([0-9a-f]{2});"
+    r"|&#0*([0-9]{2,3});|\\{1,16}(/)",
     re.IGNORECASE,
 )
 _USER = re.compile(r"(?<=//)[^/\s@'\"<>]+@")
@@ -144,8 +145,8 @@ def _base64(data: bytes, before: int) -> str:
 
 def _forms(character: str) -> str:
     code = f"{ord(character):02x}"
-    slash = r"|\\+/" if character == "/" else ""
+    slash = r"|\\{1,16}/" if character == "/" else ""
     return (
-        rf"(?:{re.escape(character)}|(?i:\\+u00{code}|\\+x{code}|%{code}|&#x0*{code};)"
+        rf"(?:{re.escape(character)}|(?i:\\{{1,16}}u00{code}|\\{{1,16}}x{code}|%{code}|&#x0*{code};)"
         rf"|&#0*{ord(character)};{slash})"
     )

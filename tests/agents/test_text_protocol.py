@@ -6,7 +6,7 @@ from langchain_core.tools import tool
 
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.reply import Completion
-from branchwise.agents.text_protocol import read_calls, render_messages
+from branchwise.agents.text_protocol import is_written_call, read_calls, render_messages
 from support.agents.asking import MakeCaller
 from support.chat_server import ChatServer, say
 
@@ -81,3 +81,9 @@ def test_instructions_make_a_system_message_where_there_is_none() -> None:
     rendered = render_messages([HumanMessage("hi")], "Use tools so.")
     assert [m.type for m in rendered] == ["system", "human"]
     assert rendered[0].content == "Use tools so."
+
+
+@pytest.mark.parametrize("run", [" ", "\n", "[ ", "name ", "<", "local_retriever "])
+def test_a_long_run_is_no_written_call_and_is_read_once(run: str) -> None:
+    """Read from each of its characters, a run of this length would take hours."""
+    assert not is_written_call(run * 200_000, ["local_retriever"])

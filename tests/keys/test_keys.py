@@ -235,3 +235,11 @@ def test_a_redirect_to_another_server_is_not_followed_by_either_protocol(type_in
         assert "redirects to another server, which is not followed" in said
         assert set(server.sent[path]) == {"Bearer first-0123456789"}
         assert not any(other.sent.values())
+
+
+@pytest.mark.parametrize("run", ["\\", "%", "&#x0", "\\u00", "\\\\/"])
+def test_a_long_run_of_what_escapes_is_read_once(monkeypatch, run):
+    """Read from each of its characters, a run of this length would take hours."""
+    monkeypatch.setenv("OPENAI_API_KEY", "first-0123456789")
+    text = run * 200_000
+    assert without_keys(f"{text} first-0123456789") == f"{text} ***"
