@@ -152,6 +152,7 @@ def test_a_memory_bomb_ends_its_own_process_only(
 
 def test_a_process_killed_from_outside_is_an_error_and_replaced(built_graph: Path) -> None:
     with opened(built_graph, workers=1) as (pool, keeper), ThreadPoolExecutor(1) as thread:
+        rows_of(pool, COUNTRIES)
         running = thread.submit(failure_of, pool, ENDLESS)
         os.kill(wait_until_busy(keeper).pid, signal.SIGKILL)
         assert running.result().kind == "resources"
@@ -180,6 +181,7 @@ def test_a_process_that_has_grown_is_replaced(built_graph: Path) -> None:
 
 def test_a_killed_keeper_takes_its_query_with_it_and_is_replaced(built_graph: Path) -> None:
     with opened(built_graph, workers=1) as (pool, keeper), ThreadPoolExecutor(1) as thread:
+        rows_of(pool, COUNTRIES)
         running = thread.submit(failure_of, pool, ENDLESS)
         handle = os.pidfd_open(wait_until_busy(keeper).pid)
         os.kill(keeper, signal.SIGKILL)
@@ -215,6 +217,7 @@ import sys, threading, pathlib
 from branchwise.corpora.graph.processes.keeper import QueryProcess
 from branchwise.corpora.graph.processes.pool import Pool
 pool = Pool(pathlib.Path(sys.argv[1]), workers=1)
+pool.ask("ASK {}", 60.0)
 print("opened", flush=True)
 pool.ask(sys.argv[2], 60.0)
 """
@@ -234,6 +237,7 @@ def test_query_processes_die_with_their_host(built_graph: Path) -> None:
 
 def test_who_finds_no_free_process_in_time_is_told_so(built_graph: Path) -> None:
     with opened(built_graph, workers=1) as (pool, keeper), ThreadPoolExecutor(1) as thread:
+        rows_of(pool, COUNTRIES)
         running = thread.submit(failure_of, pool, ENDLESS, 2.0)
         wait_until_busy(keeper)
         error = failure_of(pool, COUNTRIES, 0.01)
@@ -270,6 +274,7 @@ def test_alternatives_travel_with_a_prepared_query() -> None:
 def test_closing_ends_what_runs_and_leaves_nothing(built_graph: Path) -> None:
     files = open_files()
     with opened(built_graph, workers=2) as (pool, keeper), ThreadPoolExecutor(3) as threads:
+        rows_of(pool, COUNTRIES)
         running = [threads.submit(failure_of, pool, ENDLESS) for _ in range(3)]
         wait_until_busy(keeper)
         pool.close()
