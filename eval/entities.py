@@ -55,7 +55,6 @@ class Bearers:
     """Which entities of a question bear which name."""
 
     def __init__(self, entities: Sequence[Entity]) -> None:
-        self._written = {name.key for entity in entities for name in entity.forms}
         self._bearers: dict[str, list[Entity]] = defaultdict(list)
         for entity in entities:
             for head in self.heads(entity):
@@ -64,9 +63,9 @@ class Bearers:
 
     def heads(self, entity: Entity) -> set[str]:
         """The names of an entity: its forms, and their heads where the rest is a qualifier."""
-        heads = {name.key for name in entity.forms}
-        tails = (name for name in entity.forms if name.qualifier and not name.is_phrase)
-        return heads | {n.head for n in tails if n.certain or n.head in self._written}
+        return {name.head if name.certain else name.key for name in entity.forms} | {
+            name.key for name in entity.forms
+        }
 
     def is_unique(self, head: str) -> bool:
         """Whether one entity bears it. One text with several Wikidata ids is several."""

@@ -15,15 +15,25 @@ from typing import NamedTuple
 
 from branchwise.corpora.normalise import MAX_CHARACTERS, normalise
 from branchwise.eval.branch_names.closed_classes import (
+    AREAS,
     COUNTRIES,
+    DESCRIBED,
     FUNCTION_WORDS_OF_KEYS,
+    NEED_A_PHRASE,
     RANKS,
     REGIONS,
     SIDES,
+    SITES,
     STATES,
 )
 from branchwise.eval.branch_names.words import name_words, singular
-from branchwise.eval.errors.name_words import COMPANY_FORMS, GENERATIONS, KINDS, MONTHS
+from branchwise.eval.errors.name_words import (
+    COMMON_WORDS,
+    COMPANY_FORMS,
+    GENERATIONS,
+    KINDS,
+    MONTHS,
+)
 
 _BRACKET = re.compile(r"(.*[^\s(（\[])\s*[(（\[]((?:[^][()（）]|\([^()]*\))*)[])）]\s*", re.DOTALL)
 _BORN = re.compile(r"(.*[^\s,])[\s,]+((?:born|b\.)\s.*)", re.DOTALL | re.IGNORECASE)
@@ -38,8 +48,13 @@ _MAY_QUALIFY = re.compile(
     rf"|\s[-–—]\s|(?:{'|'.join(MONTHS)})",
     re.IGNORECASE,
 )
-_CAPITALS = re.compile(r"[A-Z]{2,5}")
+_LONG_REGION = re.compile(
+    rf"\b(?:{'|'.join(sorted((r for r in REGIONS if ' ' in r), reverse=True))})\b", re.IGNORECASE
+)
+_MAGNITUDE = re.compile(r"(?:hundred|thousand|[mbtr]+illion|dozen|per ?cent|%)", re.IGNORECASE)
+_CAPITALS = re.compile(r"[A-Z]{2,5}(?: [A-Z]{2,5})*")
 _PHRASE = re.compile(r"(.*?\S)\s+((?:of|in|from|by)\s+(?:the\s+)?\S.*)", re.DOTALL)
+_NAME_AFTER_OF = re.compile(r"of\s+(?!The\b)[^\W\d_a-z]")
 _PARTS = re.compile(r"[,;/]|\band\b|&|\(|\)")
 _WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
 _PREPOSITION = re.compile(
@@ -91,7 +106,7 @@ class ComparedName(NamedTuple):
     @property
     def is_phrase(self) -> bool:
         """Whether the rest may as well be a part of the name: "Bank of America"."""
-        return not self.certain and _OPENS_PHRASE.match(self.qualifier) is not None
+        return _OPENS_PHRASE.match(self.qualifier) is not None
 
 
 @dataclass(frozen=True)
@@ -165,15 +180,18 @@ def read_name(text: str) -> ComparedName:
         match := _COMPANY.fullmatch(text) or _BORN.fullmatch(text) or _TAIL.fullmatch(text)
     ):
         head, qualifier = match[1], match[2]
-        certain = _is_closed(qualifier)
+        certain = _is_closed(qualifier) or _is_located(head, qualifier)
     elif not certain and (match := _PHRASE.fullmatch(text)):
         head, qualifier = match[1], match[2]
-        certain = bool(_REGNAL.search(head))
+        certain = _is_described(head, qualifier)
     if not certain and _LIST.search(qualifier):
         return ComparedName(key, key)
     if dated := _DATED.fullmatch(key):
         return ComparedName(key, dated[1], dated[2], True)
-    if not any(map(str.isalpha, head)) or _OPENS_DATE.match(key):
+    is_figure = not any(map(str.isalpha, head))
+    if is_figure and certain and _MAGNITUDE.match(qualifier):
+        return ComparedName(key, key)
+    if not certain and (is_figure or _OPENS_DATE.match(key)):
         return ComparedName(key, key)
     head_key = normalise(head) if qualifier else key
     return (
@@ -191,6 +209,37 @@ def _is_closed(qualifier: str) -> bool:
     return all(map(_is_closed_part, (*parts, last)))
 
 
+def _is_located(head: str, qualifier: str) -> bool:
+    """Whether a site has its place after it, or a place its area."""
+    if _LIST.search(qualifier):
+        return False
+    ends = [part.split()[-1:] for part in (head.lower(), *qualifier.lower().split(","))]
+    if ends[0] and ends[0][0] in SITES:
+        return not any(end and end[0] in SITES for end in ends[1:])
+    return not AREAS.isdisjoint(qualifier.lower().replace(",", " ").split())
+
+
+def _is_described(head: str, qualifier: str) -> bool:
+    """Whether "of", "in", "from" or "by" and what comes after is no part of a name.
+
+    Beside a king's number, an office, a site ("in"), what has no capital ("miners in 1905"), and a
+    word that is a person's name, or a place's: "Thales of Miletus".
+    """
+    *before, last = head.split()
+    noun = last.lower()
+    if head[0].islower() or noun in DESCRIBED or _REGNAL.search(head):
+        return True
+    if not qualifier.lower().startswith("of"):
+        return noun in SITES
+    return not (
+        before
+        or noun in COMMON_WORDS
+        or singular(noun) in KINDS
+        or singular(noun) in NEED_A_PHRASE
+        or not _NAME_AFTER_OF.match(qualifier)
+    )
+
+
 def _is_region(part: str) -> bool:
     key = normalise(part)
     known = key in REGIONS or (part.strip().isupper() and key in STATES)
@@ -199,6 +248,8 @@ def _is_region(part: str) -> bool:
 
 def _is_closed_part(part: str) -> bool:
     words = [singular(word) for word in name_words(part).content]
+    if words == ["sr"]:
+        return True
     if _CAPITALS.fullmatch(part.strip(" .")):
         return GENERATIONS.isdisjoint(words)
     known = (*_BIRTH, *_DEATH, *COMPANY_FORMS)
@@ -212,7 +263,8 @@ def _is_closed_part(part: str) -> bool:
 def traits_in(text: str) -> Traits:
     """What a qualifier or a description says."""
     traits = NOTHING
-    for part in _PARTS.split(text[:MAX_CHARACTERS]):
+    joined = _LONG_REGION.sub(lambda match: match[0].replace(" ", ""), text[:MAX_CHARACTERS])
+    for part in _PARTS.split(joined):
         traits |= _traits_in_part(part)
     return traits
 
@@ -239,7 +291,8 @@ def _traits_in_part(part: str) -> Traits:
         if words and words[0].lower() in _BIRTH | _DEATH:
             event = "born" if words[0].lower() in _BIRTH else "died"
         for word in words:
-            shown = STATES.get(word.lower(), word) if word.isupper() else word
+            state = STATES.get(word.lower(), "") if word.isupper() else ""
+            shown = state.replace(" ", "") or word
             for value in name_words(shown).all:
                 if _YEAR.fullmatch(value):
                     values[event].add(value)

@@ -163,13 +163,70 @@ REGIONS = _listed("""
     paraguay, puerto rico, qatar, rwanda, saudi arabia, senegal, slovakia, slovenia, somalia,
     south africa, south korea, sri lanka, sudan, syria, tanzania, tunisia, uganda,
     united arab emirates, uruguay, uzbekistan, yugoslavia, fr yugoslavia, soviet union, yemen,
-    zambia, zimbabwe, europe, asia, africa, west germany, east germany
+    zambia, zimbabwe, europe, asia, africa, andorra, bahamas, bahrain,
+    barbados, belize, benin, bhutan, brunei, burkina faso, burundi, cape verde, chad, congo,
+    dominican republic, djibouti, east timor, equatorial guinea, eritrea, eswatini, gabon, gambia,
+    gibraltar, greenland, grenada, guinea, guyana, ivory coast, kosovo, lesotho, liberia,
+    liechtenstein, malawi, maldives, mali, mauritania, mauritius, moldova, monaco, niger, oman,
+    palestine, papua new guinea, samoa, san marino, sierra leone, suriname, svalbard, tajikistan,
+    togo, tonga, trinidad and tobago, turkmenistan, vanuatu, vatican city, bedfordshire,
+    berkshire, buckinghamshire, cambridgeshire, cheshire, cornwall, cumbria, derbyshire, devon,
+    dorset, east sussex, essex, gloucestershire, hampshire, herefordshire, hertfordshire, kent,
+    lancashire, leicestershire, lincolnshire, merseyside, norfolk, northamptonshire,
+    northumberland, north yorkshire, nottinghamshire, oxfordshire, shropshire, somerset,
+    staffordshire, suffolk, surrey, sussex, warwickshire, west sussex, wiltshire, worcestershire,
+    yorkshire, baden württemberg, bavaria, brandenburg, hesse, lower saxony, saxony, thuringia,
+    andhra pradesh, assam, bihar, goa, gujarat, haryana, karnataka, kerala, madhya pradesh,
+    maharashtra, odisha, punjab, rajasthan, tamil nadu, telangana, uttar pradesh, west bengal
 """)
 """What may stand after a comma and say where a place is, beside `COUNTRIES`: keys."""
 RANKS = _listed("""
-    baron, baroness, bishop, count, countess, duchess, duke, earl, emperor, empress, king, lord,
-    marquess, pope, prince, princess, queen, saint, sir, viscount
+    archbishop, archduchess, archduke, baron, baroness, bishop, caliph, cardinal, count,
+    countess, dame, duchess, duke, earl, emir, emperor, empress, kaiser, king, lord, margrave,
+    marquess, pharaoh, pope, prince, princess, queen, regent, saint, sir, sultan, tsar, tsarina,
+    viscount
 """)
+SITES = _listed("""
+    airport, arena, base, bridge, camp, casino, castle, cathedral, cemetery, centre, center, church,
+    college, courthouse, farm, garden, gardens, hall, harbor, harbour, hospital, hotel, house,
+    library, lighthouse, mall, mosque, museum, palace, park, prison, resort, school, square,
+    stadium, station, street, studio, studios, temple, theatre, theater, tower, zoo
+""")
+"""What a name ends in whose place may follow: "Millennium Stadium, Cardiff"."""
+AREAS = _listed("""
+    archipelago, canton, county, desert, district, governorate, island, islands, municipality,
+    ocean, parish, peninsula, prefecture, province, region, sea, township, valley
+""")
+"""Words of a text after a comma that make it say where a place is: "Alert, Ellesmere Island"."""
+DESCRIBED = _listed("""
+    ambassador, amendment, chairman, chairwoman, chancellor, clause, commissioner, governor,
+    mayor, minister, president, secretary, section, senator, speaker, treasurer
+""")
+"""Offices, and parts of a law: what "of" adds says which, and is no part of a name."""
+NEED_A_PHRASE = (
+    _listed("""
+    academy, ace, act, agency, anatomy, army, article, assembly, association, assumption,
+    ballad, bank, basilica, battle, bay, beast, birth, board, brae, bride, brink, burden,
+    bureau, cape, chief, class, colony, colossus, commission, committee, commonwealth, concert,
+    confederation, conference, confession, congress, constitution, convention, council, court,
+    cult, curse, delusion, department, despotate, diocese, dragon, duchy, eagle, emirate,
+    faculty, fall, feast, federation, festival, fist, flag, fort, gate, ghost, gospel,
+    government, guardian, gulf, history, hood, horn, inquisition, institute, islam, isle, jack,
+    lament, lay, league, legend, length, letter, list, margraviate, massacre, matter, mausoleum,
+    meeting, melody, member, messenger, ministry, mount, ode, office, order, pale, parliament,
+    party, pharos, pirate, plague, pledge, politics, port, portal, principality, pyramid,
+    quantum, raider, republic, revolt, rim, rite, rock, roman, romance, royal, senate, shape,
+    siege, sin, sinking, smith, society, son, spy, statue, strait, sultanate, symphony, synod,
+    tale, term, timeline, tomb, ton, trace, treaty, tribe, union, university, vale, vision,
+    voice, war, wing, world
+""")
+    | RANKS
+    | DESCRIBED
+    | SITES
+    | AREAS
+)
+"""Of which "of" and a name after it are a part: "Bank of America". Read off 36,000 names of
+published sets."""
 SIDES = _listed("""
     east, eastern, female, girl, boy, inner, left, lower, male, man, men, north, northern, outer,
     right, south, southern, upper, west, western, woman, women
