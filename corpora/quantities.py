@@ -20,7 +20,7 @@ _MONTH = "|".join(_MONTHS)
 _SHORT = {month[:3]: month for month in _MONTHS} | {"sept": "september"}
 _BRIEF = "|".join(_SHORT)
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
-_Rewriting = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+_Rewritings = tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
 
 
 def _grouped(match: re.Match[str]) -> str:
@@ -32,8 +32,8 @@ def _day_first(match: re.Match[str]) -> str:
     return f"{_MONTHS[month - 1]} {int(match[3])} {match[1]}" if 1 <= month <= 12 else match[0]
 
 
-REWRITINGS: tuple[_Rewriting, ...] = (
-    # Dates as "august 14 2018".
+# As "august 14 2018".
+_DATES: _Rewritings = (
     (re.compile(r"(?<![\d-])([12]\d{3})-(\d\d)-(\d\d)(?![\d-])"), _day_first),
     (
         re.compile(
@@ -48,6 +48,8 @@ REWRITINGS: tuple[_Rewriting, ...] = (
         ),
         r"\2 \1",
     ),
+)
+_GROUPS: _Rewritings = (
     # Five feet ten: other apostrophes between digits group them ("10'000") and go like any other.
     (re.compile(r"(?<=\d)'(?=\d{1,2}(?!\d))"), " "),
     (re.compile(r"(?<!\d)(?<!\d,)\d{1,3}(?:,\d{3})+(?!\d|,\d)"), _grouped),
@@ -56,12 +58,16 @@ REWRITINGS: tuple[_Rewriting, ...] = (
     # Groups by spaces, if no word stands before them that the first may belong to ("747 400").
     (re.compile(r"(?<![\w,.])(?<![^\W\d] )[1-9]\d{0,2}(?: \d{3})+(?! ?\d)"), _grouped),
     (re.compile(r"(?<![\w,.])[1-9]\d{0,2}(?: 000)+(?! ?\d)"), _grouped),
+)
+_SIGNS: _Rewritings = (
     (re.compile(r"(?<![\w.)])\.(?=\d)"), "0."),
     (re.compile(r"\b(utc|gmt) ?([-+]) ?(?=\d)"), r"\1 \2\2"),
     (re.compile(rf"(?<![\w+)\]}}°%])\+(?={_SIGN}?\d)(?!\+)"), ""),
     (re.compile(r"(?<=\d) ?[x×] ?(?=\d)"), " x "),
     (re.compile(r"(?<=[^\W\d_])\^(?=\d)"), ""),
-    (re.compile(r"(?<=\d) ?(?:%(?!\w)|per ?cent\b)"), " percent"),
+)
+_PERCENT: _Rewritings = ((re.compile(r"(?<=\d) ?(?:%(?!\w)|per ?cent\b)"), " percent"),)
+_CURRENCIES: _Rewritings = (
     (re.compile(r"\bus ?(?=\$)"), ""),
     (
         re.compile(r"\b(usd|eur|gbp|jpy|inr) ?(?=\d)"),
@@ -75,9 +81,13 @@ REWRITINGS: tuple[_Rewriting, ...] = (
         ),
         lambda match: (match[2] or _CODES[match[3]]) + match[1],
     ),
+)
+_DEGREES: _Rewritings = (
     (re.compile(r"(?<=\d)(?: ?degrees?\b| ?°) ?(?:([cf])(?:elsius|ahrenheit)?\b)"), r"°\1"),
     (re.compile(r"(?<=\d)(?: degrees?\b| °)"), "°"),
     (re.compile(r"(?<=\d°) (?=[knsew]\b)"), ""),
+)
+_UNITS: _Rewritings = (
     (
         re.compile(
             r"\b(\d[\d.]*)(?=(?:[kcm]?m|mi|ft|[km]?g|lbs?|[km]?l|ha|mph|k[mp]h|[kmg]w|kwh|[kmg]?hz|[kmgt]b"
@@ -90,12 +100,16 @@ REWRITINGS: tuple[_Rewriting, ...] = (
     (re.compile(r"(?<=\d )ce(?!\w)"), "ad"),
 )
 
-
-# What the rewritings need: most texts with digits lack all of it, and are read once, not 30 times.
-_MAY_CHANGE = re.compile(
-    r"\d['.,^]\d|\d ?[x×%°]|[$€£¥₹]|[.+]\d|[^\W\d_]\^\d|\d\.?[^\W\d_]|\d{4}-\d\d-|\d \d{3}"
-    rf"|\b(?:{_MONTH}|{_BRIEF}|utc|gmt|ad|bce|ce|per ?cent|degrees?|{'|'.join(_CODES)})"
+REWRITINGS: tuple[tuple[re.Pattern[str], _Rewritings], ...] = (
+    (re.compile(rf"\b(?:{_BRIEF}|{_MONTH})\b|\d-\d\d-\d"), _DATES),
+    (re.compile(r"\d[',. ]\d"), _GROUPS),
+    (re.compile(r"[.+x×^]|utc|gmt"), _SIGNS),
+    (re.compile(r"%|cent"), _PERCENT),
+    (re.compile(rf"{_SIGN}|{'|'.join(_CODES)}"), _CURRENCIES),
+    (re.compile(r"°|degree"), _DEGREES),
+    (re.compile(r"\d[a-z]|\b(?:ad|bce|ce)\b"), _UNITS),
 )
+"""In their order, each group with what it needs: most texts lack all of it."""
 
 
 def rewritten(text: str) -> str:
@@ -105,6 +119,8 @@ def rewritten(text: str) -> str:
     currencies are written one way. Only how a value is typed is changed, never the value: "3.10" is
     not "3.1", and "10.000", which may be ten, not "10000".
     """
-    for pattern, replacement in REWRITINGS if _MAY_CHANGE.search(text) else ():
-        text = pattern.sub(replacement, text)
+    for needed, rewritings in REWRITINGS:
+        if needed.search(text):
+            for pattern, replacement in rewritings:
+                text = pattern.sub(replacement, text)
     return text

@@ -13,6 +13,10 @@ it is ambiguous. The similarity of the two names is Dice's coefficient by weight
 0 where they contradict each other, and 1 where they are the same text. They contradict where both
 give years that not all gold names have and share none of them ("Heat (1986)" is never "Heat
 (1995)", however much else agrees), and likewise other numbers, kinds of things, or countries.
+
+Two names with one head are compared by their qualifiers, as answers are (`qualifiers`): where these
+contradict each other s is 0, and a name stands for the only gold name whose qualifier supports its
+own ("Kino (Velmaran city)" for "Kino, Velmara").
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +24,7 @@ from typing import NamedTuple
 
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.eval.branch_names.telling import TellingName, TellingNames, telling_names
+from branchwise.eval.qualifiers import traits_in
 
 MATCHER = "lexical"
 
@@ -33,6 +38,7 @@ Alignment = Mapping[str, int | None]
 """Predicted branch name to the index of its gold branch, None where it stands for none."""
 
 _ROUNDING = 1e-9
+_ALMOST = 0.999
 
 
 class _Candidates(NamedTuple):
@@ -100,6 +106,8 @@ def _candidates(names: TellingNames, row: TellingName) -> _Candidates:
     values = [_similarity(names, row, column) for column in names.gold]
     if 1.0 in values:
         return _Candidates((values.index(1.0),), 1.0)
+    if (supporting := _supporting(names, row)) and len(supporting) == 1:
+        return _Candidates((supporting[0],), _ALMOST)
     covers = {
         n: names.weight(row.words & names.gold[n].words) for n, value in enumerate(values) if value
     }
@@ -119,7 +127,21 @@ def _similarity(names: TellingNames, predicted: TellingName, gold: TellingName) 
         return 0.0
     total = names.weight(predicted.words) + names.weight(gold.words)
     # Below 1, so that a name that only has the same words never displaces the name itself.
-    return min(2 * names.weight(shared) / total, 0.999)
+    return min(2 * names.weight(shared) / total, _ALMOST)
+
+
+def _supporting(names: TellingNames, row: TellingName) -> list[int]:
+    """The gold names of the same head that say the same of their bearers."""
+    if not row.compared.qualifier:
+        return []
+    said = traits_in(row.compared.qualifier)
+    return [
+        n
+        for n, column in enumerate(names.gold)
+        if column.compared.head == row.compared.head
+        and said.supports(known := traits_in(column.compared.qualifier))
+        and not said.contradicts(known)
+    ]
 
 
 def _contradict(one: TellingName, other: TellingName) -> bool:
@@ -128,4 +150,9 @@ def _contradict(one: TellingName, other: TellingName) -> bool:
         (one.numbers, other.numbers),
         (one.countries, other.countries),
     )
-    return any(a and b and a.isdisjoint(b) for a, b in pairs) or one.kinds.contradict(other.kinds)
+    if any(a and b and a.isdisjoint(b) for a, b in pairs) or one.kinds.contradict(other.kinds):
+        return True
+    ours, theirs = one.compared, other.compared
+    if not (ours.certain and theirs.certain and ours.head == theirs.head):
+        return False
+    return traits_in(ours.qualifier).contradicts(traits_in(theirs.qualifier))

@@ -78,6 +78,11 @@ _SYNONYMS = {
     "television": "tv",
     "town": "city",
 }
+_BROADER = {
+    **dict.fromkeys(("novelist", "author", "poet", "playwright", "screenwriter"), "writer"),
+    **dict.fromkeys(("physicist", "chemist", "mathematician", "biologist"), "scientist"),
+    **dict.fromkeys(("painter", "sculptor"), "artist"),
+}
 _SAYS_NOTHING = (
     FUNCTION_WORDS_OF_KEYS
     | COMPANY_FORMS
@@ -141,10 +146,11 @@ class Traits:
             births,
             (self.died, other.died),
             (self.numbers, other.numbers),
-            (self.nouns, other.nouns),
             (self.sides, other.sides),
         )
         if any(one and two and one.isdisjoint(two) for one, two in pairs):
+            return True
+        if self.nouns and other.nouns and not _share_nouns(self.nouns, other.nouns):
             return True
         # "The Iron Snow song" names its maker, "the Velmaran song" its country.
         likes = (
@@ -159,8 +165,9 @@ class Traits:
     def supports(self, other: "Traits") -> bool:
         """Whether both say one thing of it."""
         ours, theirs = self.years | self.born | self.died, other.years | other.born | other.died
-        pairs = ((ours, theirs), (self.numbers, other.numbers), (self.nouns, other.nouns))
-        return any(one & two for one, two in pairs) or _share_names(self.names, other.names)
+        if ours & theirs or self.numbers & other.numbers:
+            return True
+        return _share_nouns(self.nouns, other.nouns) or _share_names(self.names, other.names)
 
 
 NOTHING = Traits()
@@ -312,6 +319,15 @@ def traits_of(names: Iterable[ComparedName], head: str, descriptions: Iterable[s
     for description in descriptions:
         traits |= traits_in(description)
     return traits
+
+
+def _share_nouns(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether one is of both, or a broader word of the other's: a novelist is a writer."""
+    if ours & theirs:
+        return True
+    return bool(
+        ours & {_BROADER.get(n) for n in theirs} or {_BROADER.get(n) for n in ours} & theirs
+    )
 
 
 def _share_names(ours: frozenset[str], theirs: frozenset[str]) -> bool:

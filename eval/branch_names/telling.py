@@ -12,6 +12,7 @@ from branchwise.corpora.normalise import MAX_CHARACTERS, normalise
 from branchwise.eval.branch_names.closed_classes import COUNTRIES, ROMAN_LETTERS
 from branchwise.eval.branch_names.kinds import Kinds, kinds_of
 from branchwise.eval.branch_names.words import BranchWords, name_words, singular
+from branchwise.eval.qualifiers import ComparedName, read_name
 
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -28,9 +29,15 @@ class TellingName:
     name stay: they weigh nothing, but may contradict. `shared`: its words that every gold name has.
     """
 
+    text: str
     key: str
     words: frozenset[str]
     shared: frozenset[str]
+
+    @cached_property
+    def compared(self) -> ComparedName:
+        """As names of answers are compared."""
+        return read_name(self.text)
 
     @cached_property
     def years(self) -> frozenset[str]:
@@ -86,12 +93,15 @@ def telling_names(gold: Sequence[str], predicted: Sequence[str]) -> TellingNames
     weights = {word: math.log(len(gold) / n) for word, n in frequency.items()}
     shared = frozenset(word for word, n in frequency.items() if n == len(gold))
 
-    def told(name: BranchWords, bag: frozenset[str]) -> TellingName:
-        return TellingName(name.key, bag - shared, bag & shared)
+    def told(text: str, name: BranchWords, bag: frozenset[str]) -> TellingName:
+        return TellingName(text, name.key, bag - shared, bag & shared)
 
     return TellingNames(
-        [told(name, bag) for name, bag in zip(columns, bags, strict=True)],
-        [told(name, _bag(forms, name, whole)) for name in rows],
+        [told(*parts) for parts in zip(gold, columns, bags, strict=True)],
+        [
+            told(text, name, _bag(forms, name, whole))
+            for text, name in zip(predicted, rows, strict=True)
+        ],
         weights,
     )
 

@@ -157,3 +157,17 @@ def test_order_changes_nothing(predicted: list[str], gold: list[str], order: ran
 def test_gold_names_align_with_themselves(names: list[str]) -> None:
     gold = list({normalise(name, articles=True): name for name in names}.values())
     assert all(i is not None for i in align(gold, gold).values())
+
+
+def test_a_qualifier_of_a_branch_is_compared_as_an_answers_is() -> None:
+    places = ["Kino, Velmara", "Kino, Aldvenia"]
+    assert align(places, ["Kino (Velmaran city)"]) == {"Kino (Velmaran city)": 0}
+    assert align(places, ["Kino (Merrorian city)"]) == {"Kino (Merrorian city)": None}
+    people = ["Ana Silva (actor, born 1959)", "Ana Silva (novelist, born 1971)"]
+    assert align(people, ["Ana Silva (actress)", "Ana Silva (writer)"]) == {
+        "Ana Silva (actress)": 0,
+        "Ana Silva (writer)": 1,
+    }
+    works = ["Heat (Michael Mann film)", "Heat (Dick Richards film)"]
+    assert align(works, ["Heat (Mann film, 1995)"]) == {"Heat (Mann film, 1995)": 0}
+    assert align(works, ["Heat (Spielberg film)"]) == {"Heat (Spielberg film)": None}
