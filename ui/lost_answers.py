@@ -22,6 +22,9 @@ _LOST_AT = {
     "repair": "lost with an answer that could not be read",
 }
 _MOST_PADDING = 30
+MAX_FAILURE = 1_000
+"""Of a failure all is shown that a run keeps: what to do stands at its end."""
+
 MAX_QUESTION = 1_000
 
 
@@ -50,7 +53,7 @@ def has_any(errors: ItemErrors) -> bool:
 
 def _lines(errors: ItemErrors) -> Iterator[str]:
     if errors.error:
-        yield f"failed: {short(errors.error)}"
+        yield f"failed: {short(errors.error, MAX_FAILURE)}"
     for branch in errors.branches:
         yield from _branch(branch, [a for a in errors.missing if a.branch == branch.name])
     for wrong in errors.wrong:

@@ -1,9 +1,9 @@
 """Lost answers in words."""
 
 from branchwise.eval.errors.gold_evidence import EvidencePlace
-from branchwise.eval.errors.item_errors import MissingAnswer
+from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.ui.lost_answers import why_missing
+from branchwise.ui.lost_answers import lost_lines, why_missing
 
 
 def test_an_answer_that_was_never_retrieved_says_where_else_it_was_mentioned() -> None:
@@ -15,3 +15,9 @@ def test_an_answer_that_was_never_retrieved_says_where_else_it_was_mentioned() -
     )
     said = "never retrieved · mentioned elsewhere: step 4 [p3], and 1 more"
     assert why_missing(elsewhere) == said
+
+
+def test_a_failure_is_shown_to_its_end_where_what_to_do_stands() -> None:
+    error = f"auth: openai:m@http://h: 401 {'no ' * 200}(name its variable: --key h=VARIABLE)"
+    failed = ItemErrors("q1", 0, False, True, error=error)
+    assert lost_lines("Who?", failed) == ["q1  Who?", f"  failed: {error}"]
