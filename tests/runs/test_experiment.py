@@ -150,7 +150,8 @@ async def test_a_run_can_be_made_inside_a_running_loop(
 ):
     chat_server.play(lambda body: say(GOOD))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)  # what a loop says of what nobody awaits
+        warnings.simplefilter("error", UserWarning)
         made = run(str(question_file(2)), make_system(), out=tmp_path / "run")
     assert made.state.done == 2
 
