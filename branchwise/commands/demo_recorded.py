@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from branchwise.eval.reporting.study_report import StudyReport
 
 RUNS = ("base", "expand", "kg")
-QUESTION = "music-41-0011"
-"""Three songs share a name; `base` finds two of them."""
+QUESTION = "music-91-0008"
+"""The first search of `base` brings an album by the singer that it leaves out."""
 _SYSTEMS = """\
   base    searches passages
   expand  first writes out what the question may mean, then searches
