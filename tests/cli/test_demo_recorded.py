@@ -34,7 +34,10 @@ def test_it_compares_the_runs_and_follows_one_lost_answer(
     assert ["kg", "16", "1.00", "1.00", "1.00"] in lines
     # The change in recall with its sign, and its p-value.
     assert any(line[:2] == ["kg", "16"] and "+.03" in line and ".500" in line for line in lines)
+    # 463,110 of 2,360,631 tokens.
+    assert "kg: tokens ×.20 of base" in out
     story = out[out.index("One answer that base lost") :]
+    assert "2 searches: 'record label based in Lower Weirthwaite' and 4 more; " in story
     assert "default: Matthias Stenby; Valeria Chiwale; Wendel B. Kawanuma" in story
     assert "Matthias Stenby  left out by the agent" in story
     assert "lost nothing here: expand, kg" in story
