@@ -134,4 +134,8 @@ def test_every_form_of_a_name_stands_for_its_bearer_alone(
             *("passage", "names.jsonl"),
             *("local_retriever", "open_passages", "wikidata_search", "wikisparql"),
         }
-        assert misjudged(list(cases(world, found, Gold(folder))), Path(name)) == []
+        gold = Gold(folder)
+        assert misjudged(list(cases(world, found, gold)), Path(name)) == []
+        for bearers in world.shared.values():
+            titles = {bearer["title"] for bearer in bearers}
+            assert {one.text for one in gold(*(b["id"] for b in bearers))} == titles
