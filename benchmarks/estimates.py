@@ -5,7 +5,7 @@
 
 Costs are heavy-tailed: a question's tokens are log-normal with the deviation `sigma` of their
 logarithms, and grow with its gold answers or do not. Of runs that a real model answered (in
-`examples/recorded`) `sigma` is .2 to .5. A try is good where the estimate lies between half and
+`examples/recorded`) `sigma` is .5 to 1. A try is good where the estimate lies between half and
 twice the cost of all questions. A real study has three systems and asks a scripted server that
 counts such tokens: `branchwise ablate --pilot 5` and then the study itself.
 """

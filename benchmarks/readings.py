@@ -27,7 +27,7 @@ from branchwise.trace.events import Expansion
 
 INDEXES = {"bm25": ("bm25",), "flat": ("flat",), "hybrid": ("flat", "bm25")}
 """By retriever."""
-_BRACKETS = re.compile(r" \((?:\d{4} )?([^,()]+?)(?:,? (?:born|founded)\b[^()]*)?\)$")
+_BRACKETS = re.compile(r" \((?:\d{4} )?([a-z][^,()]+?)(?:,? (?:born|founded|formed)\b[^()]*)?\)$")
 
 
 class Expanded(NamedTuple):

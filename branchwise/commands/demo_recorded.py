@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from branchwise.eval.reporting.study_report import StudyReport
 
 RUNS = ("base", "expand", "kg")
-QUESTION = "music-41-0011"
-"""Three songs share a name; `base` finds two of them."""
+QUESTION = "music-91-0008"
+"""The first search of `base` brings an album by the singer that it leaves out."""
 _SYSTEMS = """\
   base    searches passages
   expand  first writes out what the question may mean, then searches
@@ -35,6 +35,7 @@ def show_recorded(page: Path) -> RecordedPart:
 
     The runs are read where they are installed; nothing is written there.
     """
+    from branchwise.eval.reporting.spending import ratio_words
     from branchwise.ui.cells import notes
     from branchwise.ui.console import console
     from branchwise.ui.error_table import error_tables
@@ -50,7 +51,8 @@ def show_recorded(page: Path) -> RecordedPart:
     )
     screen.print(_SYSTEMS)
     lost = error_tables([(name, one.errors) for _, name, one in report.analysed])
-    for part in (*headline_tables(report), notes(_LEGEND), *lost):
+    cost = (f"{one.name}: {ratio_words(report, one)} of base" for one in report.systems[1:])
+    for part in (*headline_tables(report), notes((*_LEGEND, ", ".join(cost))), *lost):
         screen.print(part)
     _show_lost(folder / RUNS[0], report)
     write_html(report, page)

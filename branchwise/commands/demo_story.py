@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from branchwise.eval.store import ItemRow, RunReader
     from branchwise.trace.events import Event
+    from branchwise.trace.parts import Call
 
 
 def show_story(reader: "RunReader", row: "ItemRow") -> None:
@@ -28,7 +29,6 @@ def show_gold(gold: Mapping[str, Sequence[str]]) -> None:
 
 def _steps(events: "Iterable[Event]") -> Iterator[str]:
     from branchwise.trace.events import AnswerRead, Model, Start
-    from branchwise.ui.steps.calls import arguments
     from branchwise.ui.steps.describe import describe
     from branchwise.ui.steps.text import begun, count
 
@@ -37,6 +37,18 @@ def _steps(events: "Iterable[Event]") -> Iterator[str]:
         if isinstance(body, Start | AnswerRead):
             yield from describe(event)
         elif isinstance(body, Model) and body.calls:
-            asked = "; ".join(arguments(call.args).removeprefix("query=") for call in body.calls)
             searches = count(len(body.calls), "search", "searches")
+            asked = "; ".join(map(_asked, body.calls))
             yield begun(f"turn {body.turn}", f"{searches}: {asked}")
+
+
+def _asked(call: "Call") -> str:
+    """What a call looks for, and how many other queries go with it."""
+    from branchwise.ui.steps.calls import arguments
+
+    args, others = call.args, 0
+    if isinstance(args, Mapping):
+        more = args.get("more_queries")
+        others = len(more) if isinstance(more, list) else 0
+        args = {key: value for key, value in args.items() if key != "more_queries"}
+    return arguments(args).removeprefix("query=") + (f" and {others} more" if others else "")

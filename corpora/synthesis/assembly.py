@@ -76,9 +76,9 @@ class Assembly:
         )
 
     def forms(self, entity: str) -> tuple[str, ...]:
-        """Everything that an entity is called: label, aliases, title."""
+        """Everything that an entity is called: label, title, aliases."""
         facts = self.naming.facts
-        every = (facts.label(entity), *facts.aliases(entity), self.naming(entity))
+        every = (facts.label(entity), self.naming(entity), *facts.aliases(entity))
         return tuple(dict.fromkeys(every))
 
     def _predicates(self, plan: Plan) -> Iterator[str]:
@@ -106,7 +106,7 @@ class Assembly:
         bearers: Mapping[str, int],
         support: tuple[str, ...],
     ) -> Answer:
-        """A form that two answers of the question have stands for neither."""
+        """A form that two answers of the question have stands for neither: their titles do."""
         own = [form for form in forms if bearers[form] == 1] or [self.naming(entity)]
         bearer = self.naming.bearers.get(entity)
         description = (bearer.description or None) if bearer else None

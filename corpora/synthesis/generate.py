@@ -15,6 +15,7 @@ from branchwise.corpora.synthesis.rules import (
     check_answers,
     check_effect,
     check_form,
+    check_silent,
     check_unsaid,
 )
 from branchwise.corpora.synthesis.sampling import Sampler
@@ -175,9 +176,17 @@ class _Generator:
         if any(frozenset(plan.about(e).entities()) & a for e in focus.entities for a in answers):
             raise RejectedError("an answer stands in the question")
         check_effect(plan, [one.execution for one in readings], self._facts)
+        check_silent(plan, self._silent(focus), focus.move.sources, self._facts)
         if self._choosy:
             self._thin_out(answers, ambiguous=focus.ambiguous)
         return readings
+
+    def _silent(self, focus: Focus) -> list[str]:
+        """The bearers of a shared name that the focus's relation does not lead on from."""
+        if not focus.ambiguous:
+            return []
+        bearers = (bearer.id for bearer in self._naming.names[focus.name])
+        return [entity for entity in bearers if entity not in focus.entities]
 
     def _thin_out(self, answers: Sequence[frozenset[str]], *, ambiguous: bool) -> None:
         """Drop some of what there is most of. Where questions are hard to find, none is dropped."""

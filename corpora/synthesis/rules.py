@@ -4,11 +4,12 @@ Each function raises RejectedError with the reason that is counted.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from branchwise.corpora.synthesis.drafts import PlanLimits, RejectedError
-from branchwise.corpora.synthesis.execute import PlanExecution
+from branchwise.corpora.synthesis.execute import PlanExecution, execute
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.plans import (
     Atomic,
@@ -137,6 +138,19 @@ def check_answers(
         raise RejectedError("readings have the same answers")
     if sum(map(len, answers)) > limits.answers:
         raise RejectedError("too many answers")
+
+
+def check_silent(plan: Plan, silent: Sequence[str], types: Collection[str], facts: Facts) -> None:
+    """No bearer of the name that the focus's relation could be said of, and is not, has answers.
+
+    They would be what a union adds for anything of that name. `silent`: bearers without values of
+    the relation, which all come to the same; `types`: what it is said of.
+    """
+    if silent and execute(plan.about(silent[0]), facts).answers:
+        for members in map(facts.members, types):
+            places = [(bisect_left(members, entity), entity) for entity in silent]
+            if any(place < len(members) and members[place] == one for place, one in places):
+                raise RejectedError("a reading without facts of its own")
 
 
 def check_unsaid(text: str, answers: Iterable[str], names: Mapping[str, Collection[str]]) -> None:

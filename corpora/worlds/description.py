@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import first_problem, open_data
 
+FORMAT: Literal[2] = 2
 MAX_ENTITIES = 5_000_000
 GRAPH_FILE, NAMES_FILE, WORLD_FILE = "kg.nt.gz", "names.jsonl", "world.json"
 
@@ -37,9 +38,12 @@ class FileDescription(_Described):
 
 
 class WorldDescription(_Described):
-    """How a world was made, and its sizes. Written last: a folder that has it is complete."""
+    """How a world was made, and its sizes. Written last: a folder that has it is complete.
 
-    format: Literal[1] = 1
+    `format`: 2 since texts call an entity with a shared name by its title alone.
+    """
+
+    format: Literal[1, 2] = FORMAT
     version: str
     entities: int = Field(ge=1, le=MAX_ENTITIES)
     seed: int

@@ -193,9 +193,7 @@ class _Drawing:
         first, end = self.population.range_of(kind)
         size = end - first
         shared = self.population.groups.position[subjects]
-        groups = self.population.name_numbers[subjects] * (
-            self.population.groups.form[subjects] > 0
-        )
+        groups = self.population.name_numbers[subjects] * (self.population.groups.shared[subjects])
         draws = scaled(words(self.seed, f"object/{name}", len(self.population))[groups], size)
         alone = below(self.seed, f"alone/{name}", size, len(subjects))
         chosen = np.where(groups > 0, (draws + shared) % size, alone)

@@ -16,6 +16,7 @@ from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.passages import passage_id
 from branchwise.corpora.progress import Progress, silent
 from branchwise.corpora.worlds.description import (
+    FORMAT,
     GRAPH_FILE,
     MAX_ENTITIES,
     NAMES_FILE,
@@ -96,14 +97,16 @@ def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDes
 
     Raises InputError if it is not.
     """
+    what = "already exists"
     with suppress(InputError):
         made = read_description(out)
-        same = asked == (made.entities, made.seed, made.ambiguity, set(made.domains))
-        if same and made.version == version("branchwise"):
-            check_files(out, made)
-            remove_abandoned(out)
-            return made
-    raise InputError("already exists", where=str(out), remedy="choose another --out")
+        if asked == (made.entities, made.seed, made.ambiguity, set(made.domains)):
+            if (made.format, made.version) == (FORMAT, version("branchwise")):
+                check_files(out, made)
+                remove_abandoned(out)
+                return made
+            what = "holds this world as an earlier version made it, with other texts"
+    raise InputError(what, where=str(out), remedy="choose another --out")
 
 
 def _check(entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
@@ -173,7 +176,7 @@ class _Writer:
             for kind, facts in zip(types, world.facts, strict=True)
         ]
         random = stream(stream_key(seed, "prose"))
-        self._mentions = EntityMentions(world, prose, random)
+        self._mentions = EntityMentions(world, prose)
         self._articles = [
             Articles(world, self._mentions, prose[n], n, random) for n in range(len(types))
         ]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from branchwise.corpora.schema import Schema
 from branchwise.corpora.worlds.draws import Ints, below, shuffled
@@ -23,7 +24,7 @@ class Groups:
     members: Ints
     starts: Ints
     position: Ints  # of each entity within its group; 0 for entities in none
-    form: Ints  # how each title tells the entity apart: 0 not at all, 1 by kind, 2 by kind and year
+    shared: NDArray[np.bool_]  # whether an entity is in one
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -50,7 +51,7 @@ def share_names(
 ) -> Naming:
     """Give every entity a name of its own, but the share `ambiguity` of names to 2 to 14 entities.
 
-    Years of same-named entities of one type are made distinct in place: titles need it.
+    Years of same-named entities are made distinct in place: titles need it.
     """
     resolved = [schema.resolved(name) for name in types]
     kinds = tuple(dict.fromkeys(k for t in resolved for k in (t.name, t.shares) if k))
@@ -70,10 +71,9 @@ def share_names(
         index[members] = np.repeat(np.arange(len(sizes)), sizes)
         counts[kind] = len(sizes)
         found += np.split(members, np.cumsum(sizes)[:-1]) if len(sizes) else []
-    groups = _groups(found, type_of, years)
-    alone = groups.form == 0
+    groups = _groups(found, years)
     for number, kind in enumerate(kinds):
-        others = np.flatnonzero(alone & (kind_of == number))
+        others = np.flatnonzero(~groups.shared & (kind_of == number))
         index[others] = counts[kind] + np.arange(len(others))
         counts[kind] += len(others)
     return Naming(kinds, counts, kind_of, index, groups)
@@ -120,17 +120,16 @@ def _sizes(seed: int, kind: str, count: int, available: int, most: int) -> Ints:
     return sizes[np.cumsum(sizes) <= available]
 
 
-def _groups(found: list[Ints], type_of: Ints, years: Ints) -> Groups:
-    position, form = np.zeros_like(type_of), np.zeros_like(type_of)
+def _groups(found: list[Ints], years: Ints) -> Groups:
+    position, shared = np.zeros_like(years), np.zeros(len(years), dtype=np.bool_)
     for members in found:
         position[members] = np.arange(len(members))
-        taken: dict[int, set[int]] = {}
+        shared[members] = True
+        used: set[int] = set()
         for entity in members.tolist():
-            used = taken.setdefault(int(type_of[entity]), set())
             while int(years[entity]) in used:
                 years[entity] -= 1
             used.add(int(years[entity]))
-        form[members] = [1 + (len(taken[int(type_of[e])]) > 1) for e in members.tolist()]
     starts = np.cumsum([0, *(len(members) for members in found)])
     joined = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
-    return Groups(joined, starts, position, form)
+    return Groups(joined, starts, position, shared)

@@ -39,7 +39,7 @@ class World:
         self.schema = world_schema(domains)
         self.population: Population = populate(self.schema, entities, seed, ambiguity)
         self.years = self.population.years.data
-        self.forms = self.population.groups.form.data
+        self.shared = self.population.groups.shared.data
         self._names = self.population.names
         self._numbers = self.population.name_numbers.data
         self._aliased = below(seed, "alias", 100, entities).data

@@ -17,9 +17,7 @@ from branchwise.ui.traces.runs import open_runs
 
 HERE = Path(__file__).parent
 RUNS = HERE.parents[1] / "examples" / "recorded"
-QUESTION, SIZE = "movie-41-0009", (166, 42)
-MISSING = 7
-"""The place of "Wicker Inheritance" among the missing answers: the passage on it was read."""
+QUESTION, SIZE = "music-91-0008", (166, 42)
 PAGE_SIZE, COLOURS = (1100, 830), 48
 
 
@@ -27,7 +25,7 @@ async def draw_trace() -> None:
     app = TraceApp(open_runs([RUNS / "base"]), start=OpenQuestion(QUESTION))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause(1.0)
-        await pilot.press(*"m" * MISSING)
+        await pilot.press("m")  # to the passage from which it left an answer out
         await pilot.pause(0.5)
         picture = app.export_screenshot(title="branchwise trace")
         (HERE / "trace.svg").write_text(picture, encoding="utf-8")

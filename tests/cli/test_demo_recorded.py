@@ -29,16 +29,19 @@ def test_it_compares_the_runs_and_follows_one_lost_answer(
     assert show_recorded(page) == (recorded_folder(), page)
     out = capsys.readouterr().out
     lines = [line.split() for line in out.splitlines()]
-    assert ["base", "16", "1.00", ".69", ".25"] in lines
-    assert ["expand", "16", ".94", ".67", ".38"] in lines
-    assert ["kg", "16", "1.00", ".99", ".94"] in lines
+    assert ["base", "16", "1.00", ".97", ".81"] in lines
+    assert ["expand", "16", "1.00", ".99", ".88"] in lines
+    assert ["kg", "16", "1.00", "1.00", "1.00"] in lines
     # The change in recall with its sign, and its p-value.
-    assert any(line[:2] == ["kg", "16"] and "+.30" in line and "<.001" in line for line in lines)
+    assert any(line[:2] == ["kg", "16"] and "+.03" in line and ".500" in line for line in lines)
+    # 463,110 of 2,360,631 tokens.
+    assert "kg: tokens ×.20 of base" in out
     story = out[out.index("One answer that base lost") :]
-    assert "The Graceful Cedar (1993 song): Sabine Castalva" in story
-    assert "Leif Emberbury  never retrieved" in story
+    assert "2 searches: 'record label based in Lower Weirthwaite' and 4 more; " in story
+    assert "default: Matthias Stenby; Valeria Chiwale; Wendel B. Kawanuma" in story
+    assert "Matthias Stenby  left out by the agent" in story
     assert "lost nothing here: expand, kg" in story
-    assert "Which football clubs established before 1915" in page.read_text("utf-8")
+    assert "Which football clubs have their home ground" in page.read_text("utf-8")
 
 
 def test_what_to_type_next_can_be_typed(

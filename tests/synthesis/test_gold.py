@@ -14,7 +14,7 @@ from support.synthesis.plain_plans import STEPS, evaluate
 pytestmark = pytest.mark.slow
 
 ENTITIES = int(os.environ.get("BRANCHWISE_TEST_ENTITIES", "5000"))  # the size: 20000
-COUNT = 300
+COUNT = int(os.environ.get("BRANCHWISE_TEST_QUESTIONS", "300"))
 KONG = ("Q309048", "Q1142862", "Q160215")
 
 
@@ -167,6 +167,16 @@ def test_wrong_gold_is_found(films, spoil):
     gold = copy.deepcopy(kong())
     spoil(gold)
     assert list(films.problems(gold))
+
+
+def test_a_reading_that_only_the_other_half_of_a_union_answers_is_missed(films):
+    plan = [by("score_by", film, inverse=False) for film in ("Q42198", KONG[0])]
+    plan.append({"op": "union", "of": 0, "other": 1})
+    held = evaluate(plan, films.graph, films.schema)[-1]
+    answers = [(films.graph.labels[one], one, []) for one in held]
+    gold = question(plan, [("Heat (1995 film)", "Q42198", answers)], "Who scored Heat or it?", True)
+    (problem,) = [one for one in films.problems(gold) if "branches" in one]
+    assert "Q2100000027" in problem
 
 
 def test_a_title_in_the_question_makes_it_clear(films):

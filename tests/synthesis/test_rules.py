@@ -4,13 +4,19 @@ import pytest
 
 from branchwise.corpora.synthesis.drafts import PlanLimits, RejectedError
 from branchwise.corpora.synthesis.execute import PlanExecution
+from branchwise.corpora.synthesis.facts import GraphFacts
 from branchwise.corpora.synthesis.plans import Plan
 from branchwise.corpora.synthesis.rules import (
     check_answers,
     check_effect,
     check_form,
+    check_silent,
     check_unsaid,
 )
+from support.synthesis.generated import SLICE, slice_schema
+
+FILMS = ("Q42198", "Q309048")
+OTHER_HEATS = ["Q2100000027", "Q2100000031"]
 
 
 def films_by(entity, relation="directed_by"):
@@ -183,6 +189,18 @@ def test_answers_that_make_no_question(answers, ambiguous, reason):
         check_answers(
             [frozenset(a.split()) for a in answers], PlanLimits(answers=4), ambiguous=ambiguous
         )
+
+
+def test_a_bearer_of_which_the_relation_says_nothing_has_no_answers():
+    """Who scored Heat or King Kong (1933 film)? No composer is known of two films called Heat."""
+    facts = GraphFacts.load(SLICE / "films.nt", slice_schema())
+    of_heat, of_kong = ({"op": "atomic", "relation": "score_by", "entity": e} for e in FILMS)
+    either = plan(of_heat | {"focus": True}, of_kong, both("union", 0, 1))
+    with pytest.raises(RejectedError, match="a reading without facts of its own"):
+        check_silent(either, OTHER_HEATS, ("film",), facts)
+    check_silent(either, OTHER_HEATS, ("actor",), facts)
+    check_silent(either, [], ("film",), facts)
+    check_silent(plan(of_heat), OTHER_HEATS, ("film",), facts)
 
 
 def test_different_readings_may_share_answers():

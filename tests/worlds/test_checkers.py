@@ -59,9 +59,9 @@ def test_a_right_world_passes_every_check(tmp_path):
     ("entity", "old", "new", "missed"),
     [
         (REMAKE, "Ilse Brandt", "Mara Voss", "P57 director | Ilse Brandt"),
-        (MARA, "directed the 1976", "saw the 1976", "P57 director | Mara Voss"),
-        (MARA, "the 1976 film", "the 1998 film", "P57 director | Mara Voss"),
-        (MARA, "the 1976 film", "the film", "P57 director | Mara Voss"),
+        (MARA, "She directed", "She saw", "P57 director | Mara Voss"),
+        (MARA, "(1976 film)", "(1998 film)", "P57 director | Mara Voss"),
+        (MARA, "(1976 film)", "(film)", "P57 director | Mara Voss"),
         (PRIZE, "1977", "1978", "P166 award received | Orlan Prize"),
         (HARBOR, "14 March", "15 March", "P577 publication date | 1976-03-14"),
         (HARBOR, "118", "1,118", "P2047 duration | 118"),
@@ -97,6 +97,8 @@ def test_a_shared_name_without_one_of_its_bearers_is_found(tmp_path):
     [
         (unclear_mentions, ILSE, " The Silent Harbor is a favourite of hers."),
         (unclear_mentions, ILSE, " The film The Silent Harbor is a favourite of hers."),
+        (unclear_mentions, ILSE, " The Silent Harbor (film) is a favourite of hers."),
+        (unclear_mentions, ILSE, " The 1998 film The Silent Harbor is a favourite of hers."),
         (strange_claims, REMAKE, " Directed by Mara Voss."),
         (strange_claims, ILSE, " She directed The Silent Harbor (1998 film) and Orlan Prize."),
         (strange_dates, MARA, " A gala took place on 3 June 1976."),

@@ -10,8 +10,7 @@ from branchwise.corpora.worlds.world import World
 
 CITY = {
     "description": ["city in {city_country}"],
-    "title": [", {city_country}"],
-    "mention": ["{name}, {city_country}"],
+    "title": "{city_country}",
     "lead": ["{s} is a city."],
     "tell": ["{s} lies in {city_country}.", "{s} has {city_population} people.", "Or {alias}."],
     "asides": ["It rains."],
@@ -55,11 +54,11 @@ def test_a_variant_knows_what_it_tells_and_what_it_mentions(told):
     ("changes", "says"),
     [
         ({"lead": []}, "the type 'city' has no `lead`"),
-        ({"mention": []}, "the type 'city' has no `mention`"),
+        ({"title": ""}, "the type 'city' has no `title`"),
         ({"asides": []}, "the type 'city' has no `asides`"),
         ({"tell": CITY["tell"][1:]}, "no template tells 'city_country' of the type 'city' alone"),
         ({"lead": ["{s} is {contry}."]}, r"there is no slot \{contry\}"),
-        ({"title": [", {contry}"]}, r"there is no slot \{contry\}"),
+        ({"title": "{contry}"}, r"there is no slot \{contry\}"),
         ({"lead": ["{s} in {city_country.nam}."]}, r"there is no form '\.nam'"),
         ({"last": ["contry"]}, r"there is no slot \{contry\}"),
         ({"lead": ["{s} [is"]}, r"a \[ is not closed"),

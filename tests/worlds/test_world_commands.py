@@ -2,6 +2,7 @@
 
 import json
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 from branchwise.__main__ import main
 from branchwise.corpora.worlds.survey import measure
+from support.needs import DATA, needs_data
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +77,34 @@ def test_a_world_that_is_there_may_be_made_again(type_in, tmp_path):
     (folder / "names.jsonl").write_text("")
     code, _, err = type_in(*make(folder))
     assert (code, err) == (2, f"branchwise: {folder}: already exists; choose another --out\n")
+
+
+@needs_data
+def test_a_world_of_an_earlier_version_is_read_and_not_taken_for_a_new_one(type_in, tmp_path):
+    folder = tmp_path / "W"
+    shutil.copytree(DATA / "recorded2" / "world", folder, copy_function=shutil.copyfile)
+    size = ("--seed", "1031")
+    assert type_in("world", "make", "--entities", 3000, *size, "--out", folder) == (
+        2,
+        "",
+        f"branchwise: {folder}: holds this world as an earlier version made it, with other texts; "
+        "choose another --out\n",
+    )
+    assert type_in("world", "info", folder)[0] == 0
+    asked = ("questions", "generate", "--kg", folder, "--n", 6, "--ambiguous", 1.0)
+    assert type_in(*asked, "--out", tmp_path / "q.jsonl")[0] == 0
+    with (tmp_path / "p.jsonl").open("w") as predictions:
+        for line in (tmp_path / "q.jsonl").read_text().splitlines():
+            question = json.loads(line)
+            right = {
+                branch["name"]: [answer["text"] for answer in branch["answers"]]
+                for branch in question["branches"]
+            }
+            predictions.write(json.dumps({"id": question["id"], "answers": right}) + "\n")
+    given = ("--questions", tmp_path / "q.jsonl", "--predictions", tmp_path / "p.jsonl")
+    code, out, _ = type_in("score", *given, "--json")
+    assert code == 0
+    assert json.loads(out)["aggregates"]["all"]["strict_em"]["mean"] == 1.0
 
 
 def test_a_full_disk_leaves_nothing(tmp_path):

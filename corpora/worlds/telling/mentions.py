@@ -14,10 +14,9 @@ from branchwise.corpora.worlds.world import World
 class EntityMentions:
     """Names of entities in the words of the prose files."""
 
-    def __init__(self, world: World, prose: Many[TypeProse], random: Callable[[], float]) -> None:
+    def __init__(self, world: World, prose: Many[TypeProse]) -> None:
         self._world = world
         self._prose = prose
-        self._random = random
         types = [world.schema.types[name] for name in world.population.types]
         self._nouns = [kind.noun for kind in types]
         self._articles = ["the " if kind.definite else "" for kind in types]
@@ -28,21 +27,16 @@ class EntityMentions:
         return self._articles[self._world.type_number(entity)] + self._world.label(entity)
 
     def mention(self, entity: int) -> str:
-        """Its name as another article has it; a shared name comes with what tells it apart."""
-        if not self._world.forms[entity]:
-            return self.plain(entity)
-        forms = self._prose[self._world.type_number(entity)].mention
-        return self._filled(forms[int(self._random() * len(forms))], entity) or self.plain(entity)
+        """Its name as another article has it: the title, where others share the name."""
+        return self.title(entity) if self._world.shared[entity] else self.plain(entity)
 
     def title(self, entity: int) -> str:
-        """The title of its article; a shared name with a disambiguator."""
+        """The title of its article: the name; where others share it, with what tells it apart."""
         label = self._world.label(entity)
-        form = self._world.forms[entity]
-        if not form:
+        if not self._world.shared[entity]:
             return label
-        forms = self._prose[self._world.type_number(entity)].title
-        mark = self._filled(forms[min(form, len(forms)) - 1], entity) or ""
-        return label + mark if mark.startswith(",") else f"{label} ({mark})"
+        apart = self._filled(self._prose[self._world.type_number(entity)].title, entity)
+        return f"{label} ({apart})"
 
     def description(self, entity: int) -> str:
         """A few words that say what it is: the first form of its type that can be filled."""
@@ -61,8 +55,6 @@ class EntityMentions:
         if isinstance(part, Alternatives):
             return self._filled(part.options[0], entity)
         number = self._world.type_number(entity)
-        if part.name == "name":
-            return self._world.label(entity)
         if part.name == "role":
             return self._nouns[number]
         fact = self._facts[number].get(part.name)

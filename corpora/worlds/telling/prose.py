@@ -39,8 +39,7 @@ class Wording(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     description: list[str] = []
-    title: list[str] = []
-    mention: list[str] = []
+    title: str = ""
     subject: list[str] = []
     first: list[str] = []
     last: list[str] = []
@@ -50,7 +49,7 @@ class Wording(BaseModel):
 
     def joined(self, other: "Wording") -> "Wording":
         """Both, this one first; what is chosen rather than added up is this one's, if it has it."""
-        chosen = ("description", "title", "mention", "subject", "lead")
+        chosen = ("description", "title", "subject", "lead")
         fields = {
             name: (mine or theirs) if name in chosen else mine + theirs
             for name in Wording.model_fields
@@ -78,15 +77,17 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeProse:
-    """How entities of one type are told. `bits`: the place of each fact in the telling."""
+    """How entities of one type are told.
+
+    `bits`: the place of each fact in the telling. `title`: what tells a shared name apart.
+    """
 
     bits: Mapping[str, int]
     leads: tuple[Variant, ...]
     tells: tuple[Variant, ...]
     asides: tuple[Variant, ...]
     subject: tuple[str, ...]
-    title: tuple[Sequence, ...]
-    mention: tuple[Sequence, ...]
+    title: Sequence
     description: tuple[Sequence, ...]
     is_person: bool
 
@@ -151,8 +152,7 @@ def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypePros
         tells=tells,
         asides=tuple(compiler.compiled(wording.asides)),
         subject=tuple(wording.subject),
-        title=tuple(compiler.names(wording.title)),
-        mention=tuple(compiler.names(wording.mention)),
+        title=next(compiler.names([wording.title])),
         description=tuple(compiler.names(wording.description)),
         is_person=schema.is_a(type_name, "person"),
     )
@@ -160,7 +160,7 @@ def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypePros
 
 def _check_sections(type_name: str, wording: Wording, shares: bool) -> None:
     """Refuse a type without what every article needs."""
-    needed = ("lead", "asides", *(("title", "mention") if shares else ()))
+    needed = ("lead", "asides", *(("title",) if shares else ()))
     if lacking := [name for name in needed if not getattr(wording, name)]:
         raise InputError(
             f"the type {type_name!r} has no `{lacking[0]}`",
@@ -213,7 +213,7 @@ class _Compiler:
                 raise InputError(error.what, where=where) from None
 
     def names(self, forms: Iterable[str]) -> Iterator[Sequence]:
-        """Forms of titles, mentions and descriptions; those of facts that are not here left out."""
+        """Forms of titles and descriptions; those of facts that are not here left out."""
         for form in forms:
             sequence = parse(form)
             self._check_slots(sequence)

@@ -204,8 +204,6 @@ def _dated(text: str, value: FactValue, time_as: str, spoken: bool) -> str:
     when = f"{value.begin}–{value.end}" if value.end else str(value.begin)
     if time_as != "point" and not value.end:
         when = f"since {when}"
-    if text.endswith(")"):  # what tells a shared name apart stands there already
-        return f"{text[:-1]}; {when})"
     return f"{text} ({when})"
 
 

@@ -58,11 +58,15 @@ class Checker:
         return focus_of(question["plan"])["entity"]
 
     def answers(self, question: dict, bearer: str) -> Held:
-        """What the plan comes to for a bearer; nothing where its own step comes to nothing: a
-        union with it would be what the question says of others."""
+        """What the plan comes to for a bearer of a kind that its own step is said of; nothing for
+        others, which the question cannot mean."""
         plan = about(question["plan"], bearer)
-        sets = evaluate(plan, self.graph, self.schema)
-        return sets[-1] if sets[plan.index(focus_of(plan))] else {}
+        step = focus_of(plan)
+        end = "object" if step.get("inverse") else "subject"
+        kinds = self.schema.relations[step["relation"]][end]
+        if not self.schema.fits(self.graph, bearer, kinds):
+            return {}
+        return evaluate(plan, self.graph, self.schema)[-1]
 
     def involved(self, question: dict, bearers: Iterable[str]) -> set[str]:
         """All that is in the set of any step, for any bearer that leads to answers."""

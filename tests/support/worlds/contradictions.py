@@ -61,8 +61,10 @@ def strange_claims(world: World) -> Iterator[str]:
 
 
 def _names_in(sentence: Sentence, match: re.Match[str]) -> set[str]:
+    """The names that a match lists. One in a bracket tells another apart: "Malenza (Velmara)"."""
     first, last = (sentence.masked.count(MARK, 0, at) for at in match.span())
-    return {mention.name for mention in sentence.apart[first:last]}
+    listed = sentence.apart[first:last]
+    return {mention.name for mention in listed if sentence.text[mention.start - 1] != "("}
 
 
 def strange_dates(world: World) -> Iterator[str]:

@@ -56,8 +56,8 @@ ARTICLES = {
     HARBOR: "The Silent Harbor is a film that came out on 14 March 1976. It runs for 118 minutes.",
     REMAKE: "The Silent Harbor is a film directed by Ilse Brandt. It was released on "
     "1 October 1998.",
-    MARA: "Mara Voss, born on 2 May 1931, was a film director. She directed the 1976 film "
-    "The Silent Harbor.",
+    MARA: "Mara Voss, born on 2 May 1931, was a film director. She directed "
+    "The Silent Harbor (1976 film).",
     ILSE: "Ilse Brandt was a film director. Her birth fell on 24 December 1950.",
     PRIZE: "The Orlan Prize is a film award. In 1977 it went to The Silent Harbor (1976 film).",
 }

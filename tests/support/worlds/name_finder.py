@@ -9,12 +9,6 @@ from typing import Any
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _BREAK = re.compile(r"[.!?][\"')\]]*(?:\s+(?=[\"'(\[]?[^\W\d_])|\n)")
 _SHORT = re.compile(r"(?:\b(?:St|Dr|Mr|Mrs|Ms|Prof|Jr|Sr|No|vs)|\b[A-Z])$")
-_PHRASE = re.compile(
-    r"[,;:()]|\b(?:and|by|with|for|to|in|is|was|are|were|on|which|that|whose|the)\b", re.IGNORECASE
-)
-_ATTACHED = re.compile(r"(?:'s?)? ?\([^)]*\)|(?:,| in)(?: [A-ZÀ-Þ][\w'-]*)+")
-_SINCE = re.compile(r"[;,]? ?since \d{4}")  # of an office, in a bracket that also tells apart
-_KIND = re.compile(r"\((?!(?:born|founded|formed|opened|released|in)\b)[^)]*[^\W\d_]")
 MARK = "@"
 _END = ""  # key of a name's end in the tree: no token is empty
 
@@ -36,19 +30,6 @@ class Sentence:
     @cached_property
     def names(self) -> frozenset[str]:
         return frozenset(mention.name for mention in self.mentions)
-
-    def around(self, mention: Mention) -> str:
-        """What belongs to a name: the words of its phrase before it, and a bracket or place after.
-
-        A bracket that says the kind, rather than a year, says all.
-
-        "by Ann Lee (actor) and the singer Jo Ray (born 1950) in May": "the singer (born 1950)".
-        """
-        attached = _ATTACHED.match(self.text, mention.end)
-        after = _SINCE.sub("", attached[0]) if attached else ""
-        if _KIND.match(after.lstrip()):
-            return after
-        return f"{_PHRASE.split(self.text[: mention.start])[-1]} {after}"
 
     @cached_property
     def apart(self) -> list[Mention]:

@@ -22,20 +22,22 @@ def misnamed(world: World) -> Iterator[str]:
 
 
 def unclear_titles(world: World) -> Iterator[str]:
-    """Titles that two entities have, that do not add to the name, or that no passage has."""
+    """Titles that two entities have, that do not add to the name, that say something else than the
+    description, or that no passage has."""
     counts = Counter(world.title(entity) for entity in world.entities)
     yield from (f"{n} entities have the title {t!r}" for t, n in counts.items() if n > 1)
     used = {passage.entity: passage.title for passage in world.passages}
     for name, titles in world.titles.items():
         for entity, title in titles.items():
-            if not re.fullmatch(rf"{re.escape(name)}(?: \(.+\)|, .+)", title):
+            told_by = re.fullmatch(rf"{re.escape(name)} \((.+)\)", title)
+            if not told_by or told_by[1] not in world.graph.descriptions[entity][0]:
                 yield f"{entity} is titled {title!r}"
             if used.get(entity) != title:
                 yield f"{entity} is {title!r} in names.jsonl and {used.get(entity)!r} in the corpus"
 
 
 def unclear_mentions(world: World) -> Iterator[str]:
-    """Shared names in others' articles, by whose words one cannot tell which bearer is meant."""
+    """Shared names in others' articles that do not stand there as a bearer's title."""
     for passage in world.passages:
         own = world.graph.label(passage.entity)
         for sentence in passage.sentences:
@@ -44,9 +46,8 @@ def unclear_mentions(world: World) -> Iterator[str]:
                 word = mention.start == 0 and " " not in mention.name  # "Camera nerves ..."
                 if len(bearers) < SMALLEST or mention.name == own or word:
                     continue
-                fitting = [b for b in bearers if told_apart(world, sentence, mention, b)]
-                if len(fitting) != 1:
-                    yield f"which {mention.name}? {[*map(world.title, fitting)]}: {sentence.text}"
+                if not any(told_apart(world, sentence, mention, one) for one in bearers):
+                    yield f"which {mention.name}? {sentence.text}"
 
 
 def unclear_aliases(world: World) -> Iterator[str]:

@@ -14,7 +14,6 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August"),
     *("September", "October", "November", "December"),
 )
-_IDLE = frozenset(["a", "an", "and", "by", "from", "in", "of", "on", "the", "to", "with", "born"])
 
 
 def date_in_words(date: str) -> str:
@@ -148,31 +147,7 @@ def _item(item: str, label: str) -> re.Pattern[str]:
 
 
 def told_apart(world: World, sentence: Sentence, mention: Mention, entity: str) -> bool:
-    """Whether the words around a shared name fit this bearer of it and none of the others."""
-    bearers = world.bearers[world.graph.label(entity)]
-    if len(bearers) < 2:
-        return True
-    around = _words(sentence.around(mention))
-    own = qualifier(world, entity)
-    others = [qualifier(world, bearer) for bearer in bearers if bearer != entity]
-    return _fits(own, around) and not any(
-        _fits(other, around) and not other < own for other in others
-    )
-
-
-def _fits(words: frozenset[str], around: frozenset[str]) -> bool:
-    """Whether all words are there; a country may be there as its adjective, "Velmaran"."""
-    return all(w in around or any(a.startswith(_stem(w)) for a in around) for w in words)
-
-
-def _stem(word: str) -> str:
-    return word.rstrip("aeiouy") if len(word) > len("Italy") else word
-
-
-def qualifier(world: World, entity: str) -> frozenset[str]:
-    """What a title adds to a shared name, as a set of words: {1976, film}."""
-    return _words(world.title(entity).removeprefix(world.graph.label(entity)))
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", text.casefold())) - _IDLE
+    """Whether a name is this entity's: one that others share stands there as its title."""
+    name = world.graph.label(entity)
+    title = name if len(world.bearers[name]) == 1 else world.title(entity)
+    return sentence.text.startswith(plain(title), mention.start)
