@@ -25,7 +25,7 @@ from branchwise.eval.scoring_predictions import ScoredFile
 from branchwise.ui.ceiling_table import ceiling_tables
 from branchwise.ui.cells import indented, plain, run_name
 from branchwise.ui.cost_table import cost_tables
-from branchwise.ui.error_table import error_tables
+from branchwise.ui.error_table import class_tables, error_tables
 from branchwise.ui.headline_tables import headline
 from branchwise.ui.matcher_notes import matcher_lines
 from branchwise.ui.module_lines import module_notes
@@ -71,6 +71,7 @@ def run_report(
 def _analysed(report: StudyReport, by: Sequence[str], *, full: bool) -> "Iterator[RenderableType]":
     if full:
         yield from error_tables([(name, one.errors) for _, name, one in report.analysed])
+        yield from class_tables(report)
         yield from told_error_tables(report)
         yield from ceiling_tables(report)
     for table in terminal_tables(report):
