@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 _COLOURS = (ORANGE, BLUE, GREEN, SKY)
 _BAR, _ACROSS = 0.62, 0.42
 _LINE: dict[str, Any] = {"color": BLACK, "linewidth": 0.9}
+_DOT: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 3,
+    "markerfacecolor": "white",
+    "markeredgecolor": BLACK,
+    "markeredgewidth": 0.7,
+}
 _ROOM = 1.42
 """The end of the axis, with room for the number beside a whole bar."""
 
@@ -53,7 +60,7 @@ def draw_error_classes(report: StudyReport) -> Drawing | None:
     name_columns(bands[0], [group.title for group in classes])
     axes.set_xlim(0, _ROOM)
     axes.set_xticks([0, 0.5, 1], labels=["0", "", "100"])
-    _legend(figure)
+    _legend(figure, dots=any(group.published for group in classes))
     return finish(figure, "error-classes", " ".join([found[0].caption, *of.says]))
 
 
@@ -61,14 +68,21 @@ def _draw(axes: "Axes", one: SystemErrors, group: ErrorClass[Any], row: int, col
     share, of_all = one.counts.of_inexact(group) or 0, one.counts.of_all(group) or 0
     axes.barh(row, share, _BAR, color=colour)
     axes.plot([of_all] * 2, [row - _ACROSS, row + _ACROSS], **_LINE)
+    dot = (one.counts.of_inexact(group.published) if group.published else None) or 0
+    if group.published:
+        axes.plot(dot, row, **_DOT)
     said = percent(one.counts.inexact_with[group.key], one.counts.inexact).rstrip("%")
-    axes.text(max(share, of_all) + 0.05, row, said, va="center_baseline", fontsize=6)
+    axes.text(max(share, of_all, dot + 0.02) + 0.05, row, said, va="center_baseline", fontsize=6)
 
 
-def _legend(figure: "Figure") -> None:
+def _legend(figure: "Figure", *, dots: bool) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     line = Line2D([], [], color=BLACK, linestyle="none", marker="|", markersize=7)
+    handles: list[Any] = [Patch(color="0.6"), line]
     labels = ["% of the items that are not exact", "% of all items"]
-    add_legend(figure, [Patch(color="0.6"), line], labels)
+    if dots:
+        handles.append(Line2D([], [], linestyle="none", **_DOT))
+        labels.append("by the paper's sentence")
+    add_legend(figure, handles, labels)

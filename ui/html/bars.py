@@ -89,4 +89,10 @@ def _bar(
     tip = element("title", said)
     yield element("rect", tip, x=x, y=y, width=max(width, 1), height=12, class_=kind)
     yield line(x + across, y - 2, x + across, y + 14, "across")
-    yield text(x + max(width, across) + 4, y + 10, share, "tick")
+    dot = 0.0
+    if group.published is not None and (of_paper := counts.of_inexact(group.published)) is not None:
+        dot = _FULL * of_paper
+        said = f"{one.name}: {group.title} {group.published.title}: {percent(of_paper, 1)}"
+        tip = element("title", said)
+        yield element("circle", tip, cx=x + dot, cy=y + 6, r=3.5, class_="dot")
+    yield text(x + max(width, across, dot + 2) + 4, y + 10, share, "tick")
