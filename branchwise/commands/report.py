@@ -338,8 +338,14 @@ def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
 
 
 def _summary(run: "ScoredRun") -> dict[str, object]:
-    """Without the fields that have an entry per item."""
+    """Without the fields that have an entry per item; with the items of each class of error."""
+    from branchwise.eval.question_scores import SUBSETS
+    from branchwise.eval.reporting.error_counts import error_counts
+
     document = run.to_json()
+    if classes := run.error_classes:
+        counts = {subset: error_counts(run, subset) for subset in SUBSETS}
+        document["error_classes"] = {name: one.to_json(classes) for name, one in counts.items()}
     document.pop("items")
     for scores in filter(None, (document["lexical"], document["analysis"])):
         scores.pop("items")

@@ -31,7 +31,7 @@ def _published(
     """A class by the paper's sentence, of which nothing can be known without a trace."""
     return ErrorType(
         f"{key}_paper",
-        "by the paper's sentence",
+        "by the paper",
         words,
         lambda errors: count(errors) > 0 if errors.traced else None,
     )
@@ -163,11 +163,10 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
     ),
     (
         "Incomplete extraction: the agent was not given an answer; incorrect reasoning: it left "
-        "out one that it had, or gave a wrong one; wrong tool call: a call brought nothing.",
-        "These classes are those of DeepAmbigQA's error analysis (arXiv:2511.01323, Figure 3); "
-        "other is what none of them covers.",
-        "By the paper's sentence: an answer is nowhere in what was retrieved (extraction); it is "
-        "there, and not in the answer under any key (reasoning).",
+        "out one that it had, or gave a wrong one; wrong tool call: a call brought nothing; other: "
+        "none of these.",
+        "By the paper, as the sentences of DeepAmbigQA say (arXiv:2511.01323, Figure 3): an answer "
+        "is nowhere in what was retrieved; it is there, and under no key of the answer.",
     ),
 )
 """The paper's classes in the order of an answer's way, then what none of them covers."""

@@ -84,5 +84,5 @@ def _legend(figure: "Figure", *, dots: bool) -> None:
     labels = ["% of the items that are not exact", "% of all items"]
     if dots:
         handles.append(Line2D([], [], linestyle="none", **_DOT))
-        labels.append("by the paper's sentence")
+        labels.append("% of them by the paper")
     add_legend(figure, handles, labels)

@@ -65,7 +65,7 @@ def _items(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) -
     counts, columns = [found for *_, found in counted], []
     kinds = [(group, one) for group in classes.classes for one in group.counted]
     for group, one in kinds:
-        key, is_used = f"items_{one.key}", found_in(one, counts)
+        key, is_used = f"items_{one.key}", one in group.types and found_in(one, counts)
         columns += [
             TableColumn(key, one.title, "count", printed=is_used, group=group.title),
             TableColumn(f"{key}_inexact", f"{one.title}, not exact", "count", printed=False),

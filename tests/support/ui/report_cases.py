@@ -204,6 +204,8 @@ def _errors(
     of_branch = [{one for one in texts if one.branch == pair.branch} for pair in texts]
     labels |= {Label.MISSING_BRANCH} if any(pairs <= unseen for pairs in of_branch) else set()
     labels |= {Label.WRONG_TOOL_CALL} if item.question.id in case.broken else set()
+    given = {text for own in item.prediction.answers.values() for text in own}
+    counted = {} if item.error else texts
     return ItemErrors(
         item.question.id,
         0,
@@ -214,6 +216,10 @@ def _errors(
         wrong=wrong,
         failed_calls=calls if item.question.id in case.broken else (),
         error=item.error,
+        unmentioned=sum(not evidence.places[pair] for pair in counted),
+        unanswered=sum(
+            bool(evidence.places[pair]) and text not in given for pair, text in counted.items()
+        ),
     )
 
 
