@@ -54,7 +54,7 @@ def _matcher(report: MatcherReport) -> Iterator[str]:
     calls = report.consulted
     yield (
         f"matcher {report.model}: aligned the branches of {report.asked - len(report.lexical)} of "
-        f"{_counted(report.asked, 'item')} ({_counted(calls.fresh.calls, 'reply', 'replies')} now, "
+        f"{_counted(report.asked, 'item')}, {report.changed} otherwise than names alone do ({_counted(calls.fresh.calls, 'reply', 'replies')} now, "
         f"{calls.cached.calls} kept from before, {report.repaired} after a repair)"
     )
     yield from _ended(report.ended)

@@ -356,10 +356,8 @@ def _summary(run: "ScoredRun") -> dict[str, object]:
 
 def _comparisons(systems: "Sequence[SystemReport]") -> dict[str, dict[str, object]]:
     """By name the systems' comparisons with their bases; none where their tasks differ."""
-    from branchwise.eval.reporting.study_report import pairs_with_bases
-    from branchwise.eval.statistics import compare_each
+    from branchwise.eval.reporting.study_report import compare_with_bases
 
     if len({one.scores.scorer.task for one in systems}) > 1:
         return {}
-    compared = compare_each(pairs_with_bases(systems))
-    return {name: found.to_json() for name, found in compared.items()}
+    return {name: found.to_json() for name, found in compare_with_bases(systems).items()}
