@@ -185,7 +185,7 @@ class ComparedRuns:
         return results_tables(self.report)[0].with_columns(keys), changes_table(self.report)
 
     def __repr__(self) -> str:
-        return _as_text(self._tables)
+        return "\n".join([_as_text(self._tables), *self.report.cautions])
 
     def _repr_html_(self) -> str:
         return _as_html(self._tables, [self.report.systems[0].name])

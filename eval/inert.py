@@ -13,6 +13,7 @@ from branchwise.eval.errors.module_work import ExtractionWork, ModuleWork
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
 
+
 class InertPart(NamedTuple):
     """A part of a system, or of what scored it, and how it shows that it did nothing."""
 

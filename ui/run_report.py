@@ -65,7 +65,8 @@ def run_report(
         yield from cost_tables(StudyReport.beside(systems))
     # Last, where they are seen: a module that never worked leaves no other mark.
     epochs = any(row.epoch for one in systems for row in one.run.scores.items)
-    yield from module_notes([(one.name, one.run.modules) for one in systems], epochs=epochs)
+    works = [(one.name, one.run.modules, one.run.inert) for one in systems]
+    yield from module_notes(works, epochs=epochs)
 
 
 def _analysed(report: StudyReport, by: Sequence[str], *, full: bool) -> "Iterator[RenderableType]":

@@ -25,9 +25,7 @@ def _is_wrong_in_evidence(errors: ItemErrors) -> bool:
     return errors.traced and any(answer.label is None for answer in errors.wrong)
 
 
-def _published(
-    key: str, words: str, count: Callable[[ItemErrors], int]
-) -> ErrorType[ItemErrors]:
+def _published(key: str, words: str, count: Callable[[ItemErrors], int]) -> ErrorType[ItemErrors]:
     """A class by the paper's sentence, of which nothing can be known without a trace."""
     return ErrorType(
         f"{key}_paper",

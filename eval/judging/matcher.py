@@ -162,9 +162,7 @@ async def align_with_model(
     too_long = MappingOutcome(None, f"more than {MAX_NAMES} names are too many for one request")
     mapped = [found[request] if request else too_long for request in requests]
     matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]
-    changed = sum(
-        m.alignment != n.lexical for n, m in zip(asked, matched, strict=True) if n and m
-    )
+    changed = sum(m.alignment != n.lexical for n, m in zip(asked, matched, strict=True) if n and m)
     ended = [replace(item, matched=m) for item, m in zip(items, matched, strict=True)]
     of_requests = Ended.of(found.values())
     return MatchedItems(

@@ -36,7 +36,6 @@ class ErrorCounts:
         known = self.inexact_known[kind.key]
         return self.inexact_with[kind.key] / known if known else None
 
-
     def to_json(self, classes: ErrorClasses[Any]) -> dict[str, Any]:
         """JSON-serialisable: of each class, and as its paper words it, the items that are of it
         and their shares, of all and of those that are not exact."""

@@ -138,6 +138,15 @@ class StudyReport:
         return next(one for one in self.systems if one.name == system.base)
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What must be kept in mind of each comparison, as a note."""
+        return tuple(
+            f"{name}: {caution}."
+            for name, comparison in self.comparisons.items()
+            for caution in comparison.cautions
+        )
+
+    @property
     def columns(self) -> list[Column]:
         """The metrics of any system: the task's, then those of plug-ins."""
         return all_columns([one.scores for one in self.systems])

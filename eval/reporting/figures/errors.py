@@ -59,7 +59,6 @@ class ErrorShares:
         )
 
 
-
 def error_shares(report: StudyReport, subset: str) -> ErrorShares | None:
     """None for tasks whose answers are sentences, and where no item has an error."""
     systems = tuple(

@@ -26,6 +26,7 @@ _DEVIATION = "SD: standard deviation over questions."
 def systems_table(report: StudyReport) -> Table:
     """Each system's settings, its scorer, and how its items ended."""
     counts = [system.scores.counts for system in report.systems]
+    any_inert = any(system.run.inert for system in report.systems)
     columns = (
         system_column(),
         TableColumn("changes", "changes of the base", "text"),
@@ -41,6 +42,7 @@ def systems_table(report: StudyReport) -> Table:
         ),
         TableColumn("missing", "without a prediction", "count", printed=False),
         TableColumn("pending", "not ended", "count"),
+        TableColumn("did_nothing", "did nothing", "text", printed=any_inert),
     )
     rows = tuple(_system_row(system) for system in report.systems)
     note = "An item is a question in one epoch. Failed ones count 0; those not ended, nowhere."
@@ -129,6 +131,7 @@ def _system_row(system: SystemReport) -> tuple[CellValue, ...]:
         counts.interrupted,
         counts.missing,
         counts.pending,
+        "; ".join(f"{one.what}: {one.how}" for one in system.run.inert.values()) or None,
     )
 
 
