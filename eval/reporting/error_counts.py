@@ -100,5 +100,5 @@ def _by_kind(
                 found[group.key] += 1
             elif keys & errors.unknown:
                 unknown[group.key] += 1
-    kinds = (*classes.classes, *classes.counted)
-    return found, {one.key: len(items) - unknown[one.key] for one in kinds}
+    keys = [*(one.key for one in classes.classes), *(one.key for one in classes.counted)]
+    return found, {key: len(items) - unknown[key] for key in keys}

@@ -16,6 +16,7 @@ from branchwise.eval.costs.usage import run_costs
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace, GoldEvidence
 from branchwise.eval.errors.item_errors import FailedCall, ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.module_work import ModuleWork, ToolWork
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
@@ -154,7 +155,8 @@ def scored(case: Case, questions: Sequence[Question]) -> ScoredRun:
     costs = run_costs(outcomes, {"model": case.model}, Prices.load())
     found = TracedRun(tuple(traced), tuple(errors))
     analysis = Analysis(lambda: found, get_task("branches"), scores.items)
-    return ScoredRun(Path("run"), scores, costs, Settled(items), None, analysis)
+    modules = ModuleWork(tools={"local_retriever": ToolWork(case.calls * len(items))})
+    return ScoredRun(Path("run"), scores, costs, Settled(items), None, analysis, modules)
 
 
 def _item(case: Case, question: Question) -> AnsweredItem:
