@@ -26,7 +26,6 @@ _DEVIATION = "SD: standard deviation over questions."
 def systems_table(report: StudyReport) -> Table:
     """Each system's settings, its scorer, and how its items ended."""
     counts = [system.scores.counts for system in report.systems]
-    any_inert = any(system.run.inert for system in report.systems)
     columns = (
         system_column(),
         TableColumn("changes", "changes of the base", "text"),
@@ -42,11 +41,14 @@ def systems_table(report: StudyReport) -> Table:
         ),
         TableColumn("missing", "without a prediction", "count", printed=False),
         TableColumn("pending", "not ended", "count"),
-        TableColumn("did_nothing", "did nothing", "text", printed=any_inert),
+        TableColumn("did_nothing", "did nothing", "text", printed=False),
     )
     rows = tuple(_system_row(system) for system in report.systems)
     note = "An item is a question in one epoch. Failed ones count 0; those not ended, nowhere."
     notes = (note, *alternatives_notes(report), *evidence_notes(report), *left_out_notes(report))
+    notes += tuple(
+        f"{system.name}: {one.words}." for system in report.systems for one in system.run.inert.values()
+    )
     return Table("systems", "Systems", columns, rows, notes, section="summary")
 
 
