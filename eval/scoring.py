@@ -107,8 +107,8 @@ class ScoredRun:
 
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
     for tasks whose answers are sentences. `modules`: what tools, query expansion, evidence
-    extraction and plug-ins' nodes did, for every task. `left_out`: what requests lacked since a server refuses it;
-    `remarks`: what is to be told of replies.
+    extraction and plug-ins' nodes did, for every task. `left_out`: what requests lacked since a
+    server refuses it; `remarks`: what is to be told of replies.
     `system`: what answered, as it was recorded. `evidence`: what was searched, in words, for tasks
     whose questions bring no passages; None for others, and where it is not known.
     """

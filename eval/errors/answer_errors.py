@@ -1,7 +1,7 @@
 """What can go wrong with an item, named after what happened, in the classes of DeepAmbigQA.
 
-The classes are those of its error analysis (Ji et al. 2025, arXiv:2511.01323, Figure 3). An item may
-be of several types, and so of several classes. Where ours hold more, or less, than the paper's
+The classes are those of its error analysis (Ji et al. 2025, arXiv:2511.01323, Figure 3). An item
+may be of several types, and so of several classes. Where ours hold more, or less, than the paper's
 sentence about a class says, the class by that sentence is counted beside it.
 """
 

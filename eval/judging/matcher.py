@@ -78,9 +78,10 @@ class NamesToMatch:
 class MatcherReport(ModelReport):
     """What the matcher did. Items are questions by epoch; a request may serve several.
 
-    `changed`: items that it aligned otherwise than names alone do. `repaired`: items whose mapping came with the second reply. `lexical`: items aligned by names
-    after all, and why. `to_one`: items in which two or more names were all mapped to one reading,
-    which is allowed but may mean that the model does not distinguish readings.
+    `changed`: items that it aligned otherwise than names alone do. `repaired`: items whose mapping
+    came with the second reply. `lexical`: items aligned by names after all, and why. `to_one`:
+    items in which two or more names were all mapped to one reading, which is allowed but may mean
+    that the model does not distinguish readings.
     """
 
     changed: int

@@ -51,11 +51,11 @@ class ErrorShares:
     @property
     def caption(self) -> str:
         published = any(group.published for group in self.classes)
-        dot = "; the dot is the share by the paper's own sentence" if published else ""
+        hollow = "; the hollow bar is by the paper's own sentence" if published else ""
         return (
             "Items with an error of each class, as shares of those that are not exact; the line "
-            f"across a bar is the share of all items{dot}. {inexact_words(self.task)} An item may "
-            "be of several classes."
+            f"across a bar is the share of all items{hollow}. {inexact_words(self.task)} An item "
+            "may be of several classes."
         )
 
 

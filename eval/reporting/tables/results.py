@@ -47,7 +47,9 @@ def systems_table(report: StudyReport) -> Table:
     note = "An item is a question in one epoch. Failed ones count 0; those not ended, nowhere."
     notes = (note, *alternatives_notes(report), *evidence_notes(report), *left_out_notes(report))
     notes += tuple(
-        f"{system.name}: {one.words}." for system in report.systems for one in system.run.inert.values()
+        f"{system.name}: {one.words}."
+        for system in report.systems
+        for one in system.run.inert.values()
     )
     return Table("systems", "Systems", columns, rows, notes, section="summary")
 
