@@ -55,7 +55,8 @@ def _matcher(report: MatcherReport) -> Iterator[str]:
     yield (
         f"matcher {report.model}: aligned the branches of {report.asked - len(report.lexical)} of "
         f"{_counted(report.asked, 'item')}, {report.changed} otherwise than names alone do "
-        f"({_counted(calls.fresh.calls, 'reply', 'replies')} now, {calls.cached.calls} kept from before, {report.repaired} after a repair)"
+        f"({_counted(calls.fresh.calls, 'reply', 'replies')} now, {calls.cached.calls} kept from "
+        f"before, {report.repaired} after a repair)"
     )
     yield from _ended(report.ended)
     yield from _where("aligned by names after all", report.lexical)
