@@ -100,5 +100,5 @@ def _by_kind(
                 found[group.key] += 1
             elif keys & errors.unknown:
                 unknown[group.key] += 1
-    keys = [*(one.key for one in classes.classes), *(one.key for one in classes.counted)]
-    return found, {key: len(items) - unknown[key] for key in keys}
+    every = [*(one.key for one in classes.classes), *(one.key for one in classes.counted)]
+    return found, {key: len(items) - unknown[key] for key in every}
