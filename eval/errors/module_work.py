@@ -287,12 +287,12 @@ def module_work(events: Iterable[Event]) -> ModuleWork:
     extractions = [body for body in bodies if isinstance(body, Extraction)]
     # What has no name is passed over.
     nodes = [body for body in bodies if isinstance(body, Node) and "name" not in body.problems]
-    tools = [(str(body.call.tool), body) for body in bodies if isinstance(body, Tool)]
+    tools = [body for body in bodies if isinstance(body, Tool) and body.call.name]
     return ModuleWork(
         ExpansionWork.of(expansions) if expansions else None,
         ExtractionWork.of(extractions) if extractions else None,
         _by_name((one.name[:MAX_NAME_CHARS], NodeWork.of(one)) for one in nodes),
-        _by_name((name[:MAX_TOOL_CHARS], ToolWork(1, int(one.failed))) for name, one in tools),
+        _by_name((one.call.tool[:MAX_TOOL_CHARS], ToolWork(1, int(one.failed))) for one in tools),
     )
 
 
