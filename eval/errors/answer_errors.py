@@ -163,8 +163,9 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
         "Incomplete extraction: the agent was not given an answer; incorrect reasoning: it left "
         "out one that it had, or gave a wrong one; wrong tool call: a call brought nothing; other: "
         "none of these.",
-        "By the paper, as the sentences of DeepAmbigQA say (arXiv:2511.01323, Figure 3): an answer "
-        "is nowhere in what was retrieved; it is there, and under no key of the answer.",
+        "By the paper, as DeepAmbigQA's sentences say (arXiv:2511.01323, Figure 3): extraction: an "
+        "answer is nowhere in what was retrieved; reasoning: it is, and under no key of the "
+        "answer.",
     ),
 )
 """The paper's classes in the order of an answer's way, then what none of them covers."""
