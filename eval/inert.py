@@ -34,14 +34,15 @@ _OF_SCORING = ("matcher", "judge")
 def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
     """What did nothing in a whole run.
 
-    These are tools that were never called, expansion that wrote no readings, extraction that kept
-    nothing or cut nothing, nodes that changed nothing, a pipeline of questions back that never
-    asked, a matcher that aligned as names alone do, and a judge that accepted nothing.
+    These are tools that neither agent nor expansion ever asked, expansion that wrote no readings,
+    extraction that kept nothing or cut nothing, nodes that changed nothing, a pipeline of questions
+    back that never asked, a matcher that aligned as names alone do, and a judge that accepted
+    nothing.
     """
     found = {
         f"tool {name}": InertPart(f"the tool {name}", "it was never called")
         for name, work in modules.tools.items()
-        if not work.calls
+        if not (work.calls or work.searches)
     }
     if modules.expansion and not modules.expansion.expanded:
         items = counted(modules.expansion.items, "item")

@@ -23,13 +23,15 @@ MAX_NAME_CHARS, MAX_ERROR_CHARS = 64, 500
 @dataclass(frozen=True)
 class ToolWork:
     """A tool's calls by the agent, those that were refused or not run counted; `failed` brought
-    nothing."""
+    nothing. `searches`: that expansion made with it for names in questions."""
 
     calls: int = 0
     failed: int = 0
+    searches: int = 0
 
     def __add__(self, other: "ToolWork") -> "ToolWork":
-        return ToolWork(self.calls + other.calls, self.failed + other.failed)
+        searches = self.searches + other.searches
+        return ToolWork(self.calls + other.calls, self.failed + other.failed, searches)
 
 
 @dataclass(frozen=True)
@@ -287,12 +289,14 @@ def module_work(events: Iterable[Event]) -> ModuleWork:
     extractions = [body for body in bodies if isinstance(body, Extraction)]
     # What has no name is passed over.
     nodes = [body for body in bodies if isinstance(body, Node) and "name" not in body.problems]
-    tools = [body for body in bodies if isinstance(body, Tool) and body.call.name]
+    called = [body for body in bodies if isinstance(body, Tool) and body.call.name]
+    tools = [(one.call.tool, ToolWork(1, int(one.failed))) for one in called]
+    tools += [(look.tool, ToolWork(searches=1)) for one in expansions for look in one.looked]
     return ModuleWork(
         ExpansionWork.of(expansions) if expansions else None,
         ExtractionWork.of(extractions) if extractions else None,
         _by_name((one.name[:MAX_NAME_CHARS], NodeWork.of(one)) for one in nodes),
-        _by_name((one.call.tool[:MAX_TOOL_CHARS], ToolWork(1, int(one.failed))) for one in tools),
+        _by_name((name[:MAX_TOOL_CHARS], one) for name, one in tools),
     )
 
 

@@ -91,7 +91,18 @@ def test_tools_are_counted_by_the_name_that_was_called() -> None:
     identity = {"tools": [{"function": {"name": name}} for name in ("b", "a")]}
     found = module_work(events).of_system({}, identity)
     assert found.tools == {"b": ToolWork()} | counts
-    assert found.to_json()["tools"]["b"] == {"calls": 0, "failed": 0}
+    assert found.to_json()["tools"]["b"] == {"calls": 0, "failed": 0, "searches": 0}
+
+
+def test_a_tool_that_expansion_alone_searched_with_did_something() -> None:
+    looked = [{"tool": "names", "args": {}, "hits": 1}]
+    event = Event(
+        1, "expansion", 0.0, {"readings": ["a?", "b?"], "looked": looked, "how": "readings"}
+    )
+    identity = {"tools": [{"function": {"name": name}} for name in ("names", "other")]}
+    work = module_work([event]).of_system({}, identity)
+    assert work.tools["names"] == ToolWork(searches=1)
+    assert [*inert_parts(work, Settled(()))] == ["tool other"]
 
 
 @pytest.mark.parametrize(

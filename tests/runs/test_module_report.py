@@ -102,7 +102,7 @@ def test_a_run_without_modules_says_nothing_of_them(
     assert found.to_json()["modules"] == {
         "expansion": None,
         "extraction": None,
-        "tools": {"local_retriever": {"calls": 0, "failed": 0}},
+        "tools": {"local_retriever": {"calls": 0, "failed": 0, "searches": 0}},
     }
     assert not any(line.startswith(("expand", "extract")) for line in last_lines(found))
 

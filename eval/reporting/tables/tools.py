@@ -8,7 +8,7 @@ from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn
 _ALL = "all"
 _NOTES = (
     "Failed: arguments that did not fit, no such tool, an error, or no budget left.",
-    "A tool of 0 calls was offered and never called.",
+    "A tool of 0 calls was offered, and the agent never called it.",
 )
 
 
