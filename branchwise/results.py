@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.questions import Question
+from branchwise.corpora.text import printable
 from branchwise.corpora.warning import StoppedWarning, warn
 from branchwise.eval.experiment import Run
 from branchwise.eval.reporting.study_report import StudyReport
@@ -185,7 +186,7 @@ class ComparedRuns:
         return results_tables(self.report)[0].with_columns(keys), changes_table(self.report)
 
     def __repr__(self) -> str:
-        return _as_text(self._tables)
+        return "\n".join([_as_text(self._tables), *map(printable, self.report.cautions)])
 
     def _repr_html_(self) -> str:
         return _as_html(self._tables, [self.report.systems[0].name])

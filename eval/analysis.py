@@ -1,6 +1,5 @@
 """What happened in a run, item by item: where answers were lost, and what could have been found."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,22 +36,13 @@ class TracedRun(NamedTuple):
     errors: tuple[ItemErrors, ...]
 
 
-class ToolCalls(NamedTuple):
-    """Calls by tool over the `items` that have a trace: all that were `made`, in the order of each
-    tool's first, and those that `failed`."""
-
-    items: int
-    made: Mapping[str, int]
-    failed: Mapping[str, int]
-
-
 @dataclass(frozen=True)
 class Analysis:
     """Errors of every item of a run, and from them, when asked for: ceilings, curves, breakdowns.
 
     `task`: what the items were scored as. `read`: reads the items, when something asks for them:
     what was saved of them may be enough (`eval.saved_scores`). `reach`: what the tools could have
-    given, None where it was not looked up. `modules`: what query expansion, extraction and
+    given, None where it was not looked up. `modules`: what tools, query expansion, extraction and
     plug-ins' nodes did. `rows`: the items' metrics. `read_errors` and `read_answered`: read what
     went wrong in each item, and what was answered, without its trace; where that is not to be had,
     they give none.
@@ -100,14 +90,6 @@ class Analysis:
         every, ambiguous, unambiguous = SUBSETS
         told = {ambiguous: [True], unambiguous: [False], every: [True, False]}
         return {name: sum(n for kind, n in rows if kind in told[name]) for name in SUBSETS}
-
-    @cached_property
-    def tool_calls(self) -> ToolCalls:
-        """Which tools were called, and how often that failed."""
-        traced = [one.evidence for one in self.items if one.evidence]
-        made = [call for evidence in traced for call in evidence.calls]
-        failed = Counter(call.tool for call in made if call.error)
-        return ToolCalls(len(traced), Counter(call.tool for call in made), failed)
 
     @cached_property
     def ceilings(self) -> CeilingScores:

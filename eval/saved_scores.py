@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from branchwise.eval.analysis import Analysis, ToolCalls, TracedRun
+from branchwise.eval.analysis import Analysis, TracedRun
 from branchwise.eval.ceilings.breakdowns import Places, groupings_of
 from branchwise.eval.ceilings.ceilings import CeilingScores
 from branchwise.eval.ceilings.curves import EFFORTS, Curve, Effort
@@ -80,7 +80,6 @@ class SavedScores:
     right: Mapping[str, int] = field(default_factory=dict)
     curves: Mapping[Effort, Curve] = field(default_factory=dict)
     places: Mapping[str, SavedPlaces] = field(default_factory=dict)
-    tool_calls: ToolCalls | None = None
 
     @classmethod
     def of_run(cls, of: str, run: "ScoredRun") -> "SavedScores":
@@ -95,7 +94,6 @@ class SavedScores:
             ceilings=analysis.ceilings,
             epochs=analysis.epochs,
             right=analysis.right,
-            tool_calls=analysis.tool_calls,
             curves={by: analysis.curve(by) for by in EFFORTS},
             places={
                 by: SavedPlaces.of_rows(run.scores.items, analysis.places(by))
@@ -126,7 +124,7 @@ class SavedScores:
         found = Analysis(read, task, rows, read_errors=read_errors, read_answered=read_answered)
         # As computed before: these are what an analysis makes of its items when it is asked.
         vars(found).update(errors=self.errors, ceilings=self.ceilings, epochs=self.epochs)
-        vars(found).update(right=self.right, _curves=dict(self.curves), tool_calls=self.tool_calls)
+        vars(found).update(right=self.right, _curves=dict(self.curves))
         places = {by: saved.by_item(self.scores.items) for by, saved in self.places.items()}
         vars(found).update(_places=places)
         return found

@@ -40,9 +40,10 @@ from branchwise.eval.costs.usage import SPENT, Costs, PaidTwice, run_costs
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
 from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
+from branchwise.eval.errors.module_work import ModuleWork, module_work, total_work
 from branchwise.eval.gold_sets import best_gold_sets, each_gold_set
 from branchwise.eval.grouping import META, ScoredItem
+from branchwise.eval.inert import Inert, inert_parts
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.grading import Announce
 from branchwise.eval.judging.judge_check import CheckChoice
@@ -105,9 +106,9 @@ class ScoredRun:
     """A run's scores and what they are based on.
 
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
-    for tasks whose answers are sentences. `modules`: what query expansion, evidence extraction and
-    plug-ins' nodes did, for every task. `left_out`: what requests lacked since a server refuses it;
-    `remarks`: what is to be told of replies.
+    for tasks whose answers are sentences. `modules`: what tools, query expansion, evidence
+    extraction and plug-ins' nodes did, for every task. `left_out`: what requests lacked since a
+    server refuses it; `remarks`: what is to be told of replies.
     `system`: what answered, as it was recorded. `evidence`: what was searched, in words, for tasks
     whose questions bring no passages; None for others, and where it is not known.
     """
@@ -123,6 +124,11 @@ class ScoredRun:
     remarks: tuple[RemarkedReplies, ...] = ()
     system: System = DEFAULT_SYSTEM
     evidence: str | None = None
+
+    @cached_property
+    def inert(self) -> Inert:
+        """What of the system, and of what scored it, did nothing."""
+        return inert_parts(self.modules, self.settled)
 
     @property
     def told_of_calls(self) -> list[str]:
@@ -190,13 +196,15 @@ class ScoredRun:
         return places_of(grouping_of(self.scores.scorer.scored_task, by), self.items)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,
-        `remarks`, `analysis`, `lexical`, and `evidence` if that is told."""
+        """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`,
+        `did_nothing`, `left_out`, `remarks`, `analysis`, `lexical`, and `evidence` if that is told.
+        """
         return {
             **self.scores.to_json(),
             "costs": self.costs.to_json(),
             "models": self.settled.to_json(),
             "modules": self.modules.to_json(),
+            "did_nothing": [one.words for one in self.inert.values()],
             "left_out": [one.to_json() for one in self.left_out],
             "remarks": [one.to_json() for one in self.remarks],
             "analysis": self.analysis.to_json() if self.analysis else None,
@@ -376,12 +384,11 @@ def _answered(
 
 def _modules(reader: RunReader, analysis: Analysis | None) -> ModuleWork:
     """Counted from traces that were read for errors; otherwise only these events are read."""
-    nodes = node_names(reader.meta.get("identity"))
-    if analysis:
-        return analysis.modules.of_system(reader.system, nodes)
-    # One at a time: together they may be more than memory holds.
-    found = total_work(module_work([event]) for event in reader.module_events())
-    return found.of_system(reader.system, nodes)
+    found = analysis.modules if analysis else None
+    if found is None:
+        # One at a time: together they may be more than memory holds.
+        found = total_work(module_work([event]) for event in reader.module_events())
+    return found.of_system(reader.system, reader.meta.get("identity"))
 
 
 def check_affordable(

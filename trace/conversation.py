@@ -48,8 +48,8 @@ class ToolCall(NamedTuple):
 @dataclass(frozen=True)
 class Conversation:
     """`calls` in the order made; `answering` is the agent's last turn, before any repair;
-    `modules`: the events of query expansion, evidence extraction and nodes; `rewritten`: the last
-    node's that put another text in the place of what the agent answered."""
+    `modules`: the events of query expansion, tools, evidence extraction and nodes; `rewritten`: the
+    last node's that put another text in the place of what the agent answered."""
 
     calls: tuple[ToolCall, ...] = ()
     tokens: int = 0
@@ -102,6 +102,7 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
         match body:
             case Tool():
                 turn.results[turn.place(event)] = event
+                modules.append(event)
             case Extraction():
                 turn.extractions[body.of] = event
                 modules.append(event)

@@ -4,13 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.eval.errors.totals import ErrorTotals, SubsetTotals
-from branchwise.eval.numbers import count
+from branchwise.eval.numbers import UNKNOWN, count, percent
+from branchwise.eval.reporting.error_counts import ErrorCounts, error_counts, found_in
 from branchwise.eval.reporting.loss_kinds import (
     ITEM_KINDS,
     MISSING_KINDS,
     WRONG_KINDS,
     LossKind,
 )
+from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.cells import heading, new_table, notes, plain, run_name
 
 if TYPE_CHECKING:
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
 NamedErrors = tuple[str, ErrorTotals]
 """A run's name and its errors."""
 
-_MOST_RUNS = 5
-"""Columns that fit a terminal of 80 beside the labels; more runs are shown in several tables."""
+_MOST_RUNS, _MOST_SHARES = 5, 4
+"""Columns of counts, and of counts with shares, that fit a terminal of 80 beside the labels; more
+runs are shown in several tables."""
 _COUNTED = "answers are counted by branch; an item is a question in one epoch"
 _NOTE = (
     _COUNTED,
@@ -72,6 +75,44 @@ def error_tables(runs: Sequence[NamedErrors]) -> "Iterator[RenderableType]":
     if runs:
         traced = any(found.subsets["all"].traced for _, found in runs)
         yield notes(_NOTE if traced else _UNTRACED_NOTE)
+
+
+def class_tables(report: StudyReport) -> "Iterator[RenderableType]":
+    """How many items that are not exact are of each class, a column a subset of the only run, or a
+    run; below a class, by the sentence of its paper. Nothing where no trace tells."""
+    runs = [(name, run) for _, name, run in report.examined if run.analysis]
+    if len(runs) == 1:
+        subsets = report.subsets if len(report.subsets) == 1 else (*report.parts, "all")
+        counted = [(report.called(one), error_counts(runs[0][1], one)) for one in subsets]
+    else:
+        counted = [(run_name(name), error_counts(run, "all")) for name, run in runs]
+    if not any(counts.inexact for _, counts in counted):
+        return
+    for start in range(0, len(counted), _MOST_SHARES):
+        yield heading("items that are not exact, by class of error", [name for name, _ in runs])
+        yield _class_table(report, counted[start : start + _MOST_SHARES])
+    classes = report.error_classes
+    yield notes(classes.says if classes else ())
+
+
+def _class_table(report: StudyReport, counted: Sequence[tuple[str, ErrorCounts]]) -> "Table":
+    table = new_table()
+    for name, _ in counted:
+        table.add_column(plain(name), justify="right", overflow="fold")
+    inexact = (plain(count(counts.inexact), "bold") for _, counts in counted)
+    table.add_row(plain("not exact", "bold"), *inexact)
+    every = [counts for _, counts in counted]
+    for group in report.error_classes.classes if report.error_classes else ():
+        for one in group.shown if any(found_in(kind, every) for kind in group.shown) else ():
+            words = one.title if one is group else f"  {one.title}"
+            table.add_row(plain(words), *(plain(_share(counts, one.key)) for counts in every))
+    return table
+
+
+def _share(counts: ErrorCounts, key: str) -> str:
+    """How many items that are not exact, and of those of which it is known."""
+    found, known = counts.inexact_with[key], counts.inexact_known[key]
+    return f"{count(found)} ({percent(found, known)})" if known else UNKNOWN
 
 
 def _columns(runs: Sequence[NamedErrors]) -> list[tuple[str, SubsetTotals]]:

@@ -54,8 +54,9 @@ def _matcher(report: MatcherReport) -> Iterator[str]:
     calls = report.consulted
     yield (
         f"matcher {report.model}: aligned the branches of {report.asked - len(report.lexical)} of "
-        f"{_counted(report.asked, 'item')} ({_counted(calls.fresh.calls, 'reply', 'replies')} now, "
-        f"{calls.cached.calls} kept from before, {report.repaired} after a repair)"
+        f"{_counted(report.asked, 'item')}, {report.changed} otherwise than names alone do "
+        f"({_counted(calls.fresh.calls, 'reply', 'replies')} now, {calls.cached.calls} kept from "
+        f"before, {report.repaired} after a repair)"
     )
     yield from _ended(report.ended)
     yield from _where("aligned by names after all", report.lexical)

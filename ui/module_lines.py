@@ -1,4 +1,4 @@
-"""What query expansion, evidence extraction and plug-ins' nodes did, in lines below the tables."""
+"""What did nothing, and what modules and plug-ins' nodes did, in lines below the tables."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.corpora.text import printable
 from branchwise.eval.errors.module_work import ExpansionWork, ExtractionWork, ModuleWork, NodeWork
+from branchwise.eval.inert import Inert
 from branchwise.ui.cells import indented, plain, run_name
 
 if TYPE_CHECKING:
     from rich.padding import Padding
 
-NamedWork = tuple[str, ModuleWork]
-"""A run's name and what its modules did."""
+NamedWork = tuple[str, ModuleWork, Inert]
+"""A run's name, what its modules did, and what of it did nothing."""
 
 ALARM, NOTICE = "bold red", "yellow"
 """Styles for a module whose calls all failed, and for one that ran without effect."""
@@ -26,10 +27,11 @@ class ModuleLine(NamedTuple):
 
 
 def module_notes(runs: Sequence[NamedWork], *, epochs: bool = False) -> "Iterator[Padding]":
-    """The lines of each run with a module; none for a run without. `epochs`: whether questions
-    were asked more than once, so that items are counted."""
-    for name, work in runs:
-        if lines := module_lines(work, "item" if epochs else "question"):
+    """The lines of each run with a module, or with something that did nothing; none for a run
+    without. `epochs`: whether questions were asked more than once, so that items are counted."""
+    for name, work, inert in runs:
+        lines = [ModuleLine(one.words, NOTICE) for one in inert.values()]
+        if lines := [*lines, *module_lines(work, "item" if epochs else "question")]:
             text = plain(f"\n{run_name(name)}" if len(runs) > 1 else "")
             for line in lines:
                 text.append(f"\n{printable(line.text)}", style=line.style)

@@ -25,7 +25,7 @@ from branchwise.eval.scoring_predictions import ScoredFile
 from branchwise.ui.ceiling_table import ceiling_tables
 from branchwise.ui.cells import indented, plain, run_name
 from branchwise.ui.cost_table import cost_tables
-from branchwise.ui.error_table import error_tables
+from branchwise.ui.error_table import class_tables, error_tables
 from branchwise.ui.headline_tables import headline
 from branchwise.ui.matcher_notes import matcher_lines
 from branchwise.ui.module_lines import module_notes
@@ -65,12 +65,14 @@ def run_report(
         yield from cost_tables(StudyReport.beside(systems))
     # Last, where they are seen: a module that never worked leaves no other mark.
     epochs = any(row.epoch for one in systems for row in one.run.scores.items)
-    yield from module_notes([(one.name, one.run.modules) for one in systems], epochs=epochs)
+    works = [(one.name, one.run.modules, one.run.inert) for one in systems]
+    yield from module_notes(works, epochs=epochs)
 
 
 def _analysed(report: StudyReport, by: Sequence[str], *, full: bool) -> "Iterator[RenderableType]":
     if full:
         yield from error_tables([(name, one.errors) for _, name, one in report.analysed])
+        yield from class_tables(report)
         yield from told_error_tables(report)
         yield from ceiling_tables(report)
     for table in terminal_tables(report):

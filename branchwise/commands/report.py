@@ -338,8 +338,14 @@ def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
 
 
 def _summary(run: "ScoredRun") -> dict[str, object]:
-    """Without the fields that have an entry per item."""
+    """Without the fields that have an entry per item; with the items of each class of error."""
+    from branchwise.eval.question_scores import SUBSETS
+    from branchwise.eval.reporting.error_counts import error_counts
+
     document = run.to_json()
+    if classes := run.error_classes:
+        counts = {subset: error_counts(run, subset) for subset in SUBSETS}
+        document["error_classes"] = {name: one.to_json(classes) for name, one in counts.items()}
     document.pop("items")
     for scores in filter(None, (document["lexical"], document["analysis"])):
         scores.pop("items")
@@ -350,10 +356,8 @@ def _summary(run: "ScoredRun") -> dict[str, object]:
 
 def _comparisons(systems: "Sequence[SystemReport]") -> dict[str, dict[str, object]]:
     """By name the systems' comparisons with their bases; none where their tasks differ."""
-    from branchwise.eval.reporting.study_report import pairs_with_bases
-    from branchwise.eval.statistics import compare_each
+    from branchwise.eval.reporting.study_report import compare_with_bases
 
     if len({one.scores.scorer.task for one in systems}) > 1:
         return {}
-    compared = compare_each(pairs_with_bases(systems))
-    return {name: found.to_json() for name, found in compared.items()}
+    return {name: found.to_json() for name, found in compare_with_bases(systems).items()}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.plugins.specs import short_spec
+from branchwise.eval.errors.module_work import tool_names
 from branchwise.tools.registry import GRAPH_TOOLS
 
 RETRIEVER = "local_retriever"
@@ -59,7 +60,7 @@ def run_sources(
     `corpus` and `kg` say where they lie now, if elsewhere.
     """
     system, identity = meta["system"], meta["identity"]
-    names = [tool["function"]["name"] for tool in identity.get("tools") or ()]
+    names = tool_names(identity)
     folder = corpus or (Path(system["corpus"]) if system.get("corpus") else None)
     graph, retriever = identity.get("kg") or {}, identity.get("retriever") or {}
     return Sources(

@@ -1,7 +1,8 @@
 """What can go wrong with an item, named after what happened, in the classes of DeepAmbigQA.
 
-The classes are those of its error analysis (Ji et al. 2025, arXiv:2511.01323, Figure 3), which
-assigns them to whole questions by hand. An item may be of several types, and so of several classes.
+The classes are those of its error analysis (Ji et al. 2025, arXiv:2511.01323, Figure 3). An item
+may be of several types, and so of several classes. Where ours hold more, or less, than the paper's
+sentence about a class says, the class by that sentence is counted beside it.
 """
 
 from collections.abc import Callable
@@ -22,6 +23,16 @@ def _lost_at(place: LostAt) -> Callable[[ItemErrors], bool]:
 def _is_wrong_in_evidence(errors: ItemErrors) -> bool:
     """Without a trace it is unknown what the evidence mentions."""
     return errors.traced and any(answer.label is None for answer in errors.wrong)
+
+
+def _published(key: str, words: str, count: Callable[[ItemErrors], int]) -> ErrorType[ItemErrors]:
+    """A class by the paper's sentence, of which nothing can be known without a trace."""
+    return ErrorType(
+        f"{key}_paper",
+        "by the paper",
+        words,
+        lambda errors: count(errors) > 0 if errors.traced else None,
+    )
 
 
 ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
@@ -48,6 +59,11 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
                     "an answer was lost in extraction",
                     _lost_at("extraction"),
                 ),
+            ),
+            _published(
+                "extraction",
+                "an answer is nowhere in what was retrieved",
+                lambda errors: errors.unmentioned,
             ),
         ),
         ErrorClass(
@@ -84,6 +100,11 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
                     "a wrong answer that no evidence mentions",
                     _labelled(Label.UNSUPPORTED_ANSWER),
                 ),
+            ),
+            _published(
+                "reasoning",
+                "an answer is in what was retrieved, and not in the answer",
+                lambda errors: errors.unanswered,
             ),
         ),
         ErrorClass(
@@ -140,9 +161,11 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
     ),
     (
         "Incomplete extraction: the agent was not given an answer; incorrect reasoning: it left "
-        "out one that it had, or gave a wrong one; wrong tool call: a call brought nothing.",
-        "These classes are those of DeepAmbigQA's error analysis (arXiv:2511.01323), where they "
-        "are assigned by hand; other is what none of them covers.",
+        "out one that it had, or gave a wrong one; wrong tool call: a call brought nothing; other: "
+        "none of these.",
+        "By the paper, as DeepAmbigQA's sentences say (arXiv:2511.01323, Figure 3): extraction: an "
+        "answer is nowhere in what was retrieved; reasoning: it is, and under no key of the "
+        "answer.",
     ),
 )
 """The paper's classes in the order of an answer's way, then what none of them covers."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.eval.alignment import Alignment
-from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
-from branchwise.eval.branch_scores import GoldBranches, align_answers, gold_branches
+from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches, gold_pairs
+from branchwise.eval.branch_scores import Answers, GoldBranches, align_answers, gold_branches
 from branchwise.eval.errors.gold_evidence import (
     MAX_PROBLEM_CHARS,
     EvidencePlace,
@@ -43,6 +43,7 @@ class _Case:
     alignment: Alignment
     matches: BranchMatches
     evidence: GoldEvidence
+    given: frozenset[GoldPair]
     unread: frozenset[GoldPair]
     written: frozenset[GoldPair]
     rewritten_at: int | None
@@ -98,6 +99,8 @@ def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemError
     found |= {Label.CUT_REPLY} if item.cut else set()
     found |= {Label.INTERRUPTED} if item.is_interrupted else set()
     found |= {Label.BUDGET_SPENT} if budget_spent else set()
+    pairs = frozenset(gold_pairs(case.gold) if case.known else ())
+    mentioned = case.evidence.places.keys() | case.evidence.elsewhere.keys()
     return ItemErrors(
         id=item.question.id,
         epoch=item.epoch,
@@ -112,6 +115,8 @@ def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemError
         budget_spent=budget_spent,
         error=item.error,
         gold_set=item.gold_set,
+        unmentioned=len(pairs - mentioned),
+        unanswered=len((pairs & mentioned) - case.given),
     )
 
 
@@ -129,11 +134,24 @@ def _case(item: AnsweredItem, reading: Conversation) -> _Case:
         {name: alignment[name] for name in answers},
         matches,
         gold_evidence(targets, reading),
+        _given(gold, answers, matches),
         _unread(item, reading, targets),
         _written(reading, targets),
         reading.rewritten.seq if reading.rewritten else None,
         known=reading.events > 0 and item.error is None,
     )
+
+
+def _given(gold: GoldBranches, answers: Answers, matches: BranchMatches) -> frozenset[GoldPair]:
+    """Gold answers that a text of the answer stands for, whatever key it is under."""
+    names = [read_name(text) for texts in answers.values() for text in texts]
+    found = {
+        GoldPair(branch, entity)
+        for branch, entities in enumerate(gold.sets)
+        for name in names
+        for entity in entities.matches(name)
+    }
+    return frozenset(found.union(right.pair for right in matches.right))
 
 
 def _unread(item: AnsweredItem, reading: Conversation, targets: Targets) -> frozenset[GoldPair]:

@@ -102,6 +102,8 @@ class ItemErrors:
     answer is right. A failed item (`error`) has only these two: it is unknown what it would have
     answered. Without a trace (`traced` is False) only wrong_branch, ambiguous_answer and
     format_error are known.
+    `unmentioned`: gold answers, given or not, that nothing retrieved mentions, be it support or
+    not; `unanswered`: those that something retrieved mentions and the answer has under no key.
     All is of the gold set that the item is scored against; `gold_set` says which, from 0, where its
     question has several.
     """
@@ -119,6 +121,8 @@ class ItemErrors:
     budget_spent: Ending | None = None
     error: str | None = None
     gold_set: int | None = None
+    unmentioned: int = 0
+    unanswered: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; `from_json` reads it back. Without `gold_set` where there is one."""
@@ -144,6 +148,8 @@ class ItemErrors:
             budget_spent=_ending(record["budget_spent"]),
             error=record["error"],
             gold_set=record.get("gold_set"),
+            unmentioned=record.get("unmentioned", 0),
+            unanswered=record.get("unanswered", 0),
         )
 
 

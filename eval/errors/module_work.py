@@ -1,4 +1,4 @@
-"""What query expansion, evidence extraction and plug-ins' nodes did, from a trace's own records.
+"""What tools, query expansion, evidence extraction and plug-ins' nodes did, from a trace's records.
 
 A report that shows scores alone looks the same whether a module worked or never brought anything.
 """
@@ -10,13 +10,28 @@ from typing import Any, Self, TypeVar, get_args
 
 from branchwise.agents.reply import FailureKind
 from branchwise.corpora.text import one_line
+from branchwise.eval.errors.gold_evidence import MAX_TOOL_CHARS
 from branchwise.graphs import readings
 from branchwise.graphs.extraction import spans
-from branchwise.trace.events import Event, Expansion, Extraction, Node
+from branchwise.trace.events import Event, Expansion, Extraction, Node, Tool
 from branchwise.trace.parts import Dropped, Extracted
 
 MAX_NAME_CHARS, MAX_ERROR_CHARS = 64, 500
 """As the decorator and the graph's step bound them; a record may be anyone's."""
+
+
+@dataclass(frozen=True)
+class ToolWork:
+    """A tool's calls by the agent, those that were refused or not run counted; `failed` brought
+    nothing. `searches`: that expansion made with it for names in questions."""
+
+    calls: int = 0
+    failed: int = 0
+    searches: int = 0
+
+    def __add__(self, other: "ToolWork") -> "ToolWork":
+        searches = self.searches + other.searches
+        return ToolWork(self.calls + other.calls, self.failed + other.failed, searches)
 
 
 @dataclass(frozen=True)
@@ -48,31 +63,33 @@ class NodeWork:
         return cls(1, failed=1, first_error=said[:MAX_ERROR_CHARS])
 
 
-NodesWork = Mapping[str, NodeWork]
-"""By the node's name."""
+W = TypeVar("W", NodeWork, ToolWork)
 
 
-def _nodes_work(nodes: Iterable[Node]) -> NodesWork:
-    """Count what nodes did; what has no name is passed over."""
-    found: dict[str, NodeWork] = {}
-    for node in nodes:
-        if "name" not in node.problems:
-            own = node.name[:MAX_NAME_CHARS]
-            found[own] = found.get(own, NodeWork()) + NodeWork.of(node)
+def _by_name(work: Iterable[tuple[str, W]]) -> dict[str, W]:
+    """The work of each name together, in the order in which they are met."""
+    found: dict[str, W] = {}
+    for name, one in work:
+        found[name] = found[name] + one if name in found else one
     return found
-
-
-def _nodes_sum(one: NodesWork, other: NodesWork) -> NodesWork:
-    """Both together, in the order in which they are met."""
-    return {
-        name: one.get(name, NodeWork()) + other.get(name, NodeWork()) for name in (*one, *other)
-    }
 
 
 def node_names(identity: object) -> tuple[str, ...]:
     """The nodes of a run's system, from what it keeps as its identity; none in older runs."""
-    listed = identity.get("nodes") if isinstance(identity, Mapping) else None
-    records = listed if isinstance(listed, list) else []
+    return _names(_records(identity, "nodes"))
+
+
+def tool_names(identity: object) -> tuple[str, ...]:
+    """The tools of a run's system, likewise."""
+    return _names(one.get("function") for one in _records(identity, "tools"))
+
+
+def _records(identity: object, key: str) -> list[Mapping[str, Any]]:
+    listed = identity.get(key) if isinstance(identity, Mapping) else None
+    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+
+
+def _names(records: Iterable[object]) -> tuple[str, ...]:
     names = [one.get("name") for one in records if isinstance(one, Mapping)]
     return tuple(name for name in names if isinstance(name, str))
 
@@ -219,56 +236,67 @@ C = TypeVar("C", bound=_Counts)
 
 @dataclass(frozen=True)
 class ModuleWork:
-    """The work of both modules in an item or a run; None of a module that left no record. `nodes`:
-    that of plug-ins' nodes, in their order."""
+    """The work of both modules in an item or a run; None of a module that left no record. `nodes`
+    and `tools`: that of plug-ins' nodes and of tools by their names, in their order."""
 
     expansion: ExpansionWork | None = None
     extraction: ExtractionWork | None = None
-    nodes: NodesWork = field(default_factory=dict)
+    nodes: Mapping[str, NodeWork] = field(default_factory=dict)
+    tools: Mapping[str, ToolWork] = field(default_factory=dict)
 
     def __add__(self, other: "ModuleWork") -> "ModuleWork":
         return ModuleWork(
             _sum(self.expansion, other.expansion),
             _sum(self.extraction, other.extraction),
-            _nodes_sum(self.nodes, other.nodes),
+            _by_name((*self.nodes.items(), *other.nodes.items())),
+            _by_name((*self.tools.items(), *other.tools.items())),
         )
 
-    def of_system(self, system: Mapping[str, Any], nodes: Sequence[str] = ()) -> "ModuleWork":
+    def of_system(self, system: Mapping[str, Any], identity: object = None) -> "ModuleWork":
         """The same with counts of 0 for a module that is on in `system` and never had work, and for
-        those of its `nodes` that were never called."""
+        those nodes and tools of its `identity` that were never called."""
         found = self
         if system.get("expand") is True and found.expansion is None:
             found = replace(found, expansion=ExpansionWork())
         if system.get("extract") is True and found.extraction is None:
             found = replace(found, extraction=ExtractionWork())
-        if nodes:
-            idle = {name: NodeWork() for name in nodes}
-            found = replace(found, nodes=_nodes_sum(idle, found.nodes))
-        return found
+        nodes = {name: NodeWork() for name in node_names(identity)}
+        tools = {name: ToolWork() for name in tool_names(identity)}
+        return ModuleWork(nodes=nodes, tools=tools) + found
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: counts of each module, or None; `nodes` by name if there are any."""
-        nodes = {name: {**vars(work)} for name, work in self.nodes.items()}
+        """JSON-serialisable: counts of each module, or None; `nodes` and `tools` by name if there
+        are any."""
+        named = {
+            kind: {name: {**vars(one)} for name, one in work.items()}
+            for kind, work in (("nodes", self.nodes), ("tools", self.tools))
+            if work
+        }
         return {
             "expansion": self.expansion.to_json() if self.expansion is not None else None,
             "extraction": self.extraction.to_json() if self.extraction is not None else None,
-            **({"nodes": nodes} if nodes else {}),
+            **named,
         }
 
 
 def module_work(events: Iterable[Event]) -> ModuleWork:
-    """Count what expansions, extractions and nodes record; other events are passed over.
+    """Count what expansions, extractions, nodes and tools record; other events are passed over.
 
     Whatever wrote them: what is not as it should be counts as not there.
     """
     bodies = [event.body for event in events]
     expansions = [body for body in bodies if isinstance(body, Expansion)]
     extractions = [body for body in bodies if isinstance(body, Extraction)]
-    nodes = [body for body in bodies if isinstance(body, Node)]
+    # What has no name is passed over.
+    nodes = [body for body in bodies if isinstance(body, Node) and "name" not in body.problems]
+    called = [body for body in bodies if isinstance(body, Tool) and body.call.name]
+    tools = [(one.call.tool, ToolWork(1, int(one.failed))) for one in called]
+    tools += [(look.tool, ToolWork(searches=1)) for one in expansions for look in one.looked]
     return ModuleWork(
         ExpansionWork.of(expansions) if expansions else None,
         ExtractionWork.of(extractions) if extractions else None,
-        _nodes_work(nodes),
+        _by_name((one.name[:MAX_NAME_CHARS], NodeWork.of(one)) for one in nodes),
+        _by_name((name[:MAX_TOOL_CHARS], one) for name, one in tools),
     )
 
 

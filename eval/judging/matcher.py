@@ -78,11 +78,13 @@ class NamesToMatch:
 class MatcherReport(ModelReport):
     """What the matcher did. Items are questions by epoch; a request may serve several.
 
-    `repaired`: items whose mapping came with the second reply. `lexical`: items aligned by names
-    after all, and why. `to_one`: items in which two or more names were all mapped to one reading,
-    which is allowed but may mean that the model does not distinguish readings.
+    `changed`: items that it aligned otherwise than names alone do. `repaired`: items whose mapping
+    came with the second reply. `lexical`: items aligned by names after all, and why. `to_one`:
+    items in which two or more names were all mapped to one reading, which is allowed but may mean
+    that the model does not distinguish readings.
     """
 
+    changed: int
     repaired: int
     lexical: tuple[ReportedItem, ...]
     to_one: tuple[ReportedItem, ...]
@@ -95,6 +97,7 @@ class MatcherReport(ModelReport):
     @property
     def own(self) -> Mapping[str, Any]:
         return {
+            "changed": self.changed,
             "repaired": self.repaired,
             "lexical": [item.to_json() for item in self.lexical],
             "to_one": [item.to_json() for item in self.to_one],
@@ -160,9 +163,11 @@ async def align_with_model(
     too_long = MappingOutcome(None, f"more than {MAX_NAMES} names are too many for one request")
     mapped = [found[request] if request else too_long for request in requests]
     matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]
+    changed = sum(m.alignment != n.lexical for n, m in zip(asked, matched, strict=True) if n and m)
     ended = [replace(item, matched=m) for item, m in zip(items, matched, strict=True)]
+    of_requests = Ended.of(found.values())
     return MatchedItems(
-        ended, _report(matcher, ended, mapped, Ended.of(found.values()), mapper.consulted)
+        ended, _report(matcher, ended, mapped, changed, of_requests, mapper.consulted)
     )
 
 
@@ -170,6 +175,7 @@ def _report(
     matcher: ModelCaller,
     items: Sequence[AnsweredItem],
     mapped: Sequence[MappingOutcome],
+    changed: int,
     ended: Ended,
     consulted: Consulted,
 ) -> MatcherReport:
@@ -178,6 +184,7 @@ def _report(
         model=matcher.spec.model,
         asked=len(pairs),
         ended=ended,
+        changed=changed,
         repaired=sum(matched.repaired for _, matched, _ in pairs),
         lexical=tuple(_reported(i, m.problem) for i, m, _ in pairs if m.by == "lexical"),
         to_one=tuple(_reported(item) for item, _, m in pairs if _is_to_one(m)),

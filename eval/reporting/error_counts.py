@@ -36,6 +36,24 @@ class ErrorCounts:
         known = self.inexact_known[kind.key]
         return self.inexact_with[kind.key] / known if known else None
 
+    def to_json(self, classes: ErrorClasses[Any]) -> dict[str, Any]:
+        """JSON-serialisable: of each class, and as its paper words it, the items that are of it
+        and their shares, of all and of those that are not exact."""
+        kinds = [one for group in classes.classes for one in group.shown]
+        return {
+            "items": self.items,
+            "inexact": self.inexact,
+            **{
+                one.key: {
+                    "items": self.with_error[one.key],
+                    "of_all": self.of_all(one),
+                    "inexact": self.inexact_with[one.key],
+                    "of_inexact": self.of_inexact(one),
+                }
+                for one in kinds
+            },
+        }
+
 
 def inexact_words(task: Task) -> str:
     """What makes an item inexact."""
@@ -82,5 +100,5 @@ def _by_kind(
                 found[group.key] += 1
             elif keys & errors.unknown:
                 unknown[group.key] += 1
-    kinds = [*(one.key for one in classes.classes), *(one.key for one in classes.types)]
-    return found, {key: len(items) - unknown[key] for key in kinds}
+    every = [*(one.key for one in classes.classes), *(one.key for one in classes.counted)]
+    return found, {key: len(items) - unknown[key] for key in every}

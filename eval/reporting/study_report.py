@@ -13,7 +13,8 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.analysis import Analysis
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.errors.classes import ErrorClasses
-from branchwise.eval.question_scores import told_subsets
+from branchwise.eval.inert import inert_cautions
+from branchwise.eval.question_scores import SUBSETS, told_subsets
 from branchwise.eval.reporting.published import Published, benchmark_of, published_beside
 from branchwise.eval.reporting.question_reports import (
     QuestionReport,
@@ -137,6 +138,15 @@ class StudyReport:
         return next(one for one in self.systems if one.name == system.base)
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What must be kept in mind of each comparison, as a note."""
+        return tuple(
+            f"{name}: {caution}."
+            for name, comparison in self.comparisons.items()
+            for caution in comparison.cautions
+        )
+
+    @property
     def columns(self) -> list[Column]:
         """The metrics of any system: the task's, then those of plug-ins."""
         return all_columns([one.scores for one in self.systems])
@@ -225,7 +235,7 @@ def study_report(
     under one id.
     """
     systems = _with_bases(systems)
-    compared = compare_each(pairs_with_bases(systems))
+    compared = compare_with_bases(systems)
     answers: dict[str, list[SystemAnswer]] = {}
     for one in systems:
         for id, answer in _answers(one):
@@ -243,10 +253,30 @@ def study_report(
     )
 
 
-def pairs_with_bases(systems: Sequence[SystemReport]) -> dict[str, tuple[Scores, Scores]]:
-    """By name the scores of each system's base and its own; no base is in it."""
-    scores = {one.name: one.scores for one in systems}
-    return {one.name: (scores[one.base], one.scores) for one in systems if one.base != one.name}
+def compare_with_bases(
+    systems: Sequence[SystemReport],
+    *,
+    metrics: Sequence[str] | None = None,
+    subsets: Sequence[str] = SUBSETS,
+) -> dict[str, Comparison]:
+    """By name each system that has a base compared with it, as in `compare_each`.
+
+    Its cautions begin with what did nothing in either: no difference is the work of that.
+    """
+    by_name = {one.name: one for one in systems}
+    pairs = {one.name: (by_name[one.base], one) for one in systems if one.base != one.name}
+    scores = {name: (base.scores, other.scores) for name, (base, other) in pairs.items()}
+    found = compare_each(scores, metrics=metrics, subsets=subsets)
+    return {
+        name: replace(
+            found[name],
+            cautions=(
+                *inert_cautions(base.run.inert, other.run.inert, base.name),
+                *found[name].cautions,
+            ),
+        )
+        for name, (base, other) in pairs.items()
+    }
 
 
 def _with_bases(systems: Sequence[SystemReport]) -> tuple[SystemReport, ...]:

@@ -217,15 +217,16 @@ class RunReader:
             yield Event(seq, kind, at, data)
 
     def module_events(self) -> Iterator[Event]:
-        """What expansion, extraction and nodes did in the items that ended, in order, without the
-        rest of traces; passages are left folded."""
-        if not any(self.system.get(name) for name in ("expand", "extract", "nodes")):
+        """What tools, expansion, extraction and nodes did in the items that ended, in order,
+        without the rest of traces; passages are left folded."""
+        has_tools = (self.meta.get("identity") or {}).get("tools")
+        if not has_tools and not any(map(self.system.get, ("expand", "extract", "nodes"))):
             return
         for item, _, _, _ in sorted(self.items_with_status(("done", "failed"))):
             with self._file.snapshot():
                 rows = self._event_rows(item)
             for _, seq, kind, at, body in rows:
-                if kind in ("expansion", "extraction", "node"):
+                if kind in ("expansion", "tool", "extraction", "node"):
                     with reading(self.path):
                         data = orjson.loads(body)
                     yield Event(seq, kind, at, data)

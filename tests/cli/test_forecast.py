@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from support.chat_server import Body, ChatServer, say
+from support.corpora.small import FILMS, bm25_corpus
 
 TypeIn = Callable[..., tuple[int, str, str]]
 PRICES = {"models": {"openai:scripted": {"input": 1000, "output": 2000}}}
@@ -227,6 +228,27 @@ def test_a_pilot_that_fails_says_why_and_exits_with_1(run: TypeIn, chat_server: 
     assert code == 1
     assert "Expected, from 9 answers" in said
     assert "11 of 20 items failed and count 0:\n  11 x bad_request: " in err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "local_retriever", "arguments": {"query": "x"}}</tool_call>',
+        'functions.local_retriever: {"name": "local_retriever", "arguments": {"query": "x"}}',
+    ],
+)
+def test_a_pilot_says_that_tool_calls_came_as_text(
+    run: TypeIn, chat_server: ChatServer, tmp_path: Path, text: str
+) -> None:
+    usage = {"prompt_tokens": 100, "completion_tokens": 50}
+    chat_server.play(lambda body: say(text, usage=usage))
+    (tmp_path / "C").mkdir()
+    corpus = bm25_corpus(tmp_path / "C", FILMS)
+    code, said, err = run("--corpus", corpus, "--pilot", 12)
+    assert code == 1
+    assert "Expected, from 12 answers" in said
+    assert "12 of 20 items gave answers that could not be read and count 0:" in err
+    assert "  12 x tool calls written as text: --tool-protocol text" in err
 
 
 def test_a_pilot_says_that_no_answer_could_be_read(

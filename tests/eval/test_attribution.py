@@ -9,7 +9,9 @@ import pytest
 
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
+from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.attribution import attribute
+from branchwise.eval.errors.classes import found_errors
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import Label
 from branchwise.trace.events import Event
@@ -41,6 +43,35 @@ def test_labels_of_an_ending_follow_the_outcome(label: Label, ending: dict[str, 
     whole = replace(TRACES[0].item, cut=False, error=None)
     assert label not in attribute(whole, TRACES[0].events).labels
     assert label in attribute(replace(whole, **ending), TRACES[0].events).labels
+
+
+BY_SENTENCE = {
+    "everything goes wrong at once": (3, 3),
+    "no span holds the answer": (0, 1),
+    "a result that never fitted the context window was retrieved and not seen": (0, 2),
+    "an answer that only other passages mention was never retrieved": (0, 1),
+    "an answer of two branches that is right in one is lost in the other": (0, 0),
+    "two answers exchanged, of which one was never retrieved": (1, 0),
+    "an answer that is right and comes again under another key": (1, 0),
+    "a wrong answer that was read has no label but its places": (0, 0),
+    "a name of two gold answers that does not say which is ambiguous, and brings neither": (2, 0),
+    "a failed item blames nobody for its answers": (0, 0),
+    "without a trace only the wrong branch is known": (0, 0),
+}
+"""Gold answers in nothing retrieved; those that are there, and nowhere in the answer."""
+
+
+@pytest.mark.parametrize(("name", "counts"), BY_SENTENCE.items())
+def test_classes_by_the_papers_sentences_ask_what_was_retrieved_and_what_was_given(
+    name: str, counts: tuple[int, int]
+) -> None:
+    trace = next(trace for trace in TRACES if trace.name == name)
+    errors = attribute(trace.item, trace.events)
+    assert (errors.unmentioned, errors.unanswered) == counts
+    found = found_errors("q", 0, False, ANSWER_ERRORS, errors)
+    keys = ("extraction_paper", "reasoning_paper")
+    assert [key in found.found for key in keys] == [count > 0 for count in counts]
+    assert [key in found.unknown for key in keys] == [not errors.traced] * 2
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)

@@ -9,9 +9,12 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
+from branchwise.eval.errors.module_work import ModuleWork
+from branchwise.eval.inert import inert_parts
 from branchwise.eval.items import Matched
 from branchwise.eval.judging import consultant
 from branchwise.eval.judging.matcher import MAX_NAMES, align_with_model
+from branchwise.eval.judging.settle import Settled
 from branchwise.eval.store.judgements import MemoryJudgements
 from support.chat_server import ChatServer, fail, hang, invalid_json, refuse, say, too_long
 from support.eval.judging_cases import (
@@ -47,10 +50,22 @@ async def test_branches_are_aligned_as_the_model_says(chat_server):
     score = strict_score(gold, answers, item.matched.alignment)
     assert (score.right, score.predicted, score.gold) == (2, 2, 3)
     assert strict_score(gold, answers, align_answers(gold, answers)).right == 0
-    assert (report.asked, report.requests, report.repaired) == (1, 1, 0)
+    assert (report.asked, report.requests, report.repaired, report.changed) == (1, 1, 0, 1)
     assert (report.lexical, report.to_one) == ((), ())
+    assert not inert_parts(ModuleWork(), Settled([item], matcher=report))
     assert (report.consulted.fresh.calls, report.consulted.cached.calls) == (1, 0)
     assert report.model == "openai:scripted"
+
+
+async def test_a_matcher_that_aligns_as_names_do_changed_nothing(chat_server):
+    same = by_name({name: name for name in HEAT})
+    chat_server.play(lambda body: say(same(body)))
+    items, report = await align([an_item(HEAT)], chat_server.url)
+    assert (report.asked, report.lexical, report.changed) == (1, (), 0)
+    (found,) = inert_parts(ModuleWork(), Settled(items, matcher=report)).values()
+    assert found.words == (
+        "the matcher openai:scripted did nothing: it aligned every branch as names alone do"
+    )
 
 
 async def test_the_model_sees_the_question_and_sorted_names_and_no_answer(chat_server):

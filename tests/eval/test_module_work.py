@@ -148,7 +148,8 @@ def test_calls_of_nodes_that_changed_something_nothing_and_failed_are_counted_by
             node("rewrite", update={"messages": [{"type": "ai"}]}),
         ],
     ]
-    found = total_work(map(module_work, items)).of_system({}, ["never", "rewrite", "rerank"])
+    identity = {"nodes": [{"name": name} for name in ("never", "rewrite", "rerank")]}
+    found = total_work(map(module_work, items)).of_system({}, identity)
     assert found.to_json() == {
         "expansion": None,
         "extraction": None,

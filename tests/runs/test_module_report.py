@@ -99,7 +99,11 @@ def test_a_run_without_modules_says_nothing_of_them(
     chat_server.play(lambda _: GOOD)
     made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
     found = score_run(made, ScoringSettings())
-    assert found.to_json()["modules"] == {"expansion": None, "extraction": None}
+    assert found.to_json()["modules"] == {
+        "expansion": None,
+        "extraction": None,
+        "tools": {"local_retriever": {"calls": 0, "failed": 0, "searches": 0}},
+    }
     assert not any(line.startswith(("expand", "extract")) for line in last_lines(found))
 
 

@@ -149,6 +149,10 @@ TYPES = {
 }
 
 
+PAPER = ("extraction", "reasoning")
+"""The classes that the paper words otherwise."""
+
+
 def types_of(id: str, said: str) -> set[str]:
     """What went wrong, read off the item as it is written."""
     found = {"wrong_tool_call"} if "!" in said else set()
@@ -169,8 +173,14 @@ def types_of(id: str, said: str) -> set[str]:
         "wrong_branch": moved,
         "wrong_in_evidence": wrong & {"y"},
         "unsupported": wrong & {"x"},
+        "extraction_paper": unseen,
+        "reasoning_paper": {x for _, x in gold} - unseen - {x for _, x in given},
     }
     return found | {name for name, what in happened.items() if what}
+
+
+def paper_of(group: str) -> list[str]:
+    return [f"{group}_paper"] if group in PAPER else []
 
 
 def counted(model: str, setting: str, subset: str) -> tuple[list[set[str]], list[set[str]]]:
@@ -191,7 +201,7 @@ def test_errors_are_shares_of_failed_and_of_all_items(
         row = rows_of(tables["items"])[name_of(model, setting), subset]
         assert row[:2] == sizes
         keys = [one.key for one in tables["items"].columns[4:]]
-        names = [name for group in TYPES.values() for name in group]
+        names = [one for group, own in TYPES.items() for one in (*own, *paper_of(group))]
         assert keys == [f"items_{one}{end}" for one in names for end in ("", "_inexact")]
         assert list(row[2:]) == [
             sum(one in found for found in among) for one in names for among in (everything, inexact)
@@ -199,13 +209,17 @@ def test_errors_are_shares_of_failed_and_of_all_items(
         row = rows_of(tables["errors"])[name_of(model, setting), subset]
         assert row[:2] == sizes
         assert [one.key for one in tables["errors"].columns[4:]] == [
-            f"{group}_of_{end}" for group in TYPES for end in ("inexact", "all")
+            f"{one}_of_{end}"
+            for group in TYPES
+            for one in (group, *paper_of(group))
+            for end in ("inexact", "all")
         ]
         assert list(row[2:]) == [
             pytest.approx(sum(bool(found & {*group}) for found in among) / len(among))
             if among
             else None
-            for group in TYPES.values()
+            for name, own in TYPES.items()
+            for group in (own, *([one] for one in paper_of(name)))
             for among in (inexact, everything)
         ]
 
@@ -240,9 +254,10 @@ def test_figures_hold_the_numbers_of_the_tables(
         assert [one.name for one in found.systems] == [one.name for one in report.systems]
         for one in found.systems:
             drawn = [
-                share(group)
+                share
                 for group in found.classes
-                for share in (one.counts.of_inexact, one.counts.of_all)
+                for kind in group.shown
+                for share in (one.counts.of_inexact(kind), one.counts.of_all(kind))
             ]
             assert list(shares[one.name, subset][2:]) == drawn
 

@@ -3,7 +3,15 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from branchwise.eval.errors.module_work import ExpansionWork, ExtractionWork, ModuleWork, NodeWork
+from branchwise.eval.errors.module_work import (
+    ExpansionWork,
+    ExtractionWork,
+    ModuleWork,
+    NodeWork,
+    ToolWork,
+)
+from branchwise.eval.inert import inert_parts
+from branchwise.eval.judging.settle import Settled
 from branchwise.ui.module_lines import ALARM, NOTICE, module_lines, module_notes
 
 EXPANSION = ExpansionWork(Counter(server=2), Counter(), 30, 12, 37)
@@ -19,7 +27,8 @@ EXTRACTION = ExtractionWork(
 def printed(runs: Sequence[tuple[str, ModuleWork]], *, colours: bool = False) -> str:
     console = Console(width=200, force_terminal=colours, highlight=False, legacy_windows=False)
     with console.capture() as capture:
-        for part in module_notes(runs):
+        named = [(name, work, inert_parts(work, Settled(()))) for name, work in runs]
+        for part in module_notes(named):
             console.print(part)
     return capture.get()
 
@@ -130,6 +139,15 @@ def test_a_node_says_what_it_changed_and_why_it_failed_the_first_time():
 def test_what_a_node_raised_reaches_the_terminal_as_words():
     hostile = ModuleWork(nodes={"n": NodeWork(1, 0, 1, "[bold]\x1b[2J")})
     assert "failed ([bold]\N{REPLACEMENT CHARACTER}[2J)" in printed([("a", hostile)])
+
+
+def test_what_did_nothing_is_said_first_and_in_so_many_words():
+    work = ModuleWork(nodes={"idle": NodeWork(1)}, tools={"a": ToolWork(2), "b": ToolWork()})
+    assert [line.strip() for line in printed([("run", work)]).splitlines() if line.strip()] == [
+        "the tool b did nothing: it was never called",
+        "the node idle did nothing: it changed nothing in 1 call",
+        "node idle: 1 call: 0 changed something",
+    ]
 
 
 def test_several_runs_have_their_names_above():

@@ -339,7 +339,7 @@ def test_figures_hold_the_numbers_of_the_tables(outputs: Outputs) -> None:
             row = errors[guarded(one.name), subset]
             assert int(row["items"]) == one.counts.items
             assert int(row["inexact"]) == one.counts.inexact
-            for group in ANSWER_ERRORS.classes:
+            for group in (kind for own in ANSWER_ERRORS.classes for kind in own.shown):
                 whole, part = one.counts.of_all(group), one.counts.of_inexact(group)
                 assert row[f"{group.key}_of_all"] == str(whole)
                 assert row[f"{group.key}_of_inexact"] == ("" if part is None else str(part))
@@ -374,7 +374,10 @@ def test_bars_of_errors_print_the_shares_of_the_table(outputs: Outputs) -> None:
     classes = [one for one in every if any(float(row[f"{one.key}_of_all"]) for row in rows)]
     shares = []
     for row in rows:
-        for group in classes:
+        for group, of_paper in ((one, one.published) for one in classes):
+            if of_paper:
+                part = row[f"{of_paper.key}_of_inexact"]
+                shares.append(f"{100 * float(part):.0f}" if part else "–")
             part, items = row[f"{group.key}_of_inexact"], int(row["items"])
             shares.append(f"{100 * float(part):.0f}" if part else "–")
             inexact, of_all = float(part or 0) * int(row["inexact"]), row[f"{group.key}_of_all"]

@@ -187,6 +187,7 @@ def test_a_single_run_has_no_changes_and_a_task_of_sentences_no_losses(
         "changes",
         "differences",
         "costs",
+        "tools",
     }
 
 

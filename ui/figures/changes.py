@@ -11,6 +11,7 @@ from branchwise.eval.reporting.figures.changes import (
 )
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.statistics import ScoreDifference
+from branchwise.ui.exports.text import one_line
 from branchwise.ui.figures.drawing import (
     BLACK,
     BLUE,
@@ -62,7 +63,7 @@ def draw_changes(report: StudyReport) -> Drawing | None:
         [report.task.questions_words(s) for s in kinds],
     )
     caption = f"Change of each system against {base}: {_MEANING}"
-    return finish(figure, "changes", " ".join([caption, *total_notes(report)]))
+    return finish(figure, "changes", _with_notes(caption, report))
 
 
 def draw_model_changes(report: StudyReport) -> Drawing | None:
@@ -87,7 +88,12 @@ def draw_model_changes(report: StudyReport) -> Drawing | None:
         [report.task.questions_words(s) for s in kinds],
     )
     caption = f"Change by each setting and model against the model's base: {_MEANING}"
-    return finish(figure, "model-changes", " ".join([caption, *total_notes(report)]))
+    return finish(figure, "model-changes", _with_notes(caption, report))
+
+
+def _with_notes(caption: str, report: StudyReport) -> str:
+    """A caption with how odd scores are compared, and what must be kept in mind of each system."""
+    return " ".join([caption, *total_notes(report), *map(one_line, report.cautions)])
 
 
 def _draw_panel(axes: "Axes", found: ChangeFigure, kinds: Sequence[str]) -> None:

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from branchwise.eval.errors.classes import ErrorClass
+from branchwise.eval.errors.classes import ErrorClass, ErrorType
 from branchwise.eval.numbers import percent
+from branchwise.eval.reporting.error_counts import ErrorCounts
 from branchwise.eval.reporting.figures.errors import SystemErrors, error_shares
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.drawing import (
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLOURS = (ORANGE, BLUE, GREEN, SKY)
-_BAR, _ACROSS = 0.62, 0.42
+_BAR, _ACROSS = 0.62, 0.11
 _LINE: dict[str, Any] = {"color": BLACK, "linewidth": 0.9}
+_HOLLOW: dict[str, Any] = {"facecolor": "white", "edgecolor": BLACK, "linewidth": 0.6}
+_OVER, _ABOVE, _THIN, _BELOW = 0.36, 0.12, 0.16, 0.28
+"""Heights of a bar over another and of that one, and how far each is from its row's middle."""
 _ROOM = 1.42
 """The end of the axis, with room for the number beside a whole bar."""
 
@@ -53,22 +57,44 @@ def draw_error_classes(report: StudyReport) -> Drawing | None:
     name_columns(bands[0], [group.title for group in classes])
     axes.set_xlim(0, _ROOM)
     axes.set_xticks([0, 0.5, 1], labels=["0", "", "100"])
-    _legend(figure)
+    _legend(figure, hollow=any(group.published for group in classes))
     return finish(figure, "error-classes", " ".join([found[0].caption, *of.says]))
 
 
 def _draw(axes: "Axes", one: SystemErrors, group: ErrorClass[Any], row: int, colour: str) -> None:
     share, of_all = one.counts.of_inexact(group) or 0, one.counts.of_all(group) or 0
-    axes.barh(row, share, _BAR, color=colour)
-    axes.plot([of_all] * 2, [row - _ACROSS, row + _ACROSS], **_LINE)
-    said = percent(one.counts.inexact_with[group.key], one.counts.inexact).rstrip("%")
-    axes.text(max(share, of_all) + 0.05, row, said, va="center_baseline", fontsize=6)
+    place, height = (row, _BAR) if group.published is None else (row - _ABOVE, _OVER)
+    axes.barh(place, share, height, color=colour)
+    ends = [place - height / 2 - _ACROSS, place + height / 2 + _ACROSS]
+    axes.plot([of_all] * 2, ends, **_LINE)
+    _number(axes, max(share, of_all), place, one.counts, group)
+    if group.published:
+        own = one.counts.of_inexact(group.published) or 0
+        axes.barh(row + _BELOW, own, _THIN, **_HOLLOW)
+        _number(axes, own, row + _BELOW, one.counts, group.published)
 
 
-def _legend(figure: "Figure") -> None:
+def _number(
+    axes: "Axes",
+    x: float,
+    y: float,
+    counts: ErrorCounts,
+    kind: ErrorClass[Any] | ErrorType[Any],
+) -> None:
+    """The share of a bar behind its end."""
+    said = percent(counts.inexact_with[kind.key], counts.inexact).rstrip("%")
+    size = 6 if isinstance(kind, ErrorClass) else 5
+    axes.text(x + 0.05, y, said, va="center_baseline", fontsize=size)
+
+
+def _legend(figure: "Figure", *, hollow: bool) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     line = Line2D([], [], color=BLACK, linestyle="none", marker="|", markersize=7)
+    handles: list[Any] = [Patch(color="0.6"), line]
     labels = ["% of the items that are not exact", "% of all items"]
-    add_legend(figure, [Patch(color="0.6"), line], labels)
+    if hollow:
+        handles.append(Patch(**_HOLLOW))
+        labels.append("the first, by the paper's own sentence")
+    add_legend(figure, handles, labels)

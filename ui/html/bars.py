@@ -26,12 +26,14 @@ def draw_stacked(title: str, bars: Sequence[Bar]) -> Markup:
 
 
 def draw_error_shares(found: ErrorShares) -> Markup:
-    """Under each system a bar a class: of the items that are not exact; across it, of all."""
+    """Under each system a bar a class: of the items that are not exact; across it, of all; below
+    it, as the paper words the class."""
     parts: list[Markup] = []
     for column, group in enumerate(found.classes):
         parts += _heading(group.title, _COLUMN * column)
+    height = 50 if any(group.published for group in found.classes) else 36
     for row, one in enumerate(found.systems):
-        top = _HEADING + 36.0 * row
+        top = _HEADING + float(height) * row
         parts.append(text(_LEFT, top + 14, label(one.name, 50), "name"))
         for column, group in enumerate(found.classes):
             kind = _CLASSES[found.of.classes.index(group) % len(_CLASSES)]
@@ -39,7 +41,7 @@ def draw_error_shares(found: ErrorShares) -> Markup:
     said = (
         f"shares of items of {counted(len(found.systems), 'system')} with each error; values below"
     )
-    return figure(_HEADING + 36 * len(found.systems), found.title, said, parts)
+    return figure(_HEADING + height * len(found.systems), found.title, said, parts)
 
 
 def _heading(title: str, x: float) -> Iterator[Markup]:
@@ -90,3 +92,9 @@ def _bar(
     yield element("rect", tip, x=x, y=y, width=max(width, 1), height=12, class_=kind)
     yield line(x + across, y - 2, x + across, y + 14, "across")
     yield text(x + max(width, across) + 4, y + 10, share, "tick")
+    if (of_paper := group.published) is not None:
+        own, width = counts.inexact_with[of_paper.key], _FULL * (counts.of_inexact(of_paper) or 0)
+        share = percent(own, counts.inexact)
+        tip = element("title", f"{one.name}: {group.title} {of_paper.title}: {own:,} ({share})")
+        yield element("rect", tip, x=x, y=y + 17, width=max(width, 1), height=6, class_="hollow")
+        yield text(x + width + 4, y + 24, share, "tick")

@@ -128,6 +128,8 @@ def _errors(found: ErrorShares) -> Figure:
     ]
     for group in found.classes:
         rows.append(_error_row(found, group.title, group))
+        if one := group.published:
+            rows.append(_error_row(found, f"· {one.title}: {one.words}", one))
         rows += [_error_row(found, f"· {one.words}", one) for one in found.types(group)]
     names = (short(one.name, MAX_NAME) for one in found.systems)
     table = PageTable(found.title, ("", *names), tuple(rows), notes=(_SHARES,))

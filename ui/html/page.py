@@ -20,7 +20,7 @@ from branchwise.eval.reporting.tables.results import scored_by
 from branchwise.eval.studies.names import slugs
 from branchwise.ui.html.figures import figures
 from branchwise.ui.html.question_data import questions_json
-from branchwise.ui.html.summary import base_words, findings, still_wrong, warnings
+from branchwise.ui.html.summary import base_cautions, base_words, findings, still_wrong, warnings
 from branchwise.ui.html.tables import MAX_NAME, PageTable, laid_out
 from branchwise.ui.html.text import short, shown
 
@@ -149,7 +149,10 @@ def sections(report: StudyReport) -> dict[str, Any]:
     return {
         "facts": _facts(report),
         "base": short(report.base_words, MAX_NAME),
-        "bases": [(short(one.name, MAX_NAME), base_words(report, one)) for one in report.bases],
+        "bases": [
+            (short(one.name, MAX_NAME), base_words(report, one), base_cautions(one))
+            for one in report.bases
+        ],
         "main": report.task.main.name,
         "filled": report.task.questions_words("ambiguous") if len(report.subsets) > 1 else "",
         "of_entities": report.task.is_attributable,

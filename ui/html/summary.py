@@ -78,6 +78,11 @@ def base_words(report: StudyReport, base: SystemReport) -> list[str]:
     return lines
 
 
+def base_cautions(base: SystemReport) -> list[str]:
+    """What of a base did nothing."""
+    return [short(one.words) for one in base.run.inert.values()]
+
+
 def still_wrong(report: StudyReport) -> list[tuple[str, str]]:
     """System and sentence: how many gold answers it lost, and where."""
     told = []

@@ -124,12 +124,12 @@ class RunScores:
         return found
 
     def _holds(self, record: Mapping[str, Any], *, failed: bool) -> bool:
-        """Whether saved errors are of how the item ended, and tell what supports an answer.
+        """Whether saved errors are of how the item ended, and tell all that is told of them now.
 
         By names alone those that do not are worked out again; a model's alignment is kept.
         """
         by_names = self.digest == self._digests[-1]
-        tells = not by_names or all("elsewhere" in answer for answer in record["missing"])
+        tells = not by_names or "unmentioned" in record
         return tells and (record["error"] is not None) is failed
 
     def _take(self, saved: Mapping[str, Any]) -> None:

@@ -34,8 +34,8 @@ class ErrorShares:
 
     @property
     def classes(self) -> list[ErrorClass[Any]]:
-        """Those that any item is of."""
-        return [one for one in self.of.classes if self._is_used(one)]
+        """Those that any item is of, by their types or as their paper words them."""
+        return [one for one in self.of.classes if any(map(self._is_used, one.shown))]
 
     def types(self, group: ErrorClass[Any]) -> list[ErrorType[Any]]:
         """Those of a class that any item is of."""
@@ -50,10 +50,12 @@ class ErrorShares:
 
     @property
     def caption(self) -> str:
+        published = any(group.published for group in self.classes)
+        hollow = "; the hollow bar is by the paper's own sentence" if published else ""
         return (
             "Items with an error of each class, as shares of those that are not exact; the line "
-            f"across a bar is the share of all items. {inexact_words(self.task)} An item may be of "
-            "several classes."
+            f"across a bar is the share of all items{hollow}. {inexact_words(self.task)} An item "
+            "may be of several classes."
         )
 
 

@@ -47,7 +47,7 @@ def changes_table(report: StudyReport) -> Table:
             rows.append((name, report.called(subset), max(one.n for one in found), *cells))
     title = f"Changes against {report.base_words}"
     table = Table("changes", title, tuple(columns), tuple(rows), _notes(report), section="changes")
-    return _with_bases(report, table)
+    return _with_words(report, table)
 
 
 def differences_table(report: StudyReport) -> Table:
@@ -75,17 +75,20 @@ def differences_table(report: StudyReport) -> Table:
     )
     title = f"All differences to {report.base_words}"
     table = Table("differences", title, columns, rows, _notes(report), printed=False, section=None)
-    return _with_bases(report, table)
+    return _with_words(report, table)
 
 
-def _with_bases(report: StudyReport, table: Table) -> Table:
-    """For programs, what each row's system is compared with, where that is not the same for all."""
-    if len(report.bases) == 1:
-        return table
-    bases = {one.name: one.base for one in report.systems}
-    column = TableColumn("against", "compared with", "text", printed=False)
-    rows = tuple((*row, bases[str(row[0])]) for row in table.rows)
-    return replace(table, columns=(*table.columns, column), rows=rows)
+def _with_words(report: StudyReport, table: Table) -> Table:
+    """For programs, what must be kept in mind of each row, which readers find in the notes; and
+    what its system is compared with, where that is not the same for all."""
+    said = {name: "; ".join(found.cautions) for name, found in report.comparisons.items()}
+    columns = [TableColumn("cautions", "to be kept in mind", "text", printed=False)]
+    words = {name: [cautions or None] for name, cautions in said.items()}
+    if len(report.bases) > 1:
+        columns.append(TableColumn("against", "compared with", "text", printed=False))
+        words = {one.name: [*words.get(one.name, ()), one.base] for one in report.systems}
+    rows = tuple((*row, *words[str(row[0])]) for row in table.rows)
+    return replace(table, columns=(*table.columns, *columns), rows=rows)
 
 
 def difference_cell(found: ScoreDifference) -> Aggregate:
@@ -113,11 +116,6 @@ def _difference_row(name: str, subset: str, found: ScoreDifference) -> tuple[Cel
 
 
 def _notes(report: StudyReport) -> tuple[str, ...]:
-    cautions = tuple(
-        f"{name}: {caution}."
-        for name, comparison in report.comparisons.items()
-        for caution in comparison.cautions
-    )
     over = _HOLM if len(report.bases) == 1 else _HOLM_OF_ALL
     holm = (over,) if len(report.comparisons) > 1 else ()
-    return (*DIFFERENCE_NOTES, *total_notes(report), *holm, *cautions)
+    return (*DIFFERENCE_NOTES, *total_notes(report), *holm, *report.cautions)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from branchwise.eval.errors.classes import ErrorClasses, ErrorType
+from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType
 from branchwise.eval.reporting.error_counts import (
     ErrorCounts,
     error_counts,
@@ -39,13 +39,22 @@ def error_tables(report: StudyReport) -> Iterator[Table]:
 
 def _shares(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) -> Table:
     counts = [found for *_, found in counted]
-    columns = [
-        TableColumn(f"{one.key}_of_{key}", title, printed=found_in(one, counts), group=one.title)
-        for one in classes.classes
-        for key, title in (("inexact", "of not exact"), ("all", "of all"))
-    ]
+    columns: list[TableColumn] = []
+    kinds: list[ErrorClass[Any] | ErrorType[Any]] = []
+    for group in classes.classes:
+        is_used = any(found_in(one, counts) for one in group.shown)
+        for one in group.shown:
+            by = "" if one is group else f"{one.title}, "
+            kinds.append(one)
+            columns += [
+                TableColumn(f"{one.key}_of_{key}", f"{by}{title}", printed=shown, group=group.title)
+                for key, title, shown in (
+                    ("inexact", "of not exact", is_used),
+                    ("all", "of all", is_used and not by),
+                )
+            ]
     rows = [
-        [share for one in classes.classes for share in (found.of_inexact(one), found.of_all(one))]
+        [share for one in kinds for share in (found.of_inexact(one), found.of_all(one))]
         for found in counts
     ]
     notes = (f"Shares of items. {inexact_words(report.task)}", _SEVERAL, *classes.says)
@@ -54,14 +63,14 @@ def _shares(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) 
 
 def _items(report: StudyReport, classes: ErrorClasses[Any], counted: _Counted) -> Table:
     counts, columns = [found for *_, found in counted], []
-    for group in classes.classes:
-        for one in group.types:
-            key, is_used = f"items_{one.key}", found_in(one, counts)
-            columns += [
-                TableColumn(key, one.title, "count", printed=is_used, group=group.title),
-                TableColumn(f"{key}_inexact", f"{one.title}, not exact", "count", printed=False),
-            ]
-    rows = [[n for one in classes.types for n in _counts(found, one)] for found in counts]
+    kinds = [(group, one) for group in classes.classes for one in group.counted]
+    for group, one in kinds:
+        key, is_used = f"items_{one.key}", one in group.types and found_in(one, counts)
+        columns += [
+            TableColumn(key, one.title, "count", printed=is_used, group=group.title),
+            TableColumn(f"{key}_inexact", f"{one.title}, not exact", "count", printed=False),
+        ]
+    rows = [[n for _, one in kinds for n in _counts(found, one)] for found in counts]
     notes = (inexact_words(report.task), _SEVERAL, _UNUSED)
     return _table(("items", "Items with something wrong"), counted, columns, rows, notes)
 

@@ -44,7 +44,8 @@ def model_change_tables(report: StudyReport) -> Iterator[Table]:
         for name, metrics in _metrics(report):
             named = f"model-changes{name}", f"Changes by model and setting: {_titles(metrics)}"
             columns = [replace(one, unit="change") for one in _columns(grid.settings, metrics)]
-            yield _table(report, named, grid, metrics, columns, _change, _CHANGES, "changes")
+            notes = (*_CHANGES, *report.cautions)
+            yield _table(report, named, grid, metrics, columns, _change, notes, "changes")
 
 
 def _metrics(report: StudyReport) -> Iterator[tuple[str, Sequence[Metric]]]:

@@ -99,7 +99,8 @@ def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
     title = f"Changes against {report.base_words}, by {grouping.words}"
     holm = "p is corrected by Holm's method over all systems and rows of the table."
     name = f"{_table_name(name)}-changes"
-    yield Table(name, title, tuple(columns), tuple(rows), (*DIFFERENCE_NOTES, holm))
+    notes = (*DIFFERENCE_NOTES, holm, *report.cautions)
+    yield Table(name, title, tuple(columns), tuple(rows), notes)
 
 
 def _only(scores: Scores, ids: Collection[str]) -> Scores:

@@ -41,10 +41,16 @@ def systems_table(report: StudyReport) -> Table:
         ),
         TableColumn("missing", "without a prediction", "count", printed=False),
         TableColumn("pending", "not ended", "count"),
+        TableColumn("did_nothing", "did nothing", "text", printed=False),
     )
     rows = tuple(_system_row(system) for system in report.systems)
     note = "An item is a question in one epoch. Failed ones count 0; those not ended, nowhere."
     notes = (note, *alternatives_notes(report), *evidence_notes(report), *left_out_notes(report))
+    notes += tuple(
+        f"{system.name}: {one.words}."
+        for system in report.systems
+        for one in system.run.inert.values()
+    )
     return Table("systems", "Systems", columns, rows, notes, section="summary")
 
 
@@ -129,6 +135,7 @@ def _system_row(system: SystemReport) -> tuple[CellValue, ...]:
         counts.interrupted,
         counts.missing,
         counts.pending,
+        "; ".join(f"{one.what}: {one.how}" for one in system.run.inert.values()) or None,
     )
 
 

@@ -1,18 +1,19 @@
 """Which tools the systems called, and how often the calls failed."""
 
-from collections import Counter
 from collections.abc import Iterator
 
-from branchwise.eval.analysis import Analysis
-from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn, system_column
 
 _ALL = "all"
-_NOTE = "Failed: arguments that did not fit, no such tool, an error, or no budget left."
+_NOTES = (
+    "Failed: arguments that did not fit, no such tool, an error, or no budget left.",
+    "A tool of 0 calls was offered, and the agent never called it.",
+)
 
 
 def tools_table(report: StudyReport) -> Table:
-    """Calls of each tool over the items that have a trace; without rows where none was called."""
+    """Calls of each tool that a system has, or was asked for; without rows where none has any."""
     columns = (
         system_column(),
         TableColumn("tool", "tool", "text", is_key=True),
@@ -20,18 +21,19 @@ def tools_table(report: StudyReport) -> Table:
         TableColumn("per_item", "calls an item", "count"),
         TableColumn("failed", "failed", "count"),
     )
-    rows = [row for _, name, analysis in report.analysed for row in _rows(name, analysis)]
-    shown = tuple(rows) if any(row[2] for row in rows) else ()
-    return Table("tools", "Tools", columns, shown, (_NOTE,), False, "tools")
+    rows = tuple(row for one in report.systems for row in _rows(one))
+    return Table("tools", "Tools", columns, rows, _NOTES, False, "tools")
 
 
-def _rows(name: str, analysis: Analysis) -> Iterator[tuple[CellValue, ...]]:
+def _rows(system: SystemReport) -> Iterator[tuple[CellValue, ...]]:
     """The tool that was called most first; all of them last where there is more than one."""
-    items, made, failed = analysis.tool_calls
+    tools, items = system.run.modules.tools, len(system.scores.items)
     if not items:
         return
-    for tool, times in Counter(made).most_common():
-        yield (name, tool, times, times / items, failed.get(tool, 0))
-    if len(made) != 1:
-        every = sum(made.values())
-        yield (name, _ALL, every, every / items, sum(failed.values()))
+    ranked = sorted(tools.items(), key=lambda named: -named[1].calls)
+    for name, work in ranked:
+        yield (system.name, name, work.calls, work.calls / items, work.failed)
+    if len(tools) > 1:
+        every = sum(work.calls for work in tools.values())
+        failed = sum(work.failed for work in tools.values())
+        yield (system.name, _ALL, every, every / items, failed)

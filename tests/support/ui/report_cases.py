@@ -16,6 +16,7 @@ from branchwise.eval.costs.usage import run_costs
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace, GoldEvidence
 from branchwise.eval.errors.item_errors import FailedCall, ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.module_work import ModuleWork, ToolWork
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
@@ -154,7 +155,8 @@ def scored(case: Case, questions: Sequence[Question]) -> ScoredRun:
     costs = run_costs(outcomes, {"model": case.model}, Prices.load())
     found = TracedRun(tuple(traced), tuple(errors))
     analysis = Analysis(lambda: found, get_task("branches"), scores.items)
-    return ScoredRun(Path("run"), scores, costs, Settled(items), None, analysis)
+    modules = ModuleWork(tools={"local_retriever": ToolWork(case.calls * len(items))})
+    return ScoredRun(Path("run"), scores, costs, Settled(items), None, analysis, modules)
 
 
 def _item(case: Case, question: Question) -> AnsweredItem:
@@ -204,6 +206,8 @@ def _errors(
     of_branch = [{one for one in texts if one.branch == pair.branch} for pair in texts]
     labels |= {Label.MISSING_BRANCH} if any(pairs <= unseen for pairs in of_branch) else set()
     labels |= {Label.WRONG_TOOL_CALL} if item.question.id in case.broken else set()
+    given = {text for own in item.prediction.answers.values() for text in own}
+    counted = {} if item.error else texts
     return ItemErrors(
         item.question.id,
         0,
@@ -214,6 +218,10 @@ def _errors(
         wrong=wrong,
         failed_calls=calls if item.question.id in case.broken else (),
         error=item.error,
+        unmentioned=sum(not evidence.places[pair] for pair in counted),
+        unanswered=sum(
+            bool(evidence.places[pair]) and text not in given for pair, text in counted.items()
+        ),
     )
 
 
