@@ -24,6 +24,7 @@ from branchwise.eval.errors.item_errors import (
 )
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.errors.module_work import ModuleWork, module_work
+from branchwise.eval.errors.statements import Statements
 from branchwise.eval.errors.targets import Targets
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.qualifiers import read_name
@@ -32,6 +33,8 @@ from branchwise.trace.events import AnswerRead, BudgetSpent, Event, Model, Node
 
 MAX_ANSWERING_CHARS = 200_000
 
+_Places = tuple[EvidencePlace, ...]
+_NEVER = Label.INCOMPLETE_EXTRACTION
 _DECLINED = ("refusal", "content_filter")
 
 
@@ -43,6 +46,8 @@ class _Case:
     alignment: Alignment
     matches: BranchMatches
     evidence: GoldEvidence
+    targets: Targets
+    statements: Statements
     unread: frozenset[GoldPair]
     written: frozenset[GoldPair]
     rewritten_at: int | None
@@ -50,6 +55,16 @@ class _Case:
 
     def name(self, pair: GoldPair) -> str:
         return self.gold.names[pair.branch]
+
+    def places(self, pair: GoldPair, *, told_apart: bool) -> tuple[_Places, _Places]:
+        """Where a pair was retrieved, and where it is only mentioned; without support only what is
+        `told_apart` by what states it."""
+        places = self.evidence.places.get(pair, ())
+        if self.targets.support[pair] or not (places and told_apart):
+            return places, self.evidence.elsewhere.get(pair, ())
+        forms = self.targets.forms[pair]
+        stating = self.statements.stating(self.name(pair), forms, places)
+        return stating, tuple(place for place in places if place not in stating)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +86,10 @@ def attribute(item: AnsweredItem, events: Iterable[Event]) -> ItemErrors:
     plug-in's node, wherever it was retrieved (the first place decides); in the agent's answer, and
     not in that of a node behind it (node); lost with a text that could not be read (repair);
     retrieved (agent); or never retrieved. Where gold says which passages support an answer, one
-    that only others mention was never retrieved. A result that never fitted the context window was
-    retrieved, and lost at the agent. For tasks that are attributable only: no passage mentions a
-    sentence.
+    that only others mention was never retrieved; where it does not, one that no passage states
+    (`Statements`) is mentioned, perhaps not stated. A result that never fitted the context window
+    was retrieved, and lost at the agent. For tasks that are attributable only: no passage mentions
+    a sentence.
     """
     return examine(item, events).errors
 
@@ -129,6 +145,8 @@ def _case(item: AnsweredItem, reading: Conversation) -> _Case:
         {name: alignment[name] for name in answers},
         matches,
         gold_evidence(targets, reading),
+        targets,
+        Statements(item.question.question, reading),
         _unread(item, reading, targets),
         _written(reading, targets),
         reading.rewritten.seq if reading.rewritten else None,
@@ -185,13 +203,14 @@ def _missing(case: _Case) -> Iterator[MissingAnswer]:
     under = _other_keys(case)
     for pair in case.matches.missing:
         entity = case.gold.sets[pair.branch].entities[pair.entity]
-        places = case.evidence.places.get(pair, ())
-        elsewhere = case.evidence.elsewhere.get(pair, ())
         label, lost_at, lost_step = None, None, None
+        places, elsewhere = case.places(pair, told_apart=case.known and pair not in under)
         if pair in under:
             label = Label.WRONG_BRANCH
         elif case.known:
             label, lost_at, lost_step = _lost(case, pair, places)
+            if elsewhere and label is _NEVER and not case.targets.support[pair]:
+                label = Label.PERHAPS_STATED
         yield MissingAnswer(
             branch=case.name(pair),
             text=entity.name,
@@ -220,7 +239,7 @@ def _lost(
         return Label.INCORRECT_REASONING, "repair", None
     if places:
         return Label.INCORRECT_REASONING, "agent", None
-    return Label.INCOMPLETE_EXTRACTION, None, None
+    return _NEVER, None, None
 
 
 def _other_keys(case: _Case) -> dict[GoldPair, str]:
@@ -284,7 +303,7 @@ def _branches(case: _Case, missing: Sequence[MissingAnswer]) -> Iterator[BranchE
         lost = [answer for answer in missing if answer.branch == name]
         labels = {answer.label for answer in lost if answer.label}
         whole = len(lost) == len(entities) > 0
-        if whole and all(a.label is Label.INCOMPLETE_EXTRACTION for a in lost):
+        if whole and all(a.label is _NEVER for a in lost):
             labels.add(Label.MISSING_BRANCH)
         keys = sorted(key for key, target in case.alignment.items() if target == index)
         yield BranchErrors(

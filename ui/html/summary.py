@@ -85,7 +85,9 @@ def still_wrong(report: StudyReport) -> list[tuple[str, str]]:
     for bar in found.bars if found else ():
         lost = bar.gold - bar.counts[0]
         where = f": {shares(bar.lost, lost)}" if lost else ""
-        sentence = f"{lost:,} of {bar.gold:,} gold answers are missing{where}."
+        sentence = (
+            f"{lost:,} of {bar.gold:,} gold answers are missing{where}. {bar.caution}".strip()
+        )
         told.append((short(bar.name, MAX_NAME), sentence))
     return told
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from branchwise.eval.reporting.loss_kinds import MISSING_KINDS
+from branchwise.eval.reporting.loss_kinds import MISSING_KINDS, PERHAPS
 from branchwise.eval.reporting.study_report import StudyReport
 
 PLACES = ("right", *(kind.words for kind in MISSING_KINDS))
@@ -26,6 +26,11 @@ class Bar:
     def lost(self) -> list[tuple[int, str]]:
         """Count and place of what is not right."""
         return list(zip(self.counts[1:], PLACES[1:], strict=True))
+
+    @property
+    def caution(self) -> str:
+        """What limits these numbers, in a sentence; empty where nothing does."""
+        return PERHAPS.caution if self.counts[1 + MISSING_KINDS.index(PERHAPS)] else ""
 
 
 @dataclass(frozen=True)
