@@ -86,8 +86,10 @@ def why_missing(answer: MissingAnswer) -> str:
     if answer.label is Label.PERHAPS_STATED:
         return f"{answer.label.words}{_places(answer.elsewhere, answer.mentioned)}"
     if answer.label in (Label.INCOMPLETE_EXTRACTION, Label.NOT_IN_CORPUS):
-        said = "mentioned elsewhere: "
-        return f"{answer.label.words}{_places(answer.elsewhere, answer.mentioned, said)}"
+        where = _places(answer.elsewhere, answer.mentioned, "mentioned elsewhere: ")
+        if answer.in_corpus:
+            where = f" · named in the corpus: [{short(answer.in_corpus, 60)}]{where}"
+        return f"{answer.label.words}{where}"
     return "missing"
 
 

@@ -1,7 +1,8 @@
 """Where each answer of an item was lost: the labels of its gold and predicted answers."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 
 from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.eval.alignment import Alignment
@@ -100,6 +101,36 @@ def examine(item: AnsweredItem, events: Iterable[Event]) -> Examined:
     case = _case(item, reading)
     errors, modules = _errors(item, reading, case), module_work(reading.modules)
     return Examined(errors, case.matches, case.evidence, modules)
+
+
+def with_reach(
+    found: Examined, absent: AbstractSet[GoldPair], passages: Mapping[GoldPair, str]
+) -> ItemErrors:
+    """Its errors, with what is known of answers that were never retrieved: those that nothing has
+    which is searched (`absent`), and `passages` of the corpus that have the others."""
+    errors = found.errors
+    missing = tuple(
+        answer
+        if answer.label is not _NEVER
+        else replace(answer, label=Label.NOT_IN_CORPUS)
+        if pair in absent
+        else replace(answer, in_corpus=passages.get(pair))
+        for pair, answer in zip(found.matches.missing, errors.missing, strict=True)
+    )
+    if missing == errors.missing:
+        return errors
+    branches = (
+        replace(one, labels=_relabelled(one.labels, [a for a in missing if a.branch == one.name]))
+        for one in errors.branches
+    )
+    labels = _relabelled(errors.labels, missing)
+    return replace(errors, labels=labels, branches=tuple(branches), missing=missing)
+
+
+def _relabelled(labels: Sequence[Label], missing: Iterable[MissingAnswer]) -> tuple[Label, ...]:
+    kept = {label for label in labels if label is not _NEVER}
+    now = {answer.label for answer in missing if answer.label in (_NEVER, Label.NOT_IN_CORPUS)}
+    return tuple(sorted(kept.union(filter(None, now))))
 
 
 def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemErrors:

@@ -23,7 +23,8 @@ class MissingAnswer:
     it was retrieved, the first of them in order of the trace (one that the agent saw among them, if
     there is one); `retrieved`: how many there are. `elsewhere` and `mentioned`: the same of the
     passages that mention it and, as gold says, do not support it or, where gold does not say, do
-    not state it.
+    not state it. `in_corpus`: of one that was never retrieved, the id of a passage of the corpus
+    that supports or mentions it, where that was looked up.
     """
 
     branch: str
@@ -37,6 +38,7 @@ class MissingAnswer:
     lost_step: int | None = None
     elsewhere: tuple[EvidencePlace, ...] = ()
     mentioned: int = 0
+    in_corpus: str | None = None
 
     @property
     def only_elsewhere(self) -> bool:

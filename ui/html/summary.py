@@ -5,7 +5,7 @@ from typing import Literal
 
 from branchwise.corpora.text import counted
 from branchwise.eval.numbers import interval, number
-from branchwise.eval.reporting.figures.losses import losses
+from branchwise.eval.reporting.figures.losses import absent_gold, losses
 from branchwise.eval.reporting.spending import ratio_words, spending
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.statistics import SIGNIFICANT, ScoreDifference, summary_line
@@ -93,8 +93,9 @@ def still_wrong(report: StudyReport) -> list[tuple[str, str]]:
 
 
 def warnings(report: StudyReport) -> list[str]:
-    """What limits the numbers: failed and unfinished items, unequal question sets."""
-    told = []
+    """What limits the numbers: gold that the corpus lacks, failed and unfinished items, unequal
+    question sets."""
+    told = [f"{short(name, MAX_NAME)}: {said}." for name, said in absent_gold(report)]
     for system in report.systems:
         counts, name = system.scores.counts, short(system.name, MAX_NAME)
         if counts.pending:

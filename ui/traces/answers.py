@@ -105,7 +105,7 @@ def _gold_line(
         step = lost.lost_step
     elif step is None and errors.format_error is not None:
         step = errors.format_error.step
-    return AnswerLine(one_line(text), "missing", one_line(why), places, step)
+    return AnswerLine(one_line(text), "missing", one_line(why), places, step, lost.in_corpus)
 
 
 class _Written:

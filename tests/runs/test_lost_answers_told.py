@@ -1,0 +1,107 @@
+"""What is said of lost answers without support wherever a run is shown: by the command line."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.chat_server import ChatServer, call, say
+
+TypeIn = Callable[..., tuple[int, str, str]]
+GOLD = ("1973", "1981", "Ann Lee", "Bo Diaz", "Cy Odum")
+"""In an album's date; in the act asked about; in a passage that is not found; nowhere, twice."""
+PASSAGES = {
+    "act": ("Pine Act", "The Pine Act was passed in 1981."),
+    "album": ("The Long Road", "An album of 1973, passed over by all critics."),
+    "lee": ("Harbour", "Ann Lee swam there, and for years nobody passed her by on a day of wind."),
+    "odum": ("Valley", "Nobody lives in it."),
+}
+NOTHING = say(json.dumps({"reasoning": "", "answers": {"default": []}}))
+
+
+@pytest.fixture
+def told(chat_server: ChatServer, tmp_path: Path, type_in: TypeIn) -> Path:
+    """A run over the passages that found two of them and answered nothing."""
+    lines = [json.dumps({"id": id, "title": t, "text": x}) for id, (t, x) in PASSAGES.items()]
+    (tmp_path / "p.jsonl").write_text("\n".join(lines))
+    question = {"id": "q", "question": "When was the Pine Act passed?", "answers": GOLD}
+    (tmp_path / "q.jsonl").write_text(json.dumps(question))
+    for command in (
+        ["corpus", "build", "--from", tmp_path / "p.jsonl", "--out", tmp_path / "C"],
+        ["corpus", "index", tmp_path / "C", "--kind", "bm25"],
+    ):
+        assert type_in(*command)[0] == 0
+    chat_server.play([call("local_retriever", query="passed", k=2), NOTHING])
+    model = f"openai:scripted@{chat_server.url}"
+    asked = ["--questions", tmp_path / "q.jsonl", "--corpus", tmp_path / "C", "--model", model]
+    code, _, err = type_in("run", *asked, "--out", tmp_path / "R")
+    assert code == 0, err
+    return tmp_path / "R"
+
+
+def test_errors_and_the_trace_say_of_each_answer_where_it_was_lost(
+    told: Path, type_in: TypeIn
+) -> None:
+    said = {
+        "1973": "mentioned, perhaps not stated · step 2 [album]",
+        "1981": "left out by the agent · step 2 [act]",
+        "Ann Lee": "never retrieved · named in the corpus: [lee]",
+        "Bo Diaz": "not in the corpus",
+    }
+    for command in (["errors", told], ["trace", told, "--print", "--question", "q"]):
+        code, out, err = type_in(*command)
+        assert code == 0, err
+        words = " ".join(out.split())
+        for name, why in said.items():
+            assert f"{name} {why}" in words or f"{name}: {why}" in words, (command, name, out)
+    ranked = "Ann Lee: never retrieved · named in the corpus: [lee], rank 3 at best in 1 search"
+    assert ranked in words
+    code, out, _ = type_in("errors", told, "--label", "not in the corpus", "--json")
+    missing = {one["text"]: one for one in json.loads(out)["missing"]}
+    assert {name: one["label"] for name, one in missing.items()} == {
+        "1973": "perhaps_stated",
+        "1981": "incorrect_reasoning",
+        "Ann Lee": "incomplete_extraction",
+        "Bo Diaz": "not_in_corpus",
+        "Cy Odum": "not_in_corpus",
+    }
+    assert missing["Ann Lee"]["in_corpus"] == "lee"
+
+
+def test_reports_say_first_what_the_corpus_lacks_and_what_is_an_upper_bound(
+    told: Path, tmp_path: Path, type_in: TypeIn
+) -> None:
+    absent = "40% of gold is nowhere in this corpus (mean over questions)"
+    lost = (
+        "5 of 5 gold answers missing: 40% not in the corpus, 20% left out by the agent, "
+        "20% mentioned, perhaps not stated, 20% never retrieved"
+    )
+    bound = "Mentioned, perhaps not stated, is an upper bound"
+    files = ["--html", tmp_path / "r.html", "--csv", tmp_path / "tables"]
+    assert type_in("report", told, *files)[0] == 0
+    for command in (["report", told], ["score", told], ["report", told, "--full"]):
+        code, out, err = type_in(*command)
+        assert code == 0, err
+        words = " ".join(out.split())
+        assert words.startswith(f"R: {absent}"), out
+        assert bound in words
+        assert lost in words or "--full" in command
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert all(said in page for said in (absent, bound, "not in the corpus"))
+    with (tmp_path / "tables" / "missing.csv").open(encoding="utf-8", newline="") as stream:
+        row = next(csv.DictReader(stream))
+    kinds = ("left_out", "perhaps_stated", "never_retrieved", "not_in_corpus")
+    assert [row[f"missing_{kind}"] for kind in kinds] == ["1", "1", "1", "2"]
+
+
+def test_a_corpus_is_read_for_the_first_score_and_not_again(
+    told: Path, tmp_path: Path, type_in: TypeIn
+) -> None:
+    (kept,) = (tmp_path / "C" / "mentions").iterdir()
+    told_before = type_in("report", told, "--json")[1]
+    kept.unlink()
+    # What is kept with the run serves it; what is kept with the corpus serves other runs.
+    assert type_in("report", told, "--json")[1] == told_before
+    assert not kept.exists()
