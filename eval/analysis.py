@@ -168,6 +168,7 @@ class Analysis:
         """JSON-serialisable: all of it, each item's errors included."""
         return {
             "errors": self.errors.to_json(),
+            "absent": self.absent,
             "ceilings": self.ceilings.to_json(),
             "curves": {by: self.curve(by).to_json() for by in ("calls", "tokens")},
             "breakdowns": {by: self.breakdown(by).to_json() for by in groupings_of(self.task)},

@@ -17,7 +17,8 @@ often it errs. What does not count may still be the answer: the rule knows words
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from branchwise.agents.offline.words import STOP_WORDS, base_name, sentences
@@ -41,21 +42,24 @@ _ASKING = STOP_WORDS | {"name", "time"}
 _PEOPLE = PERSON_KINDS | RELATIVES
 
 
-class _Passage(NamedTuple):
-    """A passage or, without a title, another text. `run`: all its words in a row; `names`: those of
-    its title, without what tells it apart."""
+@dataclass(frozen=True, eq=False)
+class _Passage:
+    """A passage or, without a title, another text: the same one for the same title and text."""
 
     title: str
     text: str
-    run: str
-    names: frozenset[str]
 
-    @classmethod
-    def of(cls, title: str, text: str) -> "_Passage":
-        bare = base_name(title)
+    @cached_property
+    def run(self) -> str:
+        """All its words in a row."""
+        return _run(f"{self.title}\n{self.text}")
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The words of its title in a row, without what tells it apart."""
+        bare = base_name(self.title)
         runs = {_run(bare), _run(bare.partition(",")[0])}
-        names = frozenset(run for run in runs if len(run.strip()) >= _SHORTEST_TITLE)
-        return cls(title, text, _run(f"{title}\n{text}"), names)
+        return frozenset(run for run in runs if len(run.strip()) >= _SHORTEST_TITLE)
 
     def is_named_in(self, run: str) -> bool:
         return any(name in run for name in self.names)
@@ -80,14 +84,18 @@ class Statements:
     """
 
     def __init__(self, question: str, reading: Conversation) -> None:
-        self._question = question
-        self._reading = reading
+        self._question, self._reading = question, reading
         self._under: dict[str, _Asked] = {}
 
     @cached_property
     def _at(self) -> dict[tuple[int, str | None], _Passage]:
+        """By step and id the passages of the trace; by step alone the texts that are none."""
         # Read when it is asked for: most answers that are lost have support, or were not retrieved.
-        return dict(_texts(self._reading))
+        same: dict[tuple[str, str], _Passage] = {}
+        return {
+            place: same.get(written) or same.setdefault(written, _Passage(*written))
+            for place, written in _texts(self._reading)
+        }
 
     def stating(
         self, branch: str, forms: Sequence[str], places: Sequence[EvidencePlace]
@@ -105,12 +113,13 @@ class Statements:
             return tuple(at for at in places if at.row is not None or self._text(at) in chosen)
         wanted = _words(asked.run) - _words(_run(" ".join(forms)))
         mentions = Mentions([forms])
+
+        @cache  # a passage comes again with every other search
+        def states(text: _Passage | None) -> bool:
+            return text is not None and _states(text, asked, wanted, mentions)
+
         return tuple(
-            at
-            for at in places
-            if at.row is not None
-            or not wanted
-            or ((text := self._text(at)) and _states(text, asked, wanted, mentions))
+            at for at in places if at.row is not None or not wanted or states(self._text(at))
         )
 
     def _text(self, place: EvidencePlace) -> _Passage | None:
@@ -126,8 +135,8 @@ class Statements:
         return asked
 
 
-def _texts(reading: Conversation) -> Iterator[tuple[tuple[int, str | None], _Passage]]:
-    """By step and id the passages of a trace; by step alone the texts that are none."""
+def _texts(reading: Conversation) -> Iterator[tuple[tuple[int, str | None], tuple[str, str]]]:
+    """Step and id, title and text of all passages, and of the texts that are none."""
     brought: list[tuple[int, Artifact, str]] = []
     if reading.start is not None and isinstance(reading.start.body, Start):
         brought.append((reading.start.seq, reading.start.body.given, ""))
@@ -135,9 +144,9 @@ def _texts(reading: Conversation) -> Iterator[tuple[tuple[int, str | None], _Pas
         brought.append((call.step, call.result.found, call.result.content))
         brought += [(c.step, c.message.found, c.message.content) for c in call.changes]
     for step, found, content in brought:
-        yield (step, None), _Passage.of("", content)
+        yield (step, None), ("", content)
         for passage in found.passages:
-            yield (step, passage.id), _Passage.of(passage.title, passage.text)
+            yield (step, passage.id), (passage.title, passage.text)
 
 
 def _states(passage: _Passage, asked: _Asked, wanted: frozenset[str], mentions: Mentions) -> bool:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
+from branchwise.ui.traces.runs import RunView
 from support.chat_server import ChatServer, call, say
+from support.ui.trace_app.screen_text import screen_text
 
 TypeIn = Callable[..., tuple[int, str, str]]
 GOLD = ("1973", "1981", "Ann Lee", "Bo Diaz", "Cy Odum")
@@ -105,3 +108,41 @@ def test_a_corpus_is_read_for_the_first_score_and_not_again(
     # What is kept with the run serves it; what is kept with the corpus serves other runs.
     assert type_in("report", told, "--json")[1] == told_before
     assert not kept.exists()
+
+
+async def test_the_app_says_how_high_the_searches_rank_what_was_never_retrieved(told: Path) -> None:
+    with RunView.open(told) as view:
+        app = TraceApp([view], start=OpenQuestion("q"))
+        async with app.run_test(size=(160, 50)) as pilot:
+            await pilot.pause()
+            for _ in range(3):  # 1973, 1981, Ann Lee
+                await pilot.press("m")
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            said = (
+                "Ann Lee: never retrieved · named in the corpus: [lee], rank 3 at best in 1 search"
+            )
+            assert said in screen_text(app)
+
+
+def test_support_that_the_corpus_lacks_is_not_in_it_whatever_else_mentions_the_answer(
+    chat_server: ChatServer, told: Path, tmp_path: Path, type_in: TypeIn
+) -> None:
+    supported = {"1981": ["gone"], "Ann Lee": ["lee"], "Bo Diaz": ["gone", "odum"]}
+    answers = [{"text": text, "support": ids} for text, ids in supported.items()]
+    branches = [{"name": "default", "answers": answers}]
+    question = {"id": "q", "question": "Who?", "branches": branches}
+    (tmp_path / "s.jsonl").write_text(json.dumps(question))
+    chat_server.play([call("local_retriever", query="passed", k=2), NOTHING])
+    model = f"openai:scripted@{chat_server.url}"
+    asked = ["--questions", tmp_path / "s.jsonl", "--corpus", tmp_path / "C", "--model", model]
+    code, out, err = type_in("run", *asked, "--out", tmp_path / "S")
+    assert code == 0, err
+    assert "S: 33% of gold is nowhere in this corpus" in out
+    missing = json.loads(type_in("errors", tmp_path / "S", "--json")[1])["missing"]
+    assert [(one["text"], one["label"], one["in_corpus"]) for one in missing] == [
+        ("1981", "not_in_corpus", None),
+        ("Ann Lee", "incomplete_extraction", "lee"),
+        ("Bo Diaz", "incomplete_extraction", "odum"),
+    ]
+    assert missing[0]["mentioned"] == 1
