@@ -21,6 +21,7 @@ from branchwise.corpora.progress import Progress
 from branchwise.corpora.questions import GoldSet, Question
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.text import encodable
+from branchwise.corpora.warning import warn
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph
@@ -183,6 +184,10 @@ def corpus_holding(
             return CorpusHolding(passages)
         return CorpusHolding(passages, _mentioned(corpus, unnamed, seconds, progress))
     except _TakesLongError as slow:
+        warn(
+            f"{source.path} is not read for gold answers, which takes about {slow.minutes} "
+            "minutes; to read it: branchwise score RUN --scan-corpus"
+        )
         return CorpusHolding(passages, minutes=slow.minutes)
     except (InputError, OSError) as error:
         return UnknownHolding(f"the corpus cannot be read: {error}", final=False)

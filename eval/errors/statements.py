@@ -36,7 +36,7 @@ BESIDE = 200
 """Characters on either side of a mention: a sentence or two."""
 ON_TOPIC, ELSEWHERE = 0.25, 0.8
 """Shares of the question's words that must stand beside a mention."""
-_SHORTEST_TITLE = 4
+_SHORTEST_TITLE, _LONGEST_OPENING = 4, 1_000
 _WORD = re.compile(r"[^\W_]+")
 _ASKING = STOP_WORDS | {"name", "time"}
 _PEOPLE = PERSON_KINDS | RELATIVES
@@ -154,7 +154,7 @@ def _states(passage: _Passage, asked: _Asked, wanted: frozenset[str], mentions: 
     whole, begin = f"{passage.title}\n{passage.text}", len(passage.title) + 1
     on_topic = passage in asked.about or any(passage.is_named_in(one.run) for one in asked.about)
     rest = wanted.difference(*(_words(_run(one.title)) for one in asked.about))
-    opening = begin + len(next(iter(sentences(passage.text)), ""))
+    opening = begin + len(next(iter(sentences(passage.text[:_LONGEST_OPENING])), ""))
     for start, end in mentions.find(whole).get(0, ()):
         beside = _words(_run(whole[max(begin, start - BESIDE) : end + BESIDE]))
         opens = begin <= start and end <= opening

@@ -157,7 +157,8 @@ def test_a_corpus_that_takes_long_to_read_is_left_unread(
     hours = iter(range(0, 36_000, 3_600))
     monkeypatch.setattr(holdings.time, "monotonic", lambda: next(hours))
     wanted = question("q", by("Michael Mann"))
-    found = find_reach([wanted], searched(corpus), seconds=60)
+    with pytest.warns(UserWarning, match="takes about 360 minutes; to read it: branchwise score"):
+        found = find_reach([wanted], searched(corpus), seconds=60)
     assert within(found, wanted) == [None]
     assert "takes about 360 minutes: --scan-corpus" in found.unknown[0]
     assert not (corpus / "mentions").exists()
