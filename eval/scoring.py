@@ -475,13 +475,15 @@ def _reach(
 ) -> _LookedUp:
     """What the run's tools could have given: kept from before, or looked up now."""
     sources = run_sources(reader.meta)
-    seconds = inf if settings.read_passages else QUICKLY
-    for limit in dict.fromkeys((inf, seconds)):  # what was read without a limit serves any
-        key = reach_key(questions, sources, seconds=limit)
-        if kept := reader.kept_reach(key):
+    key = reach_key(questions, sources)
+    # What was read without a limit serves any.
+    quickly = [] if settings.read_passages else [f"{key}-quickly"]
+    for one in (key, *quickly):
+        if kept := reader.kept_reach(one):
             return _LookedUp(Reach.from_json(kept), None)
+    seconds = inf if settings.read_passages else QUICKLY
     found = find_reach(questions, sources, seconds=seconds, progress=settings.passage_progress)
-    return _LookedUp(found, key if found.final else None)
+    return _LookedUp(found, [key, *quickly][-1] if found.final else None)
 
 
 def _save(scored: ScoredRun, looked_up: _LookedUp | None, saving: _Saving | None) -> None:

@@ -142,7 +142,7 @@ def reach_key(questions: Iterable[Question], sources: Sources, *, seconds: float
     import orjson
 
     looked_for = {"id", "branches", "alternatives"}
-    begun = orjson.dumps([_VERSION, sources.identity(), str(seconds), []])
+    begun = orjson.dumps([_VERSION, sources.identity(), []])
     found = hashlib.sha256(begun.removesuffix(b"]]"))
     # As JSON of all of it would be, which would take more memory than the run.
     comma = b""

@@ -65,7 +65,8 @@ class _Case:
             return places, self.evidence.elsewhere.get(pair, ())
         forms = self.targets.forms[pair]
         stating = self.statements.stating(self.name(pair), forms, places)
-        return stating, tuple(place for place in places if place not in stating)
+        others = set(places).difference(stating)
+        return stating, tuple(place for place in places if place in others)
 
 
 @dataclass(frozen=True, slots=True)

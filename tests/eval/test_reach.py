@@ -295,7 +295,6 @@ def test_the_key_depends_on_what_is_looked_up_where_but_not_on_paths(corpus: Pat
         reach_key([question("q", by("A", "p2"))], here),
         reach_key([question("q", by("B", "p1"))], here),
         reach_key([question("r", by("A", "p1"))], here),
-        reach_key(questions, here, seconds=inf),
         reach_key(questions, Sources(SearchedCorpus(corpus, "9"), here.graph, ("t",))),
         reach_key(questions, Sources(here.corpus, None, ("t",))),
         reach_key(questions, Sources(here.corpus, here.graph)),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from branchwise.eval import scoring
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import ChatServer, call, say
@@ -146,3 +147,19 @@ def test_support_that_the_corpus_lacks_is_not_in_it_whatever_else_mentions_the_a
         ("Bo Diaz", "incomplete_extraction", "odum"),
     ]
     assert missing[0]["mentioned"] == 1
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No corpus is read unless someone asks for it."""
+    monkeypatch.setattr(scoring, "QUICKLY", 0.0)
+
+
+def test_what_was_read_on_request_is_shown_from_then_on(
+    unhurried: None, told: Path, type_in: TypeIn
+) -> None:
+    assert "nowhere in this corpus" not in type_in("report", told)[1]
+    assert "Bo Diaz  never retrieved\n" in type_in("errors", told)[1]
+    assert "nowhere in this corpus" in type_in("score", told, "--scan-corpus")[1]
+    assert "nowhere in this corpus" in type_in("report", told)[1]
+    assert "Bo Diaz  not in the corpus\n" in type_in("errors", told)[1]
