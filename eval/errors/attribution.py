@@ -25,7 +25,7 @@ from branchwise.eval.errors.item_errors import (
 )
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.errors.module_work import ModuleWork, module_work
-from branchwise.eval.errors.statements import Statements
+from branchwise.eval.errors.statements import AnswerStatements
 from branchwise.eval.errors.targets import Targets
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.qualifiers import read_name
@@ -48,7 +48,7 @@ class _Case:
     matches: BranchMatches
     evidence: GoldEvidence
     targets: Targets
-    statements: Statements
+    statements: AnswerStatements
     unread: frozenset[GoldPair]
     written: frozenset[GoldPair]
     rewritten_at: int | None
@@ -89,7 +89,7 @@ def attribute(item: AnsweredItem, events: Iterable[Event]) -> ItemErrors:
     not in that of a node behind it (node); lost with a text that could not be read (repair);
     retrieved (agent); or never retrieved. Where gold says which passages support an answer, one
     that only others mention was never retrieved; where it does not, one that no passage states
-    (`Statements`) is mentioned, perhaps not stated. A result that never fitted the context window
+    (`AnswerStatements`) is mentioned, perhaps not stated. A result that never fitted the context window
     was retrieved, and lost at the agent. For tasks that are attributable only: no passage mentions
     a sentence.
     """
@@ -178,7 +178,7 @@ def _case(item: AnsweredItem, reading: Conversation) -> _Case:
         matches,
         gold_evidence(targets, reading),
         targets,
-        Statements(item.question.question, reading),
+        AnswerStatements(item.question.question, reading),
         _unread(item, reading, targets),
         _written(reading, targets),
         reading.rewritten.seq if reading.rewritten else None,

@@ -77,7 +77,7 @@ class _Asked(NamedTuple):
         return not _PEOPLE.isdisjoint(self.run.split())
 
 
-class Statements:
+class AnswerStatements:
     """Tells which places of a trace state an answer of its question.
 
     A row of a query or a match by name is an answer to what was asked: it always does.
