@@ -89,9 +89,9 @@ def attribute(item: AnsweredItem, events: Iterable[Event]) -> ItemErrors:
     not in that of a node behind it (node); lost with a text that could not be read (repair);
     retrieved (agent); or never retrieved. Where gold says which passages support an answer, one
     that only others mention was never retrieved; where it does not, one that no passage states
-    (`AnswerStatements`) is mentioned, perhaps not stated. A result that never fitted the context window
-    was retrieved, and lost at the agent. For tasks that are attributable only: no passage mentions
-    a sentence.
+    (`AnswerStatements`) is mentioned, perhaps not stated. A result that never fitted the context
+    window was retrieved, and lost at the agent. For tasks that are attributable only: no passage
+    mentions a sentence.
     """
     return examine(item, events).errors
 

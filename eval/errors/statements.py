@@ -112,11 +112,12 @@ class AnswerStatements:
             chosen = own if len(own) < len(asked.about) and not asked.of_people else []
             return tuple(at for at in places if at.row is not None or self._text(at) in chosen)
         wanted = _words(asked.run) - _words(_run(" ".join(forms)))
+        rest = wanted.difference(*(_words(_run(one.title)) for one in asked.about))
         mentions = Mentions([forms])
 
         @cache  # a passage comes again with every other search
         def states(text: _Passage | None) -> bool:
-            return text is not None and _states(text, asked, wanted, mentions)
+            return text is not None and _states(text, asked, (wanted, rest), mentions)
 
         return tuple(
             at for at in places if at.row is not None or not wanted or states(self._text(at))
@@ -149,11 +150,17 @@ def _texts(reading: Conversation) -> Iterator[tuple[tuple[int, str | None], tupl
             yield (step, passage.id), (passage.title, passage.text)
 
 
-def _states(passage: _Passage, asked: _Asked, wanted: frozenset[str], mentions: Mentions) -> bool:
-    """Whether a mention in a passage's text stands beside what is asked; `wanted`: its words."""
+def _states(
+    passage: _Passage,
+    asked: _Asked,
+    words: tuple[frozenset[str], frozenset[str]],
+    mentions: Mentions,
+) -> bool:
+    """Whether a mention in a passage's text stands beside what is asked; `words`: those of the
+    question, and those of them that no title of a passage about it has."""
     whole, begin = f"{passage.title}\n{passage.text}", len(passage.title) + 1
     on_topic = passage in asked.about or any(passage.is_named_in(one.run) for one in asked.about)
-    rest = wanted.difference(*(_words(_run(one.title)) for one in asked.about))
+    wanted, rest = words
     opening = begin + len(next(iter(sentences(passage.text[:_LONGEST_OPENING])), ""))
     for start, end in mentions.find(whole).get(0, ()):
         beside = _words(_run(whole[max(begin, start - BESIDE) : end + BESIDE]))
