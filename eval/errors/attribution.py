@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.eval.alignment import Alignment
@@ -63,8 +64,8 @@ class _Case:
         places = self.evidence.places.get(pair, ())
         if self.targets.support[pair] or not (places and told_apart):
             return places, self.evidence.elsewhere.get(pair, ())
-        forms = self.targets.forms[pair]
-        stating = self.statements.stating(self.name(pair), forms, places)
+        forms, spans = self.targets.forms[pair], partial(self.targets.spans, pair)
+        stating = self.statements.stating(self.name(pair), forms, spans, places)
         others = set(places).difference(stating)
         return stating, tuple(place for place in places if place in others)
 

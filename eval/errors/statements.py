@@ -16,7 +16,7 @@ often it errs. What does not count may still be the answer: the rule knows words
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from branchwise.corpora.graph.names.word_forms import root
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.eval.errors.folding import fold
 from branchwise.eval.errors.gold_evidence import EvidencePlace
-from branchwise.eval.errors.mentions import Mentions
+from branchwise.eval.errors.mentions import TextSpan
 from branchwise.eval.errors.name_words import PERSON_KINDS, RELATIVES
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.conversation import Conversation
@@ -40,6 +40,7 @@ _SHORTEST_TITLE, _LONGEST_OPENING = 4, 1_000
 _WORD = re.compile(r"[^\W_]+")
 _ASKING = STOP_WORDS | {"name", "time"}
 _PEOPLE = PERSON_KINDS | RELATIVES
+_Spans = Callable[[str], Sequence[TextSpan]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ class _Passage:
     def names(self) -> frozenset[str]:
         """The words of its title in a row, without what tells it apart."""
         bare = base_name(self.title)
-        runs = {_run(bare), _run(bare.partition(",")[0])}
+        runs = {_run(name) for name in {bare, bare.partition(",")[0]}}
         return frozenset(run for run in runs if len(run.strip()) >= _SHORTEST_TITLE)
 
     def is_named_in(self, run: str) -> bool:
@@ -98,9 +99,10 @@ class AnswerStatements:
         }
 
     def stating(
-        self, branch: str, forms: Sequence[str], places: Sequence[EvidencePlace]
+        self, branch: str, forms: Sequence[str], spans: _Spans, places: Sequence[EvidencePlace]
     ) -> tuple[EvidencePlace, ...]:
-        """Those of the places that state an answer under its branch; `forms`: its ways of writing.
+        """Those of the places that state an answer under its branch; `forms`: its ways of writing,
+        `spans`: where a text mentions it.
 
         Time is linear in the texts of the places, and in those of the passages about what the
         question names.
@@ -113,11 +115,10 @@ class AnswerStatements:
             return tuple(at for at in places if at.row is not None or self._text(at) in chosen)
         wanted = _words(asked.run) - _words(_run(" ".join(forms)))
         rest = wanted.difference(*(_words(_run(one.title)) for one in asked.about))
-        mentions = Mentions([forms])
 
         @cache  # a passage comes again with every other search
         def states(text: _Passage | None) -> bool:
-            return text is not None and _states(text, asked, (wanted, rest), mentions)
+            return text is not None and _states(text, asked, (wanted, rest), spans)
 
         return tuple(
             at for at in places if at.row is not None or not wanted or states(self._text(at))
@@ -154,7 +155,7 @@ def _states(
     passage: _Passage,
     asked: _Asked,
     words: tuple[frozenset[str], frozenset[str]],
-    mentions: Mentions,
+    spans: _Spans,
 ) -> bool:
     """Whether a mention in a passage's text stands beside what is asked; `words`: those of the
     question, and those of them that no title of a passage about it has."""
@@ -162,7 +163,7 @@ def _states(
     on_topic = passage in asked.about or any(passage.is_named_in(one.run) for one in asked.about)
     wanted, rest = words
     opening = begin + len(next(iter(sentences(passage.text[:_LONGEST_OPENING])), ""))
-    for start, end in mentions.find(whole).get(0, ()):
+    for start, end in spans(whole):
         beside = _words(_run(whole[max(begin, start - BESIDE) : end + BESIDE]))
         opens = begin <= start and end <= opening
         if on_topic and (opens or len(rest & beside) >= ON_TOPIC * len(rest)):

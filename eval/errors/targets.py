@@ -10,7 +10,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import GoldPair, gold_pairs
 from branchwise.eval.branch_scores import GoldBranches
 from branchwise.eval.entities import Entity
-from branchwise.eval.errors.mentions import Mentions
+from branchwise.eval.errors.mentions import Mentions, TextSpan
 
 TargetNumbers = frozenset[int]
 """Numbers of the things found."""
@@ -33,6 +33,7 @@ class Targets:
         self.pairs: list[list[GoldPair]] = []
         self.forms: dict[GoldPair, tuple[str, ...]] = {}
         self.support: dict[GoldPair, frozenset[str]] = {}
+        self._thing: dict[GoldPair, int] = {}
         self._qids: list[frozenset[str]] = []
         self._by_qid: dict[str, set[int]] = defaultdict(set)
         self.texts = tuple(texts)
@@ -44,6 +45,7 @@ class Targets:
                 self.pairs.append([])
                 self._qids.append(entity.qids)
             self.pairs[thing].append(pair)
+            self._thing[pair] = thing
             self.forms[pair] = tuple(sorted(written))
             self.support[pair] = entity.support
             for qid in entity.qids:
@@ -72,6 +74,11 @@ class Targets:
         if (found := self._names.get(text)) is None:
             found = self._names[text] = frozenset(self._mentions.present(text))
         return found
+
+    def spans(self, pair: GoldPair, text: str) -> list[TextSpan]:
+        """Where a text mentions a gold pair."""
+        thing = self._thing[pair]
+        return self._mentions.find(text, among=[thing]).get(thing, [])
 
     def among(self, things: TargetNumbers, text: str) -> TargetNumbers:
         """Which of these things a text mentions."""
