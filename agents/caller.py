@@ -352,7 +352,7 @@ def _endpoint(
     if model is None and spec.provider == "replay":
         return NoServer(spec)
     if model is None:
-        from branchwise.agents.offline import OfflineChatModel
+        from branchwise.agents.offline.model import OfflineChatModel
 
         model = OfflineChatModel()
     return InProcess(model)

@@ -1,11 +1,13 @@
 """What happened in a run, item by item: where answers were lost, and what could have been found."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.breakdowns import (
     Breakdown,
     Places,
@@ -14,12 +16,14 @@ from branchwise.eval.ceilings.breakdowns import (
     groupings_of,
     places_of,
 )
-from branchwise.eval.ceilings.ceilings import CeilingScores, ceilings
+from branchwise.eval.ceilings.ceilings import CeilingScores, ceilings, found_in_any_epoch
 from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
 from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.errors.attribution import with_reach
 from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.module_work import ModuleWork, total_work
 from branchwise.eval.errors.totals import ErrorTotals, totals
 from branchwise.eval.examination import examine_items
@@ -80,6 +84,14 @@ class Analysis:
         """How often each label and place of loss came up."""
         return totals(self.item_errors)
 
+    @property
+    def absent(self) -> float | None:
+        """The share of a question's gold answers that is nowhere in the corpus, a mean over the
+        questions of which that is known; None where there are none of them, or it is unknown."""
+        reach = self.ceilings.aggregates["all"]["ceiling_reach"].mean
+        lost = self.errors.subsets["all"].labels[Label.NOT_IN_CORPUS].missing
+        return 1 - reach if lost and reach is not None else None
+
     @cached_property
     def right(self) -> Mapping[str, int]:
         """By subset, how many gold answers the items have, branch by branch.
@@ -138,12 +150,22 @@ class Analysis:
         """JSON-serialisable: all of it, each item's errors included."""
         return {
             "errors": self.errors.to_json(),
+            "absent": self.absent,
             "ceilings": self.ceilings.to_json(),
             "curves": {by: self.curve(by).to_json() for by in ("calls", "tokens")},
             "breakdowns": {by: self.breakdown(by).to_json() for by in groupings_of(self.task)},
             "epochs": self.epochs.to_json() if self.epochs else None,
             "items": [found.to_json() for found in self.item_errors],
         }
+
+
+def _absent(
+    item: TracedItem, reach: Reach, brought: AbstractSet[GoldPair]
+) -> AbstractSet[GoldPair]:
+    """The missing pairs of an item that nothing has which is searched, and that came from nowhere:
+    not in another epoch either."""
+    known = {pair: reach.of(item.item.gold_key, pair) for pair in item.matches.missing}
+    return {pair for pair, within in known.items() if within is False and pair not in brought}
 
 
 def analyse(
@@ -169,5 +191,16 @@ def analyse(
     )
     modules = total_work(one.modules for one in found)
     task = get_task(scores.scorer.task)
-    run = TracedRun(traced, tuple(one.errors for one in found))
+    errors = tuple(one.errors for one in found)
+    if reach and reach.of_corpus:
+        brought = found_in_any_epoch(traced)
+        errors = tuple(
+            with_reach(
+                one,
+                _absent(item, reach, brought[item.item.gold_key]),
+                reach.passages.get(item.item.gold_key, {}),
+            )
+            for one, item in zip(found, traced, strict=True)
+        )
+    run = TracedRun(traced, errors)
     return Analysis(lambda: run, task, scores.items, reach, modules)

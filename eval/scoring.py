@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,7 +32,7 @@ from branchwise.eval.ceilings.breakdowns import (
     groupings_of,
     places_of,
 )
-from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
+from branchwise.eval.ceilings.reach import QUICKLY, Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
@@ -75,7 +76,8 @@ class ScoringSettings:
     run, else the built-in ones.
 
     `asks`: whether models may be asked for what is not kept. `read_passages`: look for answers in
-    the whole corpus where gold names no support. `saves`: keep the result beside the run.
+    the whole corpus where gold names no support, also where that takes over a minute. `saves`: keep
+    the result beside the run.
     `decoding`: how matcher and judge are asked; its patience is in no score. `keys`: for their
     servers, before those that the run names. `roles`: decoding of matcher and judge, each setting
     before the run's own. `announce`: is told what a judge of free text is to be asked; `check`:
@@ -238,10 +240,12 @@ def score_run(run: "Run | Path | str", settings: ScoringSettings = ScoringSettin
 
 
 class _Saving(NamedTuple):
-    """Where a scored run is saved: the digests of its settings, and of what it is made of."""
+    """Where a scored run is saved: the digests of its settings, and of what it is made of; `whole`:
+    of the settings with which the corpus was read however long it took, which serve as well."""
 
     settings: str
     of: str
+    whole: str
 
 
 def _saving(reader: RunReader, settings: ScoringSettings) -> _Saving | None:
@@ -252,20 +256,18 @@ def _saving(reader: RunReader, settings: ScoringSettings) -> _Saving | None:
         return None
     of = made_of(reader.state())
     prices = settings.prices or prices_of(reader.path)
-    said = settings_digest(choice.to_json(), settings.read_passages, prices.to_json())
-    return _Saving(said, of) if of else None
+    said, whole = (
+        settings_digest(choice.to_json(), reads, prices.to_json())
+        for reads in (settings.read_passages, True)
+    )
+    return _Saving(said, of, whole) if of else None
 
 
 def _saved(reader: RunReader, saving: _Saving, settings: ScoringSettings) -> ScoredRun | None:
     """The run as it was scored, where nothing has changed since."""
-    body = reader.scored_run(saving.settings)
-    if body is None:
-        return None
-    try:
-        saved = SavedScores.read(body)
-    except ValueError:
-        return None
-    if saved.of != saving.of:
+    found = (_read_saved(reader.scored_run(one)) for one in (saving.whole, saving.settings))
+    saved = next((one for one in found if one and one.of == saving.of), None)
+    if saved is None:
         return None
     path = reader.path
 
@@ -298,6 +300,13 @@ def _saved(reader: RunReader, saving: _Saving, settings: ScoringSettings) -> Sco
         remarks=saved.remarks,
         system=System.recorded(reader.system),
     )
+
+
+def _read_saved(body: bytes | None) -> SavedScores | None:
+    try:
+        return SavedScores.read(body) if body is not None else None
+    except ValueError:
+        return None
 
 
 class _LookedUp(NamedTuple):
@@ -473,16 +482,15 @@ def _reach(
 ) -> _LookedUp:
     """What the run's tools could have given: kept from before, or looked up now."""
     sources = run_sources(reader.meta)
-    key = reach_key(questions, sources, read_passages=settings.read_passages)
-    if kept := reader.kept_reach(key):
-        return _LookedUp(Reach.from_json(kept), None)
-    found = find_reach(
-        questions,
-        sources,
-        read_passages=settings.read_passages,
-        progress=settings.passage_progress,
-    )
-    return _LookedUp(found, key if found.final else None)
+    key = reach_key(questions, sources)
+    # What was read without a limit serves any.
+    quickly = [] if settings.read_passages else [f"{key}-quickly"]
+    for one in (key, *quickly):
+        if kept := reader.kept_reach(one):
+            return _LookedUp(Reach.from_json(kept), None)
+    seconds = inf if settings.read_passages else QUICKLY
+    found = find_reach(questions, sources, seconds=seconds, progress=settings.passage_progress)
+    return _LookedUp(found, [key, *quickly][-1] if found.final else None)
 
 
 def _save(scored: ScoredRun, looked_up: _LookedUp | None, saving: _Saving | None) -> None:

@@ -9,6 +9,7 @@ from branchwise.eval.reporting.error_counts import ErrorCounts, error_counts, fo
 from branchwise.eval.reporting.loss_kinds import (
     ITEM_KINDS,
     MISSING_KINDS,
+    PERHAPS,
     WRONG_KINDS,
     LossKind,
 )
@@ -55,8 +56,10 @@ def _row(kind: LossKind) -> _Row:
 _MISSING = {kind.key: kind for kind in MISSING_KINDS}
 _ROWS = (
     _Row("gold answers missing", lambda found: found.missing, is_total=True),
+    _row(_MISSING["not_in_corpus"]),
     _row(_MISSING["never_retrieved"]),
     _Row("    mentioned elsewhere", lambda found: found.elsewhere),
+    _row(_MISSING["perhaps_stated"]),
     *(_row(_MISSING[key]) for key in _OF_THE_WAY),
     _Row("branches with nothing retrieved", lambda found: found.branches, True, needs_trace=True),
     _Row("answers wrong", lambda found: found.wrong, is_total=True),
@@ -73,8 +76,9 @@ def error_tables(runs: Sequence[NamedErrors]) -> "Iterator[RenderableType]":
         yield heading("where answers were lost", [name for name, _ in runs])
         yield _table(_columns(chosen) if len(runs) == 1 else _side_by_side(chosen))
     if runs:
-        traced = any(found.subsets["all"].traced for _, found in runs)
-        yield notes(_NOTE if traced else _UNTRACED_NOTE)
+        every = [found.subsets["all"] for _, found in runs]
+        told = _NOTE if any(found.traced for found in every) else _UNTRACED_NOTE
+        yield notes([*told, *([PERHAPS.caution] if any(map(PERHAPS.count, every)) else [])])
 
 
 def class_tables(report: StudyReport) -> "Iterator[RenderableType]":

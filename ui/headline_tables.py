@@ -73,6 +73,8 @@ def _lost(report: StudyReport) -> Iterator[str]:
         lost = bar.gold - bar.counts[0]
         where = f": {shares(bar.lost, lost)}" if lost else ""
         yield f"{run_name(bar.name)}: {lost:,} of {bar.gold:,} gold answers missing{where}"
+        if bar.caution:
+            yield bar.caution
 
 
 def _paid(report: StudyReport) -> Iterator[str]:

@@ -86,9 +86,13 @@ def why_missing(answer: MissingAnswer) -> str:
     if answer.lost_at is not None:
         at = "" if answer.lost_step is None else f" at step {answer.lost_step}"
         return f"{_LOST_AT[answer.lost_at]}{at}{_places(answer.places, answer.retrieved)}"
-    if answer.label is Label.INCOMPLETE_EXTRACTION:
-        said = "mentioned elsewhere: "
-        return f"{answer.label.words}{_places(answer.elsewhere, answer.mentioned, said)}"
+    if answer.label is Label.PERHAPS_STATED:
+        return f"{answer.label.words}{_places(answer.elsewhere, answer.mentioned)}"
+    if answer.label in (Label.INCOMPLETE_EXTRACTION, Label.NOT_IN_CORPUS):
+        where = _places(answer.elsewhere, answer.mentioned, "mentioned elsewhere: ")
+        if answer.in_corpus:
+            where = f" · named in the corpus: [{short(answer.in_corpus, 60)}]{where}"
+        return f"{answer.label.words}{where}"
     return "missing"
 
 

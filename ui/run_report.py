@@ -10,6 +10,7 @@ from branchwise.eval.ceilings.breakdowns import groupings_of
 from branchwise.eval.costs.usage import NO_COSTS
 from branchwise.eval.grouping import META
 from branchwise.eval.left_out import run_left_out, run_remarks
+from branchwise.eval.reporting.figures.losses import absent_gold
 from branchwise.eval.reporting.published import Published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables import terminal_tables
@@ -51,6 +52,9 @@ def run_report(
     """
     reports = [replace(one, published=published) for one in StudyReport.by_task(systems)]
     for report in reports:
+        lines = [f"{run_name(name)}: {said}" for name, said in absent_gold(report.by_matcher())]
+        if lines:
+            yield indented(plain("\n".join(["", *lines])))
         yield from score_tables(report) if full else headline(report)
         for table in published_tables(report):
             yield from with_notes(table.as_printed())

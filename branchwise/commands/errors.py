@@ -62,13 +62,16 @@ def errors(
     Example: branchwise errors runs/base --label "never retrieved" --limit 5
     """
     from branchwise.commands.report import warn_if_pending
+    from branchwise.commands.scoring_progress import scoring_progress
     from branchwise.eval.scoring import ScoringSettings, score_run
 
     _check_label(label)
     place = _lost_at(lost_at)
     warn_if_pending(path)
     choice = chosen(matcher, judge_entities, judge)
-    scored = score_run(path, ScoringSettings(choice, asks=False, saves=False))
+    with scoring_progress() as progress:
+        reads = ScoringSettings(choice, asks=False, saves=False, passage_progress=progress.passages)
+        scored = score_run(path, reads)
     _check_examined(path, scored, question)
     if scored.analysis is None:
         _check_label(label, scored)

@@ -313,13 +313,16 @@ def warn_if_pending(path: Path) -> None:
 def _read(path: Path, settings: "ScoringSettings", *, is_told: bool) -> "ScoredRun":
     """`is_told`: what of it has not ended has been said."""
     from branchwise.commands.score import announcing
+    from branchwise.commands.scoring_progress import scoring_progress
     from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.scoring import score_run
 
     if not is_told:
         warn_if_pending(path)
     priced = settings.prices or prices_of(path)
-    return score_run(path, replace(settings, prices=priced, announce=announcing(priced)))
+    with scoring_progress() as progress:
+        shown = replace(settings, passage_progress=progress.passages)
+        return score_run(path, replace(shown, prices=priced, announce=announcing(priced)))
 
 
 def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:

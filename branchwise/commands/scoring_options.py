@@ -119,7 +119,8 @@ ScanCorpus = Annotated[
     bool,
     typer.Option(
         "--scan-corpus",
-        help="Search the whole corpus for answers whose passages gold does not name.",
+        help="Search the whole corpus for answers whose passages gold does not name, also where "
+        "that takes over a minute.",
         rich_help_panel=SCORING,
     ),
 ]

@@ -120,7 +120,7 @@ def ceilings(
     """
     ordered = in_order(items)
     known = {item.key for item in with_evidence(ordered)}
-    found = _found_in_any_epoch(ordered)
+    found = found_in_any_epoch(ordered)
     rows = tuple(
         item.row(
             item_ceilings(item, reach, found[item.item.gold_key]).metrics(recall)
@@ -158,7 +158,8 @@ def _reach(item: TracedItem, reach: Reach, found: AbstractSet[GoldPair]) -> floa
     return item.share(frozenset(pair for pair, is_in in within.items() if is_in or pair in found))
 
 
-def _found_in_any_epoch(items: Sequence[TracedItem]) -> dict[GoldKey, set[GoldPair]]:
+def found_in_any_epoch(items: Sequence[TracedItem]) -> dict[GoldKey, set[GoldPair]]:
+    """The gold pairs that were retrieved, by question and gold set, whatever the epoch."""
     found: dict[GoldKey, set[GoldPair]] = defaultdict(set)
     for item in items:
         found[item.item.gold_key] |= item.retrieved

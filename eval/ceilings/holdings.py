@@ -1,11 +1,17 @@
 """What a corpus and a graph hold of the gold answers that are looked for."""
 
+import hashlib
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import orjson
+
+from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import parse_object, read_lines
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
@@ -15,6 +21,7 @@ from branchwise.corpora.progress import Progress
 from branchwise.corpora.questions import GoldSet, Question
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.text import encodable
+from branchwise.corpora.warning import warn
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph
@@ -56,7 +63,12 @@ def _of_gold_set(branches: GoldSet) -> dict[GoldPair, WantedEntity]:
     return found
 
 
+MENTIONS = "mentions"
+"""Folder of a corpus: for each set of names that was looked for, which of them it mentions."""
+_VERSION = 1  # of what is kept there: changes when a name may be found in other passages
 _REPORT_EVERY = 10_000
+_SAMPLE = 2.0
+"""Seconds of reading that say how long all of it would take."""
 
 
 class Holding(Protocol):
@@ -74,6 +86,10 @@ class Holding(Protocol):
         """Whether the source has an entity; None where that is unknown."""
         ...
 
+    def passage(self, wanted: WantedEntity) -> str | None:
+        """The id of a passage that has an entity; None where no passage is known to."""
+        ...
+
 
 @dataclass(frozen=True)
 class UnknownHolding:
@@ -86,30 +102,42 @@ class UnknownHolding:
         """Unknown."""
         return None
 
+    def passage(self, wanted: WantedEntity) -> str | None:
+        """None."""
+        return None
+
 
 @dataclass(frozen=True)
 class CorpusHolding:
     """`passages`: the supporting ones that are there; `mentioned`: forms of entities that some
-    passage mentions, None where the passages were not read.
+    passage mentions, with the first one's id, None where the passages were not read; `minutes`:
+    since it would take so long.
 
     Where gold's passages are all missing, they are another corpus's, and say nothing of this one.
     """
 
     passages: frozenset[str]
-    mentioned: frozenset[tuple[str, ...]] | None = None
+    mentioned: Mapping[tuple[str, ...], str] | None = None
     final: bool = True
+    minutes: int = 0
 
     @property
     def why(self) -> str:
-        return (
-            "no passage of the corpus is named as their support, and it was not read for mentions"
-        )
+        unread = "no passage of the corpus is named as their support, and it was not read for"
+        took = f", which takes about {self.minutes} minutes: --scan-corpus" if self.minutes else ""
+        return f"{unread} mentions{took}"
 
     def has(self, wanted: WantedEntity) -> bool | None:
         """Whether a passage supports the entity or, where none is named, mentions it."""
         if wanted.support and self.passages:
             return bool(wanted.support & self.passages)
         return None if self.mentioned is None else wanted.forms in self.mentioned
+
+    def passage(self, wanted: WantedEntity) -> str | None:
+        """One that supports the entity or, where none is named, the first that mentions it."""
+        if wanted.support and self.passages:
+            return min(wanted.support & self.passages, default=None)
+        return (self.mentioned or {}).get(wanted.forms)
 
 
 @dataclass(frozen=True)
@@ -127,15 +155,20 @@ class GraphHolding:
         """
         return bool(wanted.qids & self.qids) if wanted.qids else None
 
+    def passage(self, wanted: WantedEntity) -> str | None:
+        """None: a graph has no passages."""
+        return None
+
 
 def corpus_holding(
     source: SearchedCorpus,
     wanted: Collection[WantedEntity],
     *,
-    read_passages: bool,
+    seconds: float,
     progress: Progress,
 ) -> Holding:
-    """Look into the corpus: one pass for ids and, with `read_passages`, one for mentions."""
+    """Look into the corpus: one pass for ids and, where it takes at most so many seconds, one for
+    mentions. What that finds is kept beside the corpus, if its folder can be written."""
     if source.path is None and source.served:
         return UnknownHolding("what the retrieval server searches is not known here")
     if source.path is None:
@@ -146,10 +179,16 @@ def corpus_holding(
             why = f"{source.path} holds another corpus now than the one that was searched"
             return UnknownHolding(why, final=False)
         passages = _passages(corpus, frozenset().union(*(one.support for one in wanted)), progress)
-        if not read_passages:
+        unnamed = sorted({one.forms for one in wanted if not (one.support and passages)})
+        if not seconds:
             return CorpusHolding(passages)
-        unnamed = {one.forms for one in wanted if not (one.support and passages)}
-        return CorpusHolding(passages, _mentioned(corpus, sorted(unnamed), progress))
+        return CorpusHolding(passages, _mentioned(corpus, unnamed, seconds, progress))
+    except _TakesLongError as slow:
+        warn(
+            f"{source.path} is not read for gold answers, which takes about {slow.minutes} "
+            "minutes; to read it: branchwise score RUN --scan-corpus"
+        )
+        return CorpusHolding(passages, minutes=slow.minutes)
     except (InputError, OSError) as error:
         return UnknownHolding(f"the corpus cannot be read: {error}", final=False)
 
@@ -165,17 +204,48 @@ def _passages(corpus: Corpus, wanted: frozenset[str], progress: Progress) -> fro
     return frozenset(found)
 
 
+class _TakesLongError(Exception):
+    """A corpus takes longer to read than it may, by its first passages."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.minutes = max(1, round(seconds / 60))
+
+
 def _mentioned(
-    corpus: Corpus, wanted: list[tuple[str, ...]], progress: Progress
-) -> frozenset[tuple[str, ...]]:
-    """Those of the wanted forms that some passage mentions, in its title or its text."""
+    corpus: Corpus, wanted: Sequence[tuple[str, ...]], seconds: float, progress: Progress
+) -> dict[tuple[str, ...], str]:
+    """Those of the wanted forms that some passage mentions, in its title or its text, with its id:
+    as kept, or by reading all of them. Raises _TakesLongError."""
     from branchwise.eval.ceilings.many_names import mentioned
 
-    texts = (
-        to_passage("", str(fields.get("contents", ""))).contents
-        for fields in _records(corpus, progress)
-    )
-    return frozenset(wanted[number] for number in mentioned(wanted, texts))
+    if not wanted:
+        return {}
+    asked = hashlib.sha256(orjson.dumps([_VERSION, corpus.sha256, wanted])).hexdigest()[:16]
+    kept = corpus.path / MENTIONS / f"{asked}.json"
+    try:
+        before = orjson.loads(kept.read_bytes())
+        if not isinstance(before, list):
+            raise ValueError
+        return {wanted[number]: str(id) for number, id in before}
+    except (OSError, ValueError, TypeError, IndexError):
+        rows = mentioned(wanted, _contents(corpus, seconds, progress))
+    ids = [(number, corpus.id(row)) for number, row in sorted(rows.items())]
+    with suppress(OSError, InputError):  # a folder that cannot be written: read again another time
+        kept.parent.mkdir(exist_ok=True)
+        write_bytes(kept, orjson.dumps(ids))
+    return {wanted[number]: id for number, id in ids}
+
+
+def _contents(corpus: Corpus, seconds: float, progress: Progress) -> Iterator[str]:
+    """The passages of a corpus, one after the other, unless to read them takes longer. What is
+    found is not looked for again, so that the first ones take longest."""
+    began, total = time.monotonic(), len(corpus)
+    for done, fields in enumerate(_records(corpus, progress)):
+        spent = time.monotonic() - began
+        if done and spent > min(_SAMPLE, seconds) and spent / done * total > seconds:
+            raise _TakesLongError(spent / done * total)
+        yield to_passage("", str(fields.get("contents", ""))).contents
 
 
 def _records(corpus: Corpus, progress: Progress) -> Iterator[dict[str, Any]]:

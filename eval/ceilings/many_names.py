@@ -60,9 +60,9 @@ class ManyNames:
         return mentions
 
 
-def mentioned(things: Sequence[Sequence[str]], texts: Iterable[str]) -> set[int]:
-    """Numbers of the things that any of the texts mentions."""
-    names, found = ManyNames(things), set[int]()
-    for text in texts:
-        found |= names.present(text, found)
+def mentioned(things: Sequence[Sequence[str]], texts: Iterable[str]) -> dict[int, int]:
+    """Numbers of the things that any of the texts mentions, with that of the first text."""
+    names, found = ManyNames(things), dict[int, int]()
+    for number, text in enumerate(texts):
+        found |= dict.fromkeys(names.present(text, found.keys()), number)
     return found

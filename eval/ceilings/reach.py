@@ -25,7 +25,9 @@ from branchwise.eval.ceilings.holdings import (
 from branchwise.eval.ceilings.sources import Sources
 from branchwise.eval.items import GoldKey
 
-_VERSION = 1  # changes when the same sources and questions may give another reach
+QUICKLY = 60.0
+"""Seconds that a corpus may be read for mentions without being told to."""
+_VERSION = 2  # changes when the same sources and questions may give another reach
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,16 @@ class Reach:
 
     `within` is of the branches, `alternatives` of further gold sets, by their numbers from 1.
     `unknown`: why, one line a reason. `final`: False where a source could not be read now but may
-    be later; such a result is not to be kept.
+    be later; such a result is not to be kept. `of_corpus`: whether a corpus is among the sources.
+    `passages`: of pairs that a corpus has, the id of one that supports or mentions it.
     """
 
     within: Mapping[str, Mapping[GoldPair, bool | None]]
     unknown: tuple[str, ...] = ()
     final: bool = True
     alternatives: Mapping[GoldKey, Mapping[GoldPair, bool | None]] = field(default_factory=dict)
+    of_corpus: bool = False
+    passages: Mapping[GoldKey, Mapping[GoldPair, str]] = field(default_factory=dict)
 
     def of(self, gold: GoldKey, pair: GoldPair) -> bool | None:
         """Whether a pair of a gold set is within reach; None where that is unknown."""
@@ -59,6 +64,8 @@ class Reach:
             **({"alternatives": further} if further else {}),
             "unknown": list(self.unknown),
             "final": self.final,
+            "of_corpus": self.of_corpus,
+            "passages": [[*gold, _listed(pairs)] for gold, pairs in self.passages.items()],
         }
 
     @classmethod
@@ -66,32 +73,35 @@ class Reach:
         """What `to_json` gave."""
         within = {question: _pairs(listed) for question, listed in kept["within"].items()}
         further = {(id, n): _pairs(listed) for id, n, listed in kept.get("alternatives", ())}
-        return cls(within, tuple(kept["unknown"]), kept["final"], further)
+        passages = {(id, n): _pairs(listed) for id, n, listed in kept["passages"]}
+        unknown, final, of_corpus = tuple(kept["unknown"]), kept["final"], kept["of_corpus"]
+        return cls(within, unknown, final, further, of_corpus, passages)
 
 
 _Listed = Sequence[Sequence[Any]]
 
 
-def _listed(pairs: Mapping[GoldPair, bool | None]) -> _Listed:
-    return [[*pair, is_in] for pair, is_in in pairs.items()]
+def _listed(pairs: Mapping[GoldPair, Any]) -> _Listed:
+    return [[*pair, value] for pair, value in pairs.items()]
 
 
-def _pairs(listed: _Listed) -> dict[GoldPair, bool | None]:
-    return {GoldPair(branch, entity): is_in for branch, entity, is_in in listed}
+def _pairs(listed: _Listed) -> dict[GoldPair, Any]:
+    return {GoldPair(branch, entity): value for branch, entity, value in listed}
 
 
 def find_reach(
     questions: Iterable[Question],
     sources: Sources,
     *,
-    read_passages: bool = False,
+    seconds: float = 0.0,
     progress: Progress = silent,
 ) -> Reach:
     """Look up what the sources of a run have of the gold answers.
 
     Time grows with the corpus (its lines are read once, until every supporting passage was seen),
-    memory with what is looked for. `read_passages`: also look for mentions of answers without
-    support in every passage. Progress is in passages. A source that is gone is unknown, no error.
+    memory with what is looked for. `seconds`: how long every passage may be searched for mentions
+    of answers without support; what would take longer is left. Progress is in passages. A source
+    that is gone is unknown, no error.
     """
     wanted = wanted_pairs(questions)
     entities = [entity for pairs in wanted.values() for entity in pairs.values()]
@@ -100,7 +110,7 @@ def find_reach(
     ]
     if sources.corpus:
         holdings.append(
-            corpus_holding(sources.corpus, entities, read_passages=read_passages, progress=progress)
+            corpus_holding(sources.corpus, entities, seconds=seconds, progress=progress)
         )
     if sources.graph:
         holdings.append(graph_holding(sources.graph, entities))
@@ -119,12 +129,12 @@ def find_reach(
         _reasons(holdings, left),
         all(holding.final for holding in holdings),
         {gold: pairs for gold, pairs in found.items() if gold[1]},
+        sources.corpus is not None,
+        {gold: ids for gold, pairs in wanted.items() if (ids := _passages(holdings, pairs))},
     )
 
 
-def reach_key(
-    questions: Iterable[Question], sources: Sources, *, read_passages: bool = False
-) -> str:
+def reach_key(questions: Iterable[Question], sources: Sources, *, seconds: float = 0.0) -> str:
     """What a reach is kept under: 16 hexadecimal digits of a SHA-256 of all it depends on.
 
     That is the digests of corpus and graph, the tools, and what is looked for; no paths.
@@ -132,7 +142,7 @@ def reach_key(
     import orjson
 
     looked_for = {"id", "branches", "alternatives"}
-    begun = orjson.dumps([_VERSION, sources.identity(), read_passages, []])
+    begun = orjson.dumps([_VERSION, sources.identity(), []])
     found = hashlib.sha256(begun.removesuffix(b"]]"))
     # As JSON of all of it would be, which would take more memory than the run.
     comma = b""
@@ -142,6 +152,17 @@ def reach_key(
         comma = b","
     found.update(b"]]")
     return found.hexdigest()[:16]
+
+
+def _passages(
+    holdings: Sequence[Holding], pairs: Mapping[GoldPair, WantedEntity]
+) -> dict[GoldPair, str]:
+    """For each pair that a passage has, the id of one."""
+    found = (
+        (pair, next(filter(None, (holding.passage(entity) for holding in holdings)), None))
+        for pair, entity in pairs.items()
+    )
+    return {pair: id for pair, id in found if id is not None}
 
 
 def _within(holdings: Sequence[Holding], entity: WantedEntity) -> bool | None:

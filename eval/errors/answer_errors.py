@@ -48,6 +48,12 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
                     _labelled(Label.INCOMPLETE_EXTRACTION),
                 ),
                 ErrorType(
+                    "not_in_corpus",
+                    Label.NOT_IN_CORPUS.words,
+                    "an answer is not in the corpus",
+                    _labelled(Label.NOT_IN_CORPUS),
+                ),
+                ErrorType(
                     "branch_not_retrieved",
                     Label.MISSING_BRANCH.words,
                     "nothing of a branch was retrieved",
@@ -123,6 +129,12 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
             "other",
             "other",
             (
+                ErrorType(
+                    "perhaps_stated",
+                    "perhaps stated",
+                    "an answer was mentioned, perhaps not stated",
+                    _labelled(Label.PERHAPS_STATED),
+                ),
                 ErrorType(
                     "taken_out",
                     "taken out by a node",

@@ -1,7 +1,9 @@
 """Where each answer of an item was lost: the labels of its gold and predicted answers."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.eval.alignment import Alignment
@@ -24,6 +26,7 @@ from branchwise.eval.errors.item_errors import (
 )
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.errors.module_work import ModuleWork, module_work
+from branchwise.eval.errors.statements import AnswerStatements
 from branchwise.eval.errors.targets import Targets
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.qualifiers import read_name
@@ -32,6 +35,8 @@ from branchwise.trace.events import AnswerRead, BudgetSpent, Event, Model, Node
 
 MAX_ANSWERING_CHARS = 200_000
 
+_Places = tuple[EvidencePlace, ...]
+_NEVER = Label.INCOMPLETE_EXTRACTION
 _DECLINED = ("refusal", "content_filter")
 
 
@@ -44,6 +49,8 @@ class _Case:
     matches: BranchMatches
     evidence: GoldEvidence
     given: frozenset[GoldPair]
+    targets: Targets
+    statements: AnswerStatements
     unread: frozenset[GoldPair]
     written: frozenset[GoldPair]
     rewritten_at: int | None
@@ -51,6 +58,17 @@ class _Case:
 
     def name(self, pair: GoldPair) -> str:
         return self.gold.names[pair.branch]
+
+    def places(self, pair: GoldPair, *, told_apart: bool) -> tuple[_Places, _Places]:
+        """Where a pair was retrieved, and where it is only mentioned; without support only what is
+        `told_apart` by what states it."""
+        places = self.evidence.places.get(pair, ())
+        if self.targets.support[pair] or not (places and told_apart):
+            return places, self.evidence.elsewhere.get(pair, ())
+        forms, spans = self.targets.forms[pair], partial(self.targets.spans, pair)
+        stating = self.statements.stating(self.name(pair), forms, spans, places)
+        others = set(places).difference(stating)
+        return stating, tuple(place for place in places if place in others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +90,10 @@ def attribute(item: AnsweredItem, events: Iterable[Event]) -> ItemErrors:
     plug-in's node, wherever it was retrieved (the first place decides); in the agent's answer, and
     not in that of a node behind it (node); lost with a text that could not be read (repair);
     retrieved (agent); or never retrieved. Where gold says which passages support an answer, one
-    that only others mention was never retrieved. A result that never fitted the context window was
-    retrieved, and lost at the agent. For tasks that are attributable only: no passage mentions a
-    sentence.
+    that only others mention was never retrieved; where it does not, one that no passage states
+    (`AnswerStatements`) is mentioned, perhaps not stated. A result that never fitted the context
+    window was retrieved, and lost at the agent. For tasks that are attributable only: no passage
+    mentions a sentence.
     """
     return examine(item, events).errors
 
@@ -85,6 +104,36 @@ def examine(item: AnsweredItem, events: Iterable[Event]) -> Examined:
     case = _case(item, reading)
     errors, modules = _errors(item, reading, case), module_work(reading.modules)
     return Examined(errors, case.matches, case.evidence, modules)
+
+
+def with_reach(
+    found: Examined, absent: AbstractSet[GoldPair], passages: Mapping[GoldPair, str]
+) -> ItemErrors:
+    """Its errors, with what is known of answers that were never retrieved: those that nothing has
+    which is searched (`absent`), and `passages` of the corpus that have the others."""
+    errors = found.errors
+    missing = tuple(
+        answer
+        if answer.label is not _NEVER
+        else replace(answer, label=Label.NOT_IN_CORPUS)
+        if pair in absent
+        else replace(answer, in_corpus=passages.get(pair))
+        for pair, answer in zip(found.matches.missing, errors.missing, strict=True)
+    )
+    if missing == errors.missing:
+        return errors
+    branches = (
+        replace(one, labels=_relabelled(one.labels, [a for a in missing if a.branch == one.name]))
+        for one in errors.branches
+    )
+    labels = _relabelled(errors.labels, missing)
+    return replace(errors, labels=labels, branches=tuple(branches), missing=missing)
+
+
+def _relabelled(labels: Sequence[Label], missing: Iterable[MissingAnswer]) -> tuple[Label, ...]:
+    kept = {label for label in labels if label is not _NEVER}
+    now = {answer.label for answer in missing if answer.label in (_NEVER, Label.NOT_IN_CORPUS)}
+    return tuple(sorted(kept.union(filter(None, now))))
 
 
 def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemErrors:
@@ -135,6 +184,8 @@ def _case(item: AnsweredItem, reading: Conversation) -> _Case:
         matches,
         gold_evidence(targets, reading),
         _given(gold, answers, matches),
+        targets,
+        AnswerStatements(item.question.question, reading),
         _unread(item, reading, targets),
         _written(reading, targets),
         reading.rewritten.seq if reading.rewritten else None,
@@ -203,13 +254,14 @@ def _missing(case: _Case) -> Iterator[MissingAnswer]:
     under = _other_keys(case)
     for pair in case.matches.missing:
         entity = case.gold.sets[pair.branch].entities[pair.entity]
-        places = case.evidence.places.get(pair, ())
-        elsewhere = case.evidence.elsewhere.get(pair, ())
         label, lost_at, lost_step = None, None, None
+        places, elsewhere = case.places(pair, told_apart=case.known and pair not in under)
         if pair in under:
             label = Label.WRONG_BRANCH
         elif case.known:
             label, lost_at, lost_step = _lost(case, pair, places)
+            if elsewhere and label is _NEVER and not case.targets.support[pair]:
+                label = Label.PERHAPS_STATED
         yield MissingAnswer(
             branch=case.name(pair),
             text=entity.name,
@@ -238,7 +290,7 @@ def _lost(
         return Label.INCORRECT_REASONING, "repair", None
     if places:
         return Label.INCORRECT_REASONING, "agent", None
-    return Label.INCOMPLETE_EXTRACTION, None, None
+    return _NEVER, None, None
 
 
 def _other_keys(case: _Case) -> dict[GoldPair, str]:
@@ -302,7 +354,7 @@ def _branches(case: _Case, missing: Sequence[MissingAnswer]) -> Iterator[BranchE
         lost = [answer for answer in missing if answer.branch == name]
         labels = {answer.label for answer in lost if answer.label}
         whole = len(lost) == len(entities) > 0
-        if whole and all(a.label is Label.INCOMPLETE_EXTRACTION for a in lost):
+        if whole and all(a.label is _NEVER for a in lost):
             labels.add(Label.MISSING_BRANCH)
         keys = sorted(key for key, target in case.alignment.items() if target == index)
         yield BranchErrors(

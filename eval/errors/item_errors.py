@@ -16,13 +16,15 @@ MAX_PLACES = 5
 class MissingAnswer:
     """A gold answer that the prediction lacks under its branch.
 
-    `label`: incomplete_extraction, incorrect_reasoning or wrong_branch; None where it cannot be
-    said: the item failed, or there is no trace. `lost_at` is there with incorrect_reasoning,
-    `under` (the predicted key that has it) with wrong_branch, `lost_step` (the step of the node
-    that took it out) where it was lost at a node. `places`: where it was retrieved,
-    the first of them in order of the trace (one that the agent saw among them, if there is one);
-    `retrieved`: how many there are. `elsewhere` and `mentioned`: the same of the passages that
-    mention it and, as gold says, do not support it.
+    `label`: not_in_corpus, incomplete_extraction, perhaps_stated, incorrect_reasoning or
+    wrong_branch; None where it cannot be said: the item failed, or there is no trace. `lost_at` is
+    there with incorrect_reasoning, `under` (the predicted key that has it) with wrong_branch,
+    `lost_step` (the step of the node that took it out) where it was lost at a node. `places`: where
+    it was retrieved, the first of them in order of the trace (one that the agent saw among them, if
+    there is one); `retrieved`: how many there are. `elsewhere` and `mentioned`: the same of the
+    passages that mention it and, as gold says, do not support it or, where gold does not say, do
+    not state it. `in_corpus`: of one that was never retrieved, the id of a passage of the corpus
+    that supports or mentions it, where that was looked up.
     """
 
     branch: str
@@ -36,6 +38,7 @@ class MissingAnswer:
     lost_step: int | None = None
     elsewhere: tuple[EvidencePlace, ...] = ()
     mentioned: int = 0
+    in_corpus: str | None = None
 
     @property
     def only_elsewhere(self) -> bool:

@@ -42,11 +42,26 @@ class Label(StrEnum):
         read it. Where gold says which passages support it, only these count: it may be mentioned
         elsewhere. DeepAmbigQA (arXiv:2511.01323), error analysis.""",
     )
+    PERHAPS_STATED = (
+        "perhaps_stated",
+        "mentioned, perhaps not stated",
+        """A gold answer is named in a retrieved passage, gold does not say which passages support
+        it, and what the question asks about does not stand beside it. With the answers that were
+        retrieved but lost, an upper bound of these. Beyond DeepAmbigQA's error analysis.""",
+    )
+    NOT_IN_CORPUS = (
+        "not_in_corpus",
+        "not in the corpus",
+        """Incomplete extraction of a gold answer that no search could have brought: no passage of
+        the corpus supports it or, where gold does not say which do, mentions it, and no other tool
+        is known to have it. A part of incomplete extraction in DeepAmbigQA (arXiv:2511.01323),
+        error analysis; told apart here.""",
+    )
     MISSING_BRANCH = (
         "missing_branch",
         "branch never retrieved",
         """Incomplete extraction of a whole branch: none of its gold answers was retrieved or
-        predicted. Its answers keep incomplete_extraction. A part of incomplete extraction in
+        predicted. Its answers keep their own label. A part of incomplete extraction in
         DeepAmbigQA (arXiv:2511.01323), error analysis; told apart here.""",
     )
     INCORRECT_REASONING = (

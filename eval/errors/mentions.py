@@ -60,15 +60,17 @@ class Mentions:
         things = (_Thing.of(index, name_forms(texts)) for index, texts in enumerate(answers))
         self._things = [(thing.shared, thing) for thing in things]
 
-    def find(self, text: str) -> dict[int, list[TextSpan]]:
+    def find(self, text: str, among: Iterable[int] | None = None) -> dict[int, list[TextSpan]]:
         """Where each thing is mentioned: its index to spans [start, end) of the text as given.
 
         Spans of a thing are in order and do not overlap; things without a mention are left out.
+        `among`: the only things to look for.
         """
         found: dict[int, list[TextSpan]] = {}
         letters = squeezed(text)
         read: FoldedText | None = None
-        for thing in [thing for shared, thing in self._things if shared in letters]:
+        things = self._things if among is None else [self._things[number] for number in among]
+        for thing in [thing for shared, thing in things if shared in letters]:
             spans: set[TextSpan] = set()
             for form in thing.forms:
                 if form.letters in letters:

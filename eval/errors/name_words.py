@@ -124,6 +124,11 @@ OCCUPATIONS = (
 """Occupations of people; one person may well have several of one set."""
 
 PERSON_KINDS = frozenset[str]().union(*OCCUPATIONS)
+RELATIVES = _words("""
+    aunt brother child children cousin daughter father founder grandfather grandmother husband
+    mother nephew niece parent parents performer sister son spouse uncle wife
+    """)
+"""What people are to someone or something, beside their occupations."""
 WORK_KINDS = (
     _words("film movie"),
     _words("song single"),

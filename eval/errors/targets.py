@@ -10,7 +10,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import GoldPair, gold_pairs
 from branchwise.eval.branch_scores import GoldBranches
 from branchwise.eval.entities import Entity
-from branchwise.eval.errors.mentions import Mentions
+from branchwise.eval.errors.mentions import Mentions, TextSpan
 
 TargetNumbers = frozenset[int]
 """Numbers of the things found."""
@@ -23,25 +23,30 @@ class Targets:
     """Gold entities and texts by number; each text of a trace is searched once.
 
     `pairs[n]`: the gold pairs that thing n is (one entity may be an answer of several branches).
-    Thing `len(pairs) + m` is the m-th of `texts`. `support`: for each gold pair the ids of the
-    passages that state it under its branch, empty where gold names none.
+    Thing `len(pairs) + m` is the m-th of `texts`. `forms`: how each gold pair is written.
+    `support`: the ids of the passages that state it under its branch, empty where gold names none.
     """
 
     def __init__(self, gold: GoldBranches, question: Question, texts: Sequence[str]) -> None:
         aliases = _aliases(question)
         numbers: dict[tuple[frozenset[str], frozenset[str]], int] = {}
         self.pairs: list[list[GoldPair]] = []
+        self.forms: dict[GoldPair, tuple[str, ...]] = {}
         self.support: dict[GoldPair, frozenset[str]] = {}
+        self._thing: dict[GoldPair, int] = {}
         self._qids: list[frozenset[str]] = []
         self._by_qid: dict[str, set[int]] = defaultdict(set)
         self.texts = tuple(texts)
         for pair in gold_pairs(gold):
             entity = gold.sets[pair.branch].entities[pair.entity]
-            thing = numbers.setdefault((_forms(entity, aliases), entity.qids), len(numbers))
+            written = _forms(entity, aliases)
+            thing = numbers.setdefault((written, entity.qids), len(numbers))
             if thing == len(self.pairs):
                 self.pairs.append([])
                 self._qids.append(entity.qids)
             self.pairs[thing].append(pair)
+            self._thing[pair] = thing
+            self.forms[pair] = tuple(sorted(written))
             self.support[pair] = entity.support
             for qid in entity.qids:
                 self._by_qid[qid].add(thing)
@@ -69,6 +74,11 @@ class Targets:
         if (found := self._names.get(text)) is None:
             found = self._names[text] = frozenset(self._mentions.present(text))
         return found
+
+    def spans(self, pair: GoldPair, text: str) -> list[TextSpan]:
+        """Where a text mentions a gold pair."""
+        thing = self._thing[pair]
+        return self._mentions.find(text, among=[thing]).get(thing, [])
 
     def among(self, things: TargetNumbers, text: str) -> TargetNumbers:
         """Which of these things a text mentions."""

@@ -20,18 +20,28 @@ from branchwise.eval.errors.totals import (
 class LossKind:
     """A kind of loss or error: its key, what it says in a few words, its count in a subset.
 
-    `row`: in words, where it stands alone in a row.
+    `row`: in words, where it stands alone in a row. `caution`: a sentence, to be told wherever
+    there is any.
     """
 
     key: str
     words: str
     count: Callable[[SubsetTotals], int]
     row: str = ""
+    caution: str = ""
 
 
 def _all_traced(found: SubsetTotals) -> bool:
     return found.traced == found.items
 
+
+PERHAPS = LossKind(
+    "perhaps_stated",
+    Label.PERHAPS_STATED.words,
+    missing_with(Label.PERHAPS_STATED),
+    caution="Mentioned, perhaps not stated, is an upper bound: gold names no supporting passages, "
+    "and what was retrieved names the answer away from what is asked.",
+)
 
 _LOST_ON_THE_WAY = (
     LossKind("wrong_branch", "under the wrong branch", missing_with(Label.WRONG_BRANCH)),
@@ -54,11 +64,13 @@ _LOST_ON_THE_WAY = (
         "retrieved, lost in extraction",
     ),
     LossKind("node", "taken out by a node", lambda found: found.lost_at["node"]),
+    PERHAPS,
     LossKind(
         "never_retrieved",
         Label.INCOMPLETE_EXTRACTION.words,
         missing_with(Label.INCOMPLETE_EXTRACTION),
     ),
+    LossKind("not_in_corpus", Label.NOT_IN_CORPUS.words, missing_with(Label.NOT_IN_CORPUS)),
 )
 
 MISSING_KINDS = (

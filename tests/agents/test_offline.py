@@ -15,7 +15,7 @@ from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import MemoryJournal
-from branchwise.agents.offline import OfflineChatModel
+from branchwise.agents.offline.model import OfflineChatModel
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 

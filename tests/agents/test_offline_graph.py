@@ -5,7 +5,7 @@ import json
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 
-from branchwise.agents.offline import OfflineChatModel
+from branchwise.agents.offline.model import OfflineChatModel
 
 THINGS = """2 things are called 'Aurora':
 Q1  Aurora: 1990 film directed by Ann Lee [film; 9 statements]

@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 
-from branchwise.agents.offline import OfflineChatModel
+from branchwise.agents.offline.model import OfflineChatModel
 from branchwise.agents.offline.view import listed_titles
 from branchwise.agents.prompt_files import Prompts
 

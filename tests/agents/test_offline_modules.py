@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from branchwise.agents.answer import parse_answer
 from branchwise.agents.formats import FORMATS
-from branchwise.agents.offline import OfflineChatModel
+from branchwise.agents.offline.model import OfflineChatModel
 from branchwise.agents.offline.words import STOP_WORDS
 from branchwise.agents.prompt_files import VARIABLES, Prompts
 

@@ -87,7 +87,8 @@ def test_each_step_stands_under_its_number(type_in, run: Path, monkeypatch):
     assert code == 0
     assert [line[0] for line in lines if line[0].isdigit()] == ["0", "1", "2", "3", "4", "5"]
     assert lines[0].endswith("Who is in Heat?")
-    assert lines[-2:] == ["gold", "          default: Al Pacino"]
+    assert lines[-4:-1] == ["gold", "          default: Al Pacino", "lost"]
+    assert lines[-1] == "  Al Pacino: left out by the agent · step 3 [p1], and 1 more"
 
 
 def test_a_step_is_shown_in_full_as_text(type_in, run: Path):

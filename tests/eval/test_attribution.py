@@ -10,7 +10,7 @@ import pytest
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
-from branchwise.eval.errors.attribution import attribute
+from branchwise.eval.errors.attribution import attribute, examine, with_reach
 from branchwise.eval.errors.classes import found_errors
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import Label
@@ -33,8 +33,8 @@ def test_labels_are_those_that_a_person_sees(trace: HandTrace) -> None:
 def test_the_hand_made_traces_are_many_and_show_every_label() -> None:
     labels = [set(trace.expected.get("labels", ())) for trace in TRACES]
     assert len({trace.name for trace in TRACES}) == len(TRACES) >= 44
-    of_ends = {label.value for label in OF_ENDS}
-    assert set().union(*labels) | of_ends == {label.value for label in Label}
+    of_others = {label.value for label in OF_ENDS} | {"not_in_corpus"}  # a trace does not say it
+    assert set().union(*labels) | of_others == {label.value for label in Label}
     assert sum(len(several - {"missing_branch"}) > 1 for several in labels) >= 8
 
 
@@ -116,3 +116,27 @@ def test_endless_texts_are_kept_as_far_as_they_are_compared() -> None:
     (wrong,) = errors.wrong
     assert (len(wrong.branch), len(wrong.text)) == (2_000, 2_000)
     assert len(json.dumps(errors.to_json())) < 10_000
+
+
+def test_what_nothing_has_that_is_searched_is_told_apart_from_what_was_not_found() -> None:
+    (trace,) = [t for t in TRACES if t.name == "everything goes wrong at once"]
+    seen = examine(trace.item, trace.events)
+    never = [
+        pair
+        for pair, answer in zip(seen.matches.missing, seen.errors.missing, strict=True)
+        if answer.label is Label.INCOMPLETE_EXTRACTION
+    ]
+    one, other = never  # Di Funk of the film, Gus Hall of the album
+    errors = with_reach(seen, {other, seen.matches.missing[0]}, {one: "p9"})
+    labels = {answer.text: (answer.label, answer.in_corpus) for answer in errors.missing}
+    assert labels["Di Funk"] == (Label.INCOMPLETE_EXTRACTION, "p9")
+    assert labels["Gus Hall"] == (Label.NOT_IN_CORPUS, None)
+    assert labels["Bo Diaz"] == (
+        Label.INCORRECT_REASONING,
+        None,
+    )  # it was retrieved, so it is there
+    assert {Label.INCOMPLETE_EXTRACTION, Label.NOT_IN_CORPUS} < set(errors.labels)
+    of_branch = {branch.name: branch.labels for branch in errors.branches}
+    assert of_branch["The Storm (album)"] == (Label.MISSING_BRANCH, Label.NOT_IN_CORPUS)
+    assert ItemErrors.from_json(errors.to_json()) == errors
+    assert with_reach(seen, frozenset(), {}) is seen.errors

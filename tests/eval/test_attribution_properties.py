@@ -108,7 +108,7 @@ def test_labels_follow_from_places_and_agree_with_the_score(
     predicted = [text for texts in answers.values() for text in texts]
     for answer in errors.missing:
         # The names share no word, so that a mention is the name itself.
-        assert (answer.retrieved > 0) == (answer.text in everything)
+        assert (answer.retrieved + answer.mentioned > 0) == (answer.text in everything)
         assert answer.label is not None
         assert (answer.under is not None) == (answer.label is Label.WRONG_BRANCH)
         assert (answer.lost_at is not None) == (answer.label is Label.INCORRECT_REASONING)
@@ -116,6 +116,8 @@ def test_labels_follow_from_places_and_agree_with_the_score(
             assert answer.text in predicted
         else:
             assert (answer.label is Label.INCORRECT_REASONING) == (answer.retrieved > 0)
+            only_mentioned = answer.mentioned > 0 and not answer.retrieved
+            assert (answer.label is Label.PERHAPS_STATED) == only_mentioned
             assert (answer.lost_at == "extraction") == (
                 answer.retrieved > 0 and not any(place.shown for place in answer.places)
             )

@@ -1,6 +1,7 @@
 import json
 import shutil
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.description import read_description
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.ceilings import holdings
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph, Sources, run_sources
 
@@ -100,7 +102,7 @@ def test_where_all_supporting_passages_are_missing_they_are_another_corpus_s(
     assert within(found, asked) == [None, None]
     assert len(found.unknown) == 1
     assert "2 gold answers" in found.unknown[0]
-    assert within(find_reach([asked], searched(corpus), read_passages=True), asked) == [True, False]
+    assert within(find_reach([asked], searched(corpus), seconds=inf), asked) == [True, False]
 
 
 def test_mentions_decide_where_gold_names_no_support_and_only_on_request(corpus: Path) -> None:
@@ -112,8 +114,54 @@ def test_mentions_decide_where_gold_names_no_support_and_only_on_request(corpus:
         by("Al Pacino", "p1"),
     )
     assert reached(searched(corpus), *answers) == [None, None, None, False, True]
-    found = reached(searched(corpus), *answers, read_passages=True)
+    found = reached(searched(corpus), *answers, seconds=inf)
     assert found == [True, True, False, False, True]
+
+
+def test_a_corpus_is_read_once_for_the_same_names_and_forgets_damage(corpus: Path) -> None:
+    wanted = question("q", by("Michael Mann"), by("Nobody"))
+    first = find_reach([wanted], searched(corpus), seconds=inf)
+    assert first.passages["q", 0] == {GoldPair(0, 0): "p1"}
+    (kept,) = (corpus / "mentions").iterdir()
+
+    def reads() -> bool:
+        seen: list[int] = []
+        again = find_reach(
+            [wanted], searched(corpus), seconds=inf, progress=lambda done, total: seen.append(done)
+        )
+        assert again == first
+        return len(seen) > for_ids
+
+    for_ids = len(calls_of(corpus, wanted, seconds=0))
+    assert not reads()
+    for damage in (b"", b"[[7, 1]]", b"{}", b"[[0]]"):
+        kept.write_bytes(damage)
+        assert reads(), damage
+    kept.unlink()
+    kept.mkdir()  # what cannot be written is read again
+    assert reads()
+
+
+def calls_of(corpus: Path, wanted: Question, seconds: float) -> list[int]:
+    """What is told of the progress."""
+    seen: list[int] = []
+    find_reach(
+        [wanted], searched(corpus), seconds=seconds, progress=lambda done, total: seen.append(done)
+    )
+    return seen
+
+
+def test_a_corpus_that_takes_long_to_read_is_left_unread(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = iter(range(0, 36_000, 3_600))
+    monkeypatch.setattr(holdings.time, "monotonic", lambda: next(hours))
+    wanted = question("q", by("Michael Mann"))
+    with pytest.warns(UserWarning, match="takes about 360 minutes; to read it: branchwise score"):
+        found = find_reach([wanted], searched(corpus), seconds=60)
+    assert within(found, wanted) == [None]
+    assert "takes about 360 minutes: --scan-corpus" in found.unknown[0]
+    assert not (corpus / "mentions").exists()
 
 
 def test_an_id_in_the_graph_is_within_reach(graph: Path) -> None:
@@ -231,7 +279,7 @@ def test_progress_is_in_passages(corpus: Path) -> None:
     find_reach(
         [asked],
         searched(corpus),
-        read_passages=True,
+        seconds=inf,
         progress=lambda done, total: seen.append((done, total)),
     )
     assert seen[-1] == (3, 3)
@@ -247,7 +295,6 @@ def test_the_key_depends_on_what_is_looked_up_where_but_not_on_paths(corpus: Pat
         reach_key([question("q", by("A", "p2"))], here),
         reach_key([question("q", by("B", "p1"))], here),
         reach_key([question("r", by("A", "p1"))], here),
-        reach_key(questions, here, read_passages=True),
         reach_key(questions, Sources(SearchedCorpus(corpus, "9"), here.graph, ("t",))),
         reach_key(questions, Sources(here.corpus, None, ("t",))),
         reach_key(questions, Sources(here.corpus, here.graph)),

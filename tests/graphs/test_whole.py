@@ -319,7 +319,7 @@ STRICT = """
 import sys
 from langgraph.checkpoint.memory import InMemorySaver
 from branchwise.agents.caller import ModelError
-from branchwise.agents.offline import OfflineChatModel
+from branchwise.agents.offline.model import OfflineChatModel
 from branchwise.graphs import build
 from branchwise.graphs.system import System
 

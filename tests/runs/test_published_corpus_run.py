@@ -7,6 +7,8 @@ import pytest
 from branchwise import System, run, score
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
+from branchwise.eval.errors.labels import Label
+from branchwise.eval.scoring import score_run
 from support.needs import DATA, needs_data
 
 QUESTIONS = 200
@@ -25,3 +27,10 @@ def test_questions_of_ambignq_are_asked_of_the_passages_of_2wiki(tmp_path: Path)
     )
     assert (made.state.done, made.state.failed) == (QUESTIONS, 0)
     assert score(made).counts.items == QUESTIONS
+    analysis = score_run(made.path).analysis
+    assert analysis is not None
+    lost = analysis.errors.subsets["all"]
+    # Another set's passages state next to nothing of what is asked, whatever they mention.
+    assert lost.lost_at["agent"] <= 2
+    assert lost.labels[Label.PERHAPS_STATED].missing >= 10
+    assert analysis.absent == pytest.approx(0.7, abs=0.05)

@@ -1,5 +1,7 @@
 """Lost answers in words."""
 
+from dataclasses import replace
+
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer
 from branchwise.eval.errors.labels import Label
@@ -15,6 +17,16 @@ def test_an_answer_that_was_never_retrieved_says_where_else_it_was_mentioned() -
     )
     said = "never retrieved · mentioned elsewhere: step 4 [p3], and 1 more"
     assert why_missing(elsewhere) == said
+    known = replace(elsewhere, in_corpus="p9")
+    assert why_missing(known) == (
+        "never retrieved · named in the corpus: [p9] · mentioned elsewhere: step 4 [p3], and 1 more"
+    )
+    absent = replace(elsewhere, label=Label.NOT_IN_CORPUS)
+    assert why_missing(absent) == (
+        "not in the corpus · mentioned elsewhere: step 4 [p3], and 1 more"
+    )
+    perhaps = replace(elsewhere, label=Label.PERHAPS_STATED)
+    assert why_missing(perhaps) == "mentioned, perhaps not stated · step 4 [p3], and 1 more"
 
 
 def test_a_failure_is_shown_to_its_end_where_what_to_do_stands() -> None:

@@ -142,10 +142,13 @@ def holm(p_values: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], flo
 
 
 TYPES = {
-    "extraction": ("not_retrieved", "branch_not_retrieved", "lost_in_extraction"),
+    "extraction": ("not_retrieved", "not_in_corpus", "branch_not_retrieved", "lost_in_extraction"),
     "reasoning": ("left_out", "wrong_branch", "ambiguous", "wrong_in_evidence", "unsupported"),
     "tool_call": ("wrong_tool_call",),
-    "other": ("taken_out", "unreadable", "format_error", "cut_reply", "budget_spent", "failed"),
+    "other": (
+        *("perhaps_stated", "taken_out", "unreadable", "format_error", "cut_reply", "budget_spent"),
+        "failed",
+    ),
 }
 
 
@@ -226,7 +229,7 @@ def test_errors_are_shares_of_failed_and_of_all_items(
 
 def test_every_type_but_those_of_the_agents_end_is_in_the_study(tables: dict[str, Table]) -> None:
     printed = {one.key for one in tables["items"].as_printed().columns[4:]}
-    unseen = ("ambiguous", "taken_out", "unreadable", "format_error", "cut_reply", "budget_spent")
+    unseen = ("not_in_corpus", "ambiguous", *TYPES["other"][:-1])
     ends = {f"items_{one}" for one in unseen}
     names = {f"items_{one}" for group in TYPES.values() for one in group}
     assert printed == names - ends

@@ -31,11 +31,13 @@ _LOOKS: tuple[dict[str, Any], ...] = (
     {"facecolor": ORANGE},
     {"facecolor": YELLOW, "hatch": "||||||"},
     {"facecolor": "lightgrey", "hatch": "....."},
+    {"facecolor": "white", "hatch": "+++++"},
     {"facecolor": VERMILION, "hatch": "\\\\\\\\\\"},
+    {"facecolor": "dimgrey"},
     {"facecolor": "white"},
 )
 _LABELLED = 0.08
-_ON_DARK = (0,)
+_ON_DARK = (0, 8)
 
 
 def draw_errors(report: StudyReport) -> Drawing | None:
@@ -59,6 +61,8 @@ def draw_errors(report: StudyReport) -> Drawing | None:
         "Gold answers by branch that are right, and where the others were lost, as shares of all "
         "gold answers of all items."
     )
+    caution = next((bar.caution for lost in found for bar in lost.bars if bar.caution), "")
+    caption = f"{caption} {caution}".rstrip()
     return finish(figure, "errors", caption)
 
 

@@ -117,7 +117,8 @@ def _losses(found: Losses) -> Figure:
         "Gold answers", ("", *(short(b.name, MAX_NAME) for b in found.bars)), tuple(rows)
     )
     legend = tuple((swatch(f"e{place}"), PLACES[place]) for place in found.used)
-    note = "All gold answers of all questions, branch by branch."
+    caution = next((bar.caution for bar in found.bars if bar.caution), "")
+    note = f"All gold answers of all questions, branch by branch. {caution}".strip()
     return Figure(title, draw_stacked(title, found.bars), table, note, legend)
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from branchwise.corpora.text import counted
 from branchwise.eval.numbers import interval, number
-from branchwise.eval.reporting.figures.losses import losses
+from branchwise.eval.reporting.figures.losses import absent_gold, losses
 from branchwise.eval.reporting.spending import ratio_words, spending
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.statistics import SIGNIFICANT, ScoreDifference, summary_line
@@ -90,14 +90,17 @@ def still_wrong(report: StudyReport) -> list[tuple[str, str]]:
     for bar in found.bars if found else ():
         lost = bar.gold - bar.counts[0]
         where = f": {shares(bar.lost, lost)}" if lost else ""
-        sentence = f"{lost:,} of {bar.gold:,} gold answers are missing{where}."
+        sentence = (
+            f"{lost:,} of {bar.gold:,} gold answers are missing{where}. {bar.caution}".strip()
+        )
         told.append((short(bar.name, MAX_NAME), sentence))
     return told
 
 
 def warnings(report: StudyReport) -> list[str]:
-    """What limits the numbers: failed and unfinished items, unequal question sets."""
-    told = []
+    """What limits the numbers: gold that the corpus lacks, failed and unfinished items, unequal
+    question sets."""
+    told = [f"{short(name, MAX_NAME)}: {said}." for name, said in absent_gold(report)]
     for system in report.systems:
         counts, name = system.scores.counts, short(system.name, MAX_NAME)
         if counts.pending:

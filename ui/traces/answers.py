@@ -91,7 +91,8 @@ def _gold_line(
 ) -> AnswerLine:
     if lost is None:
         return AnswerLine(one_line(text), "right")
-    why, places = why_missing(lost) if lost.label else "", _shown_first(lost.places)
+    why = why_missing(lost) if lost.label else ""
+    places = _shown_first(lost.places or lost.elsewhere)
     if lost.under is not None:
         # It was lost where the answer was written, not where it was read.
         return AnswerLine(one_line(text), "wrong_branch", one_line(why), (), ends.get(AnswerRead))
@@ -104,7 +105,7 @@ def _gold_line(
         step = lost.lost_step
     elif step is None and errors.format_error is not None:
         step = errors.format_error.step
-    return AnswerLine(one_line(text), "missing", one_line(why), places, step)
+    return AnswerLine(one_line(text), "missing", one_line(why), places, step, lost.in_corpus)
 
 
 class _Written:

@@ -100,10 +100,17 @@ def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
 
 
 def item_lines(run: RunView, row: int, *, passages: int) -> Iterator[str]:
-    """Each step under its number, then gold; of a search or query the first `passages` results."""
+    """Each step under its number, then gold, and where it was lost; of a search or query the first
+    `passages` results."""
     trace = run.trace(row)
     yield from trace_lines(trace.events, passages)
     yield from gold_lines(trace.gold, trace.gold_set)
+    lost = [one for branch in trace.branches for one in branch.gold if one.why]
+    if lost:
+        yield "lost"
+    for one in lost:
+        ranks = run.rank_words(trace, one.in_corpus) if one.in_corpus else ""
+        yield f"  {one.text}: {one.why}{f', {ranks}' if ranks else ''}"
 
 
 def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:

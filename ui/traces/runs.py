@@ -30,6 +30,7 @@ from branchwise.ui.traces.records import (
     unread,
 )
 from branchwise.ui.traces.scores import RunScores
+from branchwise.ui.traces.search_ranks import SearchRanks
 from branchwise.ui.traces.trace import Trace
 
 PAGE = 64
@@ -64,6 +65,11 @@ class RunView:
         self._unscored: set[int] = set()
         self._allowance = FIRST_SECONDS
         self._worked_out: dict[int, tuple[str, ...]] = {}
+        self._ranks = SearchRanks(reader.meta)
+
+    def rank_words(self, trace: Trace, passage: str) -> str:
+        """How high a passage of the corpus stands in the searches of a trace, in words."""
+        return self._ranks.words(trace.events, passage)
 
     @classmethod
     def open(cls, path: Path, name: str | None = None) -> "RunView":

@@ -46,7 +46,8 @@ class AnswerLine:
 
     `why` says where a missing or wrong one was lost or belongs, in words; `places` where it was to
     be seen, the one that decided first: one key leads there. `step` is the step to jump to where
-    no place is known (the step at which it was lost).
+    no place is known (the step at which it was lost). `in_corpus`: of one that was never retrieved,
+    a passage of the corpus that has it.
     """
 
     text: str
@@ -54,6 +55,7 @@ class AnswerLine:
     why: str = ""
     places: tuple[EvidencePlace, ...] = ()
     step: int | None = None
+    in_corpus: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

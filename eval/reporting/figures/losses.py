@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from branchwise.eval.reporting.loss_kinds import MISSING_KINDS
+from branchwise.eval.numbers import percent
+from branchwise.eval.reporting.loss_kinds import MISSING_KINDS, PERHAPS
 from branchwise.eval.reporting.study_report import StudyReport
 
 PLACES = ("right", *(kind.words for kind in MISSING_KINDS))
@@ -27,6 +28,11 @@ class Bar:
         """Count and place of what is not right."""
         return list(zip(self.counts[1:], PLACES[1:], strict=True))
 
+    @property
+    def caution(self) -> str:
+        """What limits these numbers, in a sentence; empty where nothing does."""
+        return PERHAPS.caution if self.counts[1 + MISSING_KINDS.index(PERHAPS)] else ""
+
 
 @dataclass(frozen=True)
 class Losses:
@@ -49,3 +55,13 @@ def losses(report: StudyReport, subset: str) -> Losses | None:
         lost = (kind.count(found) for kind in MISSING_KINDS)
         bars.append(Bar(index, name, (analysis.right[subset], *lost)))
     return Losses(subset, tuple(bars)) if any(bar.gold for bar in bars) else None
+
+
+def absent_gold(report: StudyReport) -> list[tuple[str, str]]:
+    """System and sentence, for those whose corpus lacks gold answers: how many. No search brings
+    them, so it is said before all that depends on it."""
+    return [
+        (name, f"{percent(share, 1)} of gold is nowhere in this corpus (mean over questions)")
+        for _, name, analysis in report.analysed
+        if (share := analysis.absent)
+    ]

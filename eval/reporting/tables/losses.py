@@ -70,10 +70,12 @@ def _counts(
             )
     columns = [system_column(), subset_column()]
     columns += [TableColumn(key, title, "count") for key, title in firsts]
+    notes = [_COUNTED, note]
     for kind in kinds:
         some = any(row[len(columns)] for row in rows)
         columns.append(TableColumn(f"{named[0]}_{kind.key}", kind.words, "count", printed=some))
-    return Table(*named, tuple(columns), tuple(rows), (_COUNTED, note))
+        notes += [kind.caution] if some and kind.caution else []
+    return Table(*named, tuple(columns), tuple(rows), tuple(notes))
 
 
 def ceilings_table(report: StudyReport) -> Table:

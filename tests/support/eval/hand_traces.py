@@ -1,10 +1,10 @@
 """Reads tests/eval/hand_traces/*.yaml: traces in short form, with the errors a person sees.
 
-A trace has `gold` and `answers` (branch: [texts]; a gold answer may be {text, aliases, qid,
-support}), and
-`events`, numbered from 1 (0 is the start, with the passages `given`). The short forms of events
-are the functions of `_EVENTS`. Calls of a turn are named in its `model` event; a `tool` event says
-which of them it answers (`of`, the first if it says nothing). Expected are, each in full:
+A trace has its `question` ("Who?"), `gold` and `answers` (branch: [texts]; a gold answer may be
+{text, aliases, qid, support}), and `events`, numbered from 1 (0 is the start, with the passages
+`given`). The short forms of events are the functions of `_EVENTS`. Calls of a turn are named in its
+`model` event; a `tool` event says which of them it answers (`of`, the first if it says nothing).
+Expected are, each in full:
 
   labels:   the question's labels
   branches: {gold branch: [its labels]}, those that have some
@@ -102,7 +102,7 @@ def _place(place: EvidencePlace) -> str:
 def _trace(record: Record) -> HandTrace:
     question = Question(
         id=record["name"],
-        question="Who?",
+        question=record.get("question", "Who?"),
         ambiguous=len(record["gold"]) > 1,
         branches=tuple(_branch(name, answers) for name, answers in record["gold"].items()),
     )

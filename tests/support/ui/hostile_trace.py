@@ -48,8 +48,14 @@ def hostile_event() -> Mapping[str, Any]:
 
 
 def _branches() -> tuple[Branch, ...]:
+    # The long line is gold's only support of the answer that it names.
     first, second, third, fourth = (
-        Answer(text=text, aliases=(f"{text} {ATTACK}",)) for text in GOLD
+        Answer(
+            text=text,
+            aliases=(f"{text} {ATTACK}",),
+            support=("p3",) if text == "Jessica Lange" else (),
+        )
+        for text in GOLD
     )
     return (
         Branch(name=f"1976 film {ATTACK}", answers=(first, third, fourth)),

@@ -74,12 +74,22 @@ def test_right_wrong_missing_and_under_the_wrong_branch():
 
 
 def test_an_answer_that_the_agent_left_out_leads_to_its_passage():
-    _, new = lines({}, trace(passage("p0", "Nobody."), passage("p1", "By John Guillermin.")))
+    _, new = lines(
+        {}, trace(passage("p0", "Nobody."), passage("p1", f"{NEW}, directed by John Guillermin."))
+    )
     why = "left out by the agent · step 2 [p1]"
     assert new.gold == (
         AnswerLine("John Guillermin", "missing", why, (EvidencePlace(2, 1, "p1"),), 2),
     )
     assert new.keys == new.predicted == ()
+
+
+def test_an_answer_that_is_perhaps_stated_leads_to_what_mentions_it():
+    _, new = lines({}, trace(passage("p0", "Nobody."), passage("p1", "By John Guillermin.")))
+    why = "mentioned, perhaps not stated · step 2 [p1]"
+    assert new.gold == (
+        AnswerLine("John Guillermin", "missing", why, (EvidencePlace(2, 1, "p1"),), 2),
+    )
 
 
 def test_an_answer_lost_in_a_text_that_could_not_be_read_leads_to_that_turn():

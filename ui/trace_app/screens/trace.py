@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -342,6 +343,9 @@ class TraceScreen(Screen[None]):
         said = f"{SIGNS[answer.verdict]} {answer.text}"
         place = answer.places[0] if answer.places else None
         step = answer.step if place is None else place.step
+        if self.trace is not None and answer.in_corpus:
+            # Its index may have an encoder to load.
+            self.run_worker(partial(self._rank, self.trace, said, answer), thread=True)
         if step is None or self.trace is None:
             self._header.note(f"{said}: {answer.why or 'nothing to jump to'}")
             return
@@ -356,6 +360,12 @@ class TraceScreen(Screen[None]):
         if found is not None:
             self._view.show_block(*found)
         self._header.note(f"{said}: {answer.why}" if answer.why else said)
+
+    def _rank(self, trace: Trace, said: str, answer: AnswerLine) -> None:
+        """Add to what is said of an answer how high the searches rank the passage that has it."""
+        words = self.run.rank_words(trace, answer.in_corpus or "")
+        if words and self._header.noted == f"{said}: {answer.why}":
+            self.app.call_from_thread(self._header.note, f"{said}: {answer.why}, {words}")
 
     def _forms(self, text: str) -> Sequence[str]:
         names = self.trace.names if self.trace else ()

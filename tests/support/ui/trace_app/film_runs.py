@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.agents.journal import CallKey
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import Answer, Question
 from branchwise.eval.store import RunSpec, RunStore, create_run
 from support.eval.scoring_cases import question
 
@@ -42,7 +42,19 @@ RETRIEVED = "Al Pacino and Robert De Niro play in Heat. King Kong has Fay Wray. 
 
 def questions() -> list[Question]:
     """The questions of both runs, in order."""
-    return [question(id, gold, text) for id, (text, gold) in GOLD.items()]
+    return [
+        question(
+            id,
+            {branch: [_supported(name) for name in names] for branch, names in gold.items()},
+            text,
+        )
+        for id, (text, gold) in GOLD.items()
+    ]
+
+
+def _supported(name: str) -> Answer:
+    """An answer that the passage states: gold says so."""
+    return Answer(text=name, support=("p1",))
 
 
 def base_run(path: Path) -> Path:

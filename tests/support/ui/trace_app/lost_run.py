@@ -10,6 +10,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from branchwise.corpora.questions import Answer
 from branchwise.eval.store import RunSpec, RunStore, create_run
 from support.eval.scoring_cases import question
 from support.ui.trace_app.film_runs import model, outcome
@@ -37,8 +38,11 @@ def lost_run(path: Path) -> Path:
 
 def new_run(path: Path) -> None:
     """The same run before anything has begun."""
+    # As gold says, so that no rule decides whether a passage states them.
+    support = {"Robert De Niro": ("p12",), "Val Kilmer": ("s1",)}
+    gold = [Answer(text=name, support=support.get(name, ())) for name in GOLD]
     questions = [
-        question("heat", {"default": GOLD}, QUESTION),
+        question("heat", {"default": gold}, QUESTION),
         question("kong", {"default": ["Fay Wray"]}, "Who is in King Kong?"),
     ]
     system = {"model": "offline", "tools": ["local_retriever", "wikisparql"]}
