@@ -39,7 +39,6 @@ _SAVED = (
     "responses",
     "judgements",
     "reach",
-    "paid_twice",
 )
 """Scores and their errors are left out: scoring makes them again from the recovered items."""
 

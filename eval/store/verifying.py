@@ -144,7 +144,7 @@ class ReadableRows:
 def _verdict(file: RunFile) -> Verdict:
     rows = ReadableRows(file)
     found = survey(rows, file.meta)
-    for table in ("scores", "item_errors", "reach", "judgements", "scored_runs", "paid_twice"):
+    for table in ("scores", "item_errors", "reach", "judgements", "scored_runs"):
         for _ in rows(table):
             pass
     ended = sum(state.status in ENDED for state in found.items.values())
