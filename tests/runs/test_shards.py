@@ -146,11 +146,11 @@ def test_what_does_not_belong_together_is_refused_in_one_line(
     other = make("o1", f"2/{OF}", system=make_system().model_copy(update={"k": 1}))
     (tmp_path / "empty").mkdir()
     for second, words in {
-        one: f"the question 'q1' is in {one}, too; merge runs of different questions",
+        one: f"the question 'q0' is in {one}, too; merge runs of different questions",
         make("o2", f"2/{OF}", epochs=1): f"is of another number of epochs than {one}",
         make("o3", f"2/{OF}", matcher=judge): f"is of another way of scoring than {one}",
         other: f"is of another system (k) than {one}",
-        make("o4", limit=2): f"the question 'q1' is in {one}, too",
+        make("o4", limit=2): f"the question 'q0' is in {one}, too",
         copy: "was stopped before its system was open; continue it first: branchwise resume",
         damaged: "is damaged (",
         tmp_path / "nowhere": "there is no such run",
