@@ -25,13 +25,10 @@ def merge(
     from branchwise.ui.console import console
 
     state = api.merge(paths, out).state
-    ended, items = state.done + state.failed, counted(state.total, "item")
-    follows = "resume" if state.pending else "report"
-    console().print(
-        printable(f"{out}: {ended} of {items} have ended"), markup=False, soft_wrap=True
+    lines = (
+        f"{out}: {state.done + state.failed} of {counted(state.total, 'item')} have ended",
+        "Next:",
+        f"  branchwise {'resume' if state.pending else 'report'} {shlex.quote(str(out))}",
     )
-    console().print(
-        f"Next:\n  branchwise {follows} {printable(shlex.quote(str(out)))}",
-        markup=False,
-        soft_wrap=True,
-    )
+    for line in lines:
+        console().print(printable(line), markup=False, soft_wrap=True)
