@@ -111,7 +111,7 @@ TARGETS = (
         in_folder(
             "parts",
             ("merge", "folder/1", "folder/2", "--out", "out"),
-            ("merge", "folder/2", "folder/1", "--out", "out"),
+            ("merge", "folder/2", "folder/1", "--out", "out2"),
             ("report", "out", "--json"),
             ("export", "out", "--events"),
         ),
