@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from branchwise.eval.plugins.loading import Named
     from branchwise.eval.runner import Observer
     from branchwise.eval.scoring_choice import ScoringChoice
-    from branchwise.eval.store.shards import Shard
-    from branchwise.eval.studies.merging import MergedFolder
     from branchwise.graphs.agent import Outcome
     from branchwise.graphs.role_decoding import RoleDecoding
     from branchwise.graphs.system import System
@@ -74,6 +72,7 @@ def run(
     task: str | None = None,
     ids: Collection[str] | None = None,
     limit: int | None = None,
+    shard: str | None = None,
     epochs: int = 1,
     concurrency: int = CONCURRENCY,
     on: str | None = None,
@@ -81,7 +80,6 @@ def run(
     patience: float | str = PATIENCE,
     max_cost: float | None = None,
     pilot: int | None = None,
-    shard: str | None = None,
     matcher: str = "lexical",
     judge_entities: bool = False,
     judge: str | None = None,
@@ -99,33 +97,33 @@ def run(
     stopped: `run.state` says which. `on`: "ray" or "ray://HOST:PORT", where Ray answers them by as
     many `workers` (default: one a core). `patience`: how long a server that is gone is waited for,
     in seconds or as "2m"; `max_cost` in USD, which stays with the run. `pilot`: only so many
-    questions now; the same call without it goes on in the same folder. `shard`: only a part of the
-    items, "1/4" to "4/4" for four, which `merge` joins. `matcher` and what follows say how the run
-    will be scored. `progress`: show a bar (lines without a terminal); `observer`: told of each
-    item that ends, instead of that. Raises InputError before any work.
+    questions now; the same call without it goes on in the same folder. `shard`: of the chosen
+    questions only a part, "1/4" to "4/4" for four, whose runs `merge` joins. `matcher` and what
+    follows say how the run will be scored. `progress`: show a bar (lines without a terminal);
+    `observer`: told of each item that ends, instead of that. Raises InputError before any work.
     """
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.loaders.source import QuestionSource
     from branchwise.eval import experiment
     from branchwise.eval.costs.kept_prices import limit_of
-    from branchwise.eval.store.shards import Shard
+    from branchwise.eval.selection import Selection, Shard
     from branchwise.eval.tasks import gold_of
     from branchwise.results import RunResult
 
+    part = None if shard is None else Shard.parse(shard)
     if isinstance(questions, str):
         source = QuestionSource.parse(questions, fields, separator)
         questions = load_questions(source, gold_of=gold_of(task))
     elif fields or separator:
         raise InputError("these questions are loaded", where="fields", remedy="leave them out")
-    chosen = experiment.Selection(ids, limit).of(questions)
+    chosen = Selection(ids, limit, part).of(questions)
     scoring = _scoring(matcher, judge_entities, judge, judge_pairs, variant, metrics)
     priced = _prices(prices)
     max_cost = limit_of(Path(out) if out else None, max_cost)  # its pilot's
     restraints = _restraints(patience, max_cost, priced)
     if max_cost is not None:
         check_affordable(system, scoring, priced)
-    part = None if shard is None else Shard.parse(shard)
-    total = _count_items(chosen, epochs, pilot, part)
+    total = min(pilot, len(chosen)) if pilot else len(chosen) * epochs
     with ExitStack() as shown:
         made = experiment.run(
             chosen,
@@ -140,7 +138,6 @@ def run(
             prices=Path(prices) if prices else None,
             pilot=pilot,
             on=_place(on, workers),
-            shard=part,
         )
     return RunResult.of(made)
 
@@ -215,15 +212,18 @@ def resume(
     return RunResult.of(made)
 
 
-def merge(paths: "Iterable[Path | str]", out: Path | str) -> "MergedFolder":
-    """Put shards of one run or of one study together at `out`, as `branchwise merge` does.
+def merge(runs: "Iterable[Run | Path | str]", out: Path | str) -> "RunResult":
+    """Join runs of one system over different questions into a new run at `out`.
 
-    Merging again adds what has ended since. What comes back counts the items, and names what is
-    missing. Raises InputError for what are not different shards of one run or study.
+    Its questions are in the order of the runs. What has not ended is left to `resume`. Raises
+    InputError where these are not such runs, one is damaged, or `out` is there.
     """
-    from branchwise.eval.studies.merging import merge_folders
+    from branchwise.eval.experiment import Run, state_of
+    from branchwise.eval.store.merging import merge_runs
+    from branchwise.results import RunResult
 
-    return merge_folders([Path(path) for path in paths], Path(out))
+    merge_runs([run.path if isinstance(run, Run) else Path(run) for run in runs], Path(out))
+    return RunResult.of(Run(Path(out), state_of(Path(out))))
 
 
 @_named
@@ -342,19 +342,6 @@ def compare(base: "Run | Path | str", *others: "Run | Path | str") -> "ComparedR
     from branchwise.results import compare_runs
 
     return compare_runs([base, *others])
-
-
-def _count_items(
-    questions: QuestionSet, epochs: int, pilot: int | None, shard: "Shard | None"
-) -> int:
-    """How many items a pass over a new run has."""
-    from branchwise.eval.pilots import pilot_ids
-
-    ids = [question.id for question in questions.questions]
-    if pilot:
-        chosen = pilot_ids(questions.questions, pilot)
-        ids, epochs = [id for id in ids if id in chosen], 1
-    return shard.count(ids, epochs) if shard else len(ids) * epochs
 
 
 def _observer(

@@ -73,12 +73,6 @@ def align(gold: Sequence[str], predicted: Iterable[str]) -> Alignment:
     return alignment
 
 
-def similarities(gold: Sequence[str], predicted: Sequence[str]) -> list[list[float]]:
-    """Similarity of each predicted name (rows) with each gold name (columns), 0 to 1."""
-    names = telling_names(gold, predicted)
-    return [[_similarity(names, row, column) for column in names.gold] for row in names.predicted]
-
-
 def is_default(name: str) -> bool:
     """Whether a name is `default`, which aligns with no named branch."""
     return name.strip().casefold() == DEFAULT_BRANCH

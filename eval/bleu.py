@@ -46,14 +46,6 @@ def corpus_bleu(length: float, gold_length: float, *counts: float) -> float | No
 
 
 @cache
-def bleu_signature(order: int) -> str:
-    """What sacrebleu says of how it counts, its version included."""
-    # Without a text scored it does not know how many references there are.
-    (bleu := _bleu(order)).corpus_score(["one"], [["one"]])
-    return str(bleu.get_signature())
-
-
-@cache
 def _bleu(order: int) -> "BLEU":
     # Loading it takes a tenth of a second, which only these scores should cost.
     from sacrebleu.metrics.bleu import BLEU

@@ -1,6 +1,6 @@
 """Running an experiment from beginning to end; a new run and a continued one take the same path."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from branchwise.corpora.absence import host_of
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.corpora.loaders import load_questions, questions_digest
+from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
@@ -34,12 +34,12 @@ from branchwise.eval.pilots import is_pilot, mark_pilot, unmark_pilot
 from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.runner import INTERRUPTED, Engine, Observer, RunState, Silent, run_pending
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
+from branchwise.eval.selection import Selection
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
 from branchwise.eval.store.completing import complete_spec
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.store.run_store import check_vacant
-from branchwise.eval.store.shards import Shard
 from branchwise.eval.tasks import get_task, gold_of
 from branchwise.eval.tasks.protocols import check_questions, flow_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
@@ -64,43 +64,13 @@ class Run:
         return open_run(self.path)
 
 
-@dataclass(frozen=True)
-class Selection:
-    """Which questions of a set to run: those with these ids (all where None), at most `limit`."""
-
-    ids: Collection[str] | None = None
-    limit: int | None = None
-
-    def of(self, questions: QuestionSet) -> QuestionSet:
-        """The chosen questions, in order; InputError for an unknown id, or if none are left."""
-        chosen = questions.questions
-        if self.ids is not None:
-            wanted = set(self.ids)
-            missing = sorted(wanted - {q.id for q in chosen})
-            if missing:
-                raise InputError(
-                    f"no question has the id {missing[0]!r}",
-                    where=questions.source,
-                    remedy="check the ids that were asked for",
-                )
-            chosen = tuple(q for q in chosen if q.id in wanted)
-        chosen = chosen[: None if self.limit is None else max(self.limit, 0)]
-        if not chosen:
-            raise InputError(
-                "no questions are left to run",
-                where=questions.source,
-                remedy="choose a larger --limit or other --ids",
-            )
-        return QuestionSet(questions.source, questions.task, chosen, questions_digest(chosen))
-
-
 def run(
     questions: str | QuestionSource | QuestionSet,
     system: System,
     *,
     out: Path | str | None = None,
     task: str | None = None,
-    selection: Selection = Selection(),
+    selection: Selection | None = None,
     epochs: int = 1,
     concurrency: int = CONCURRENCY,
     observer: Observer | None = None,
@@ -109,7 +79,6 @@ def run(
     prices: Path | None = None,
     pilot: int | None = None,
     on: RayPlace | None = None,
-    shard: Shard | None = None,
 ) -> Run:
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
@@ -117,8 +86,7 @@ def run(
     says who aligns and judges when the run is scored; `restraints` what holds requests back (by
     default, servers that are gone are waited for): a limit of cost stays with the run, and so does
     `prices`, a file. `pilot`: only so many questions now; the same call without it goes on in the
-    same folder. `shard`: only its items, in a folder that can be merged with those of the other
-    shards. `on`: where Ray answers the questions (None: this process does). Raises InputError
+    same folder. `on`: where Ray answers the questions (None: this process does). Raises InputError
     before any work where something is missing, StoreError where the folder cannot be written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
@@ -126,7 +94,7 @@ def run(
         loaded = questions
     else:
         loaded = load_questions(questions, gold_of=gold_of(task))
-    chosen = selection.of(loaded)
+    chosen = (selection or Selection()).of(loaded)
     check_scoring(scoring, system, task or chosen.task)
     path, observer = Path(out) if out else _default_folder(), observer or Silent()
     if not is_pilot(path):
@@ -141,12 +109,12 @@ def run(
             engine = _engine(opened, on, agent, task or chosen.task, restraints, observer)
         except KeyboardInterrupt:
             if is_pilot(path):
-                return Run(path, _state(path, INTERRUPTED))
-            spec = _unopened_spec(chosen, system, task, epochs, scoring, shard)
+                return Run(path, state_of(path, INTERRUPTED))
+            spec = _unopened_spec(chosen, system, task, epochs, scoring)
             create_run(path, spec, chosen.questions)
             _keep_money(path, prices, restraints)
-            return Run(path, _state(path, INTERRUPTED))
-        spec = run_spec(chosen, agent, task, epochs, scoring, shard)
+            return Run(path, state_of(path, INTERRUPTED))
+        spec = run_spec(chosen, agent, task, epochs, scoring)
         if is_pilot(path):
             _check_continues(path, spec, agent)
         else:
@@ -180,7 +148,6 @@ def check_run(
     task: str | None = None,
     epochs: int = 1,
     scoring: ScoringChoice = BY_NAMES,
-    shard: Shard | None = None,
 ) -> str:
     """Refuse what `run` refuses of these chosen questions, and ask nothing.
 
@@ -194,7 +161,7 @@ def check_run(
         agent.check_settings()
         _check_put(agent, task or questions.task, questions.questions, questions.source)
         if out and is_pilot(out):
-            spec = run_spec(questions, agent, task, epochs, scoring, shard)
+            spec = run_spec(questions, agent, task, epochs, scoring)
             _check_continues(out, spec, agent)
         return agent.digest
     finally:
@@ -219,7 +186,7 @@ def _check_continues(path: Path, spec: RunSpec, agent: "Agent") -> None:
     check_same_system(path, meta, agent)
     named = {"task": "task", "questions_digest": "questions", "epochs": "epochs"}
     now = asdict(spec)
-    for key, what in {**named, "scoring": "scoring", "shard": "shard"}.items():
+    for key, what in {**named, "scoring": "scoring"}.items():
         if (meta.get(key) or {}) != (now[key] or {}):
             raise InputError(
                 f"the pilot in this folder was of another run (changed: {what})",
@@ -234,11 +201,9 @@ def run_spec(
     task: str | None,
     epochs: int,
     scoring: ScoringChoice,
-    shard: Shard | None = None,
 ) -> RunSpec:
-    """The description of an agent's run over questions, or of a shard of it; `task` None: the
-    question set's own."""
-    spec = _unopened_spec(questions, agent.system, task, epochs, scoring, shard)
+    """The description of an agent's run over questions; `task` None: the question set's own."""
+    spec = _unopened_spec(questions, agent.system, task, epochs, scoring)
     return replace(spec, identity=agent.identity, system_digest=agent.digest)
 
 
@@ -248,7 +213,6 @@ def _unopened_spec(
     task: str | None,
     epochs: int,
     scoring: ScoringChoice,
-    shard: Shard | None,
 ) -> RunSpec:
     """The same of a run that was stopped before its system was open: that is what it lacks."""
     return RunSpec(
@@ -261,7 +225,6 @@ def _unopened_spec(
         epochs=epochs,
         version=version("branchwise"),
         scoring=replace(scoring, metrics=_located(scoring.metrics)).to_json(),
-        shard=shard.record([q.id for q in questions.questions], epochs) if shard else {},
     )
 
 
@@ -329,7 +292,7 @@ def resume(
                 on = None
             engine = _engine(opened, on, agent, meta["task"], restraints, observer)
         except KeyboardInterrupt:
-            return Run(Path(path), _state(Path(path), INTERRUPTED))
+            return Run(Path(path), state_of(Path(path), INTERRUPTED))
         _keep_money(Path(path), prices, restraints)
         observer.opens("")
         return _continue(
@@ -349,7 +312,8 @@ def _keep_money(path: Path, prices: Path | None, restraints: Restraints) -> None
         keep_limit(path, restraints.allowance.most)
 
 
-def _state(path: Path, stopped: str | None = None) -> RunState:
+def state_of(path: Path, stopped: str | None = None) -> RunState:
+    """How many items of a run have ended; `stopped`: why a pass over it ended early."""
     with closing(open_run(path)) as reader:
         counts = reader.progress()
     return RunState(counts["done"], counts["failed"], counts["pending"], stopped=stopped)
@@ -510,7 +474,7 @@ def _check_as_paid_for(path: Path, begun: Mapping[str, Any], now: Mapping[str, A
             )
 
 
-def _remedy(path: Path, changed: Collection[str], agent: "Agent") -> str:
+def _remedy(path: Path, changed: Sequence[str], agent: "Agent") -> str:
     if "prompts" in changed:
         return (
             f"its prompts are not those of the set {agent.prompts.of}: name the set that it began "

@@ -71,7 +71,7 @@ class RunState:
 
     @property
     def total(self) -> int:
-        """How many items there are; none in a shard to which no item belongs."""
+        """How many items there are."""
         return self.done + self.failed + self.pending
 
 

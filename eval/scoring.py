@@ -37,7 +37,7 @@ from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.spending import Spending, check_bounded_scoring
-from branchwise.eval.costs.usage import SPENT, Costs, PaidTwice, run_costs
+from branchwise.eval.costs.usage import SPENT, Costs, run_costs
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
 from branchwise.eval.errors.item_errors import ItemErrors
@@ -366,8 +366,6 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     prices = settings.prices or prices_of(reader.path)
     with reading(reader.path):
         costs = run_costs(outcomes, reader.system, prices, spent_by(choice, settled))
-        twice = PaidTwice.of(reader.paid_twice(), reader.system, prices)
-        costs = replace(costs, paid_twice=twice)
         left_out, remarks = run_left_out(outcomes, settled), run_remarks(outcomes, settled)
     analysis = looked_up = None
     if task.is_attributable:

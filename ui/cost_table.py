@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from branchwise.agents.spec import is_replay
 from branchwise.corpora.errors import nearest
-from branchwise.corpora.text import counted, printable
-from branchwise.eval.costs.usage import Costs, PaidTwice, RoleCost
-from branchwise.eval.numbers import UNKNOWN, usd
+from branchwise.corpora.text import printable
+from branchwise.eval.costs.usage import Costs, RoleCost
+from branchwise.eval.numbers import UNKNOWN
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.costs import costs_table
 from branchwise.ui.cells import notes, run_name
@@ -74,8 +74,6 @@ def _about(found: Costs) -> Iterator[str]:
             f"items from before usage was kept by role: {found.unsplit.items} "
             f"({found.unsplit.tokens:,} tokens, failed ones not counted), in no row{price}"
         )
-    if twice := found.paid_twice:
-        yield paid_twice_line(twice)
     if any(is_replay(role.model) for role in found.roles):
         yield "replayed: tokens and seconds are those of the run that was recorded; nothing is paid"
     yield from (_uncounted(role) for role in found.roles if role.uncounted and role.cost is None)
@@ -83,16 +81,6 @@ def _about(found: Costs) -> Iterator[str]:
 
 def _uncounted(role: RoleCost) -> str:
     return printable(f"{role.role}: the server of {role.model} did not count tokens")
-
-
-def paid_twice_line(twice: PaidTwice) -> str:
-    """What was paid for items that had ended in another folder, too."""
-    cost = "an unknown cost" if twice.cost is None else f"{usd(twice.cost)} USD"
-    tokens = twice.usage.input + twice.usage.output
-    return (
-        f"paid twice: {cost} ({twice.usage.calls:,} calls, {tokens:,} tokens) for "
-        f"{counted(twice.items, 'item')} that another shard answered, too; in no sum above"
-    )
 
 
 def how_to_give(model: str, where: str) -> str:

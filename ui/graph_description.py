@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from branchwise.corpora.graph.answers import Match
 from branchwise.corpora.graph.description import GraphDescription
 from branchwise.corpora.graph.names.readings import NameReadings
-from branchwise.corpora.graph.processes.confinement import not_withheld
 from branchwise.corpora.graph.vocabulary import is_wikidata_id
 from branchwise.corpora.text import counted, printable
 from branchwise.tools.graph_text import short_iri
@@ -21,8 +20,7 @@ def print_graph(
     """Print the size of a graph, where it comes from, what its names were read from, and its most
     used properties."""
     screen = console()
-    told = (*_described(path, graph, names), *_read(graph, names, properties), *_unprotected())
-    for line in told:
+    for line in (*_described(path, graph, names), *_read(graph, names, properties)):
         print_sentence(screen, line)
     if properties:
         screen.print()
@@ -58,15 +56,6 @@ def _described(path: str, graph: GraphDescription, names: NameReadings) -> Itera
     for source in graph.sources:
         yield printable(f"from {source.name}, {size(source.bytes)} of triples")
     yield printable(f"SHA-256 {graph.sha256}")
-
-
-def _unprotected() -> Iterator[str]:
-    """What a query process could still reach on this system if a query got past the checks."""
-    if reachable := not_withheld():
-        yield (
-            f"this system cannot keep query processes from {', '.join(reachable)}: "
-            "Linux with Landlock (5.13) and seccomp can, on x86_64 and aarch64"
-        )
 
 
 def _read(

@@ -13,7 +13,6 @@ from branchwise.eval.reporting.tables.changes import changes_table
 from branchwise.eval.reporting.tables.results import results_tables
 from branchwise.eval.reporting.tables.table import CellValue, Table
 from branchwise.ui.cells import indented, plain, run_name
-from branchwise.ui.cost_table import paid_twice_line
 from branchwise.ui.html.text import shares
 from branchwise.ui.report_table import body, counts_lines, drawn, group_of, score_notes
 
@@ -82,5 +81,3 @@ def _paid(report: StudyReport) -> Iterator[str]:
     for one in report.systems:
         if one.run.costs.cost:
             yield f"{run_name(one.name)}: {usd(one.run.costs.cost)} USD"
-        if twice := one.run.costs.paid_twice:
-            yield f"{run_name(one.name)}: {paid_twice_line(twice)}"

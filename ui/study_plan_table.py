@@ -63,9 +63,7 @@ def _size(plan: StudyPlan) -> str:
     design = f"{plan.design}, {len(plan.models)} models" if plan.models else plan.design
     systems = f"{counted(len(plan.systems), 'system')}{f' ({design})' if design else ''}"
     questions = counted(plan.questions, "question")
-    whole = f"{systems} x {questions}{epochs}"
-    of = f", of which shard {plan.shard} has" if plan.shard else " ="
-    return f"{whole}{of} {counted(plan.items, 'item')}"
+    return f"{systems} x {questions}{epochs} = {counted(plan.items, 'item')}"
 
 
 def _sample(sizes: Sequence[int], systems: int) -> str:

@@ -16,12 +16,10 @@ from branchwise.commands.pace_options import (
     On,
     Patience,
     Pilot,
-    ShardOption,
     Workers,
     check_forecast,
     outages_of,
     place_of,
-    read_shard,
 )
 from branchwise.commands.scoring_options import PriceFile, load_prices
 from branchwise.commands.shutdowns import warn_of_shutdowns
@@ -42,7 +40,6 @@ def ablate(
     ] = None,
     dry_run: DryRun = False,
     pilot: Pilot = None,
-    shard: ShardOption = None,
     estimate_from: EstimateFrom = None,
     patience: Patience = None,
     max_cost: MaxCost = None,
@@ -84,11 +81,10 @@ def ablate(
 
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     place = place_of(on, workers)
-    part = read_shard(shard)
     given = read_keys(key)
     loaded = load_study(study).with_keys(given)
     keys = Keys(loaded.study.keys)
-    design = StudyDesign.of(loaded, part)
+    design = StudyDesign.of(loaded)
     folder = out or Path("studies") / design.name
     if prices is not None:
         priced = load_prices(prices)
@@ -111,7 +107,6 @@ def ablate(
         study,
         out,
         {
-            "shard": shard,
             "prices": prices,
             "concurrency": concurrency,
             "max-requests": max_requests,
@@ -187,7 +182,7 @@ def _print_plan(
     from branchwise.ui.study_plan_table import print_plan
 
     samples = samples_of(digests, folder, source) if digests else {}
-    planned = PlanPace(pace.concurrency, pace.max_cost, samples, design.shard)
+    planned = PlanPace(pace.concurrency, pace.max_cost, samples)
     assert pace.prices is not None
     print_plan(plan_of(loaded, design.systems, design.questions, pace.prices, planned))
 
@@ -244,7 +239,6 @@ def finish(
     """
     from branchwise.commands.run import say_failures
     from branchwise.commands.score import say
-    from branchwise.ui.console import error_console
     from branchwise.ui.metric_failures import failure_lines
 
     folder = shlex.quote(str(made.folder.path))
@@ -254,9 +248,6 @@ def finish(
         again += " --retry-failed" if made.state.is_endless else ""
         _say_stopped(made.state.stopped, again, f"  branchwise report {folder}")
         sys.exit(1)
-    if not made.state.total:
-        error_console().print(f"{made.folder.path}: this shard has no items", soft_wrap=True)
-        return
     scores = show_study(made, design, keys, as_json=as_json)
     failed = say_failures([path for _, path in made.folder.runs()], again).failed.items
     if say(failure_lines(scores)) or failed:
@@ -285,7 +276,6 @@ def show_study(
     or what `report --json` prints."""
     from branchwise.commands.report import print_json
     from branchwise.commands.score import print_runs, score_and_save
-    from branchwise.commands.shards import say_shard
     from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.reporting.run_folders import systems_of_runs
     from branchwise.eval.scoring import ScoringSettings
@@ -294,7 +284,6 @@ def show_study(
 
     choice = design.scoring if design.scoring.asks else None
     settings = ScoringSettings(choice, keys=keys or NO_KEYS, restraints=made.restraints)
-    say_shard(made.folder.runs()[0][1])
     runs = [(name, score_and_save(path, settings)) for name, path in made.folder.runs()]
     systems = systems_of_runs(runs, made.folder.record.systems)
     scored = [run.scores for _, run in runs]

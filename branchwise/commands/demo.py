@@ -49,6 +49,7 @@ def _show_floor(out: Path, questions: int | None) -> Path:
     from branchwise.commands.demo_story import show_story
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
+    from branchwise.eval.selection import Selection
     from branchwise.graphs.system import System
     from branchwise.ui.console import console
     from branchwise.ui.progress import RunProgress
@@ -62,7 +63,7 @@ def _show_floor(out: Path, questions: int | None) -> Path:
     corpus, source = _prepare(out)
     system = System(model="offline", corpus=str(corpus), tools=("local_retriever",), k=5)
     loaded = load_questions(str(source))
-    selection = experiment.Selection(limit=questions)
+    selection = Selection(limit=questions)
     with RunProgress(len(selection.of(loaded))) as progress:
         made = experiment.run(
             loaded, system, out=_fresh(out / "run"), selection=selection, observer=progress

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from branchwise.agents.restraints import Restraints
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.on_ray.connection import RayPlace
-    from branchwise.eval.store.shards import Shard
 
 
 class _Duration(click.ParamType[float]):
@@ -58,15 +57,6 @@ Pilot = Annotated[
         metavar="N",
     ),
 ]
-ShardOption = Annotated[
-    str | None,
-    typer.Option(
-        "--shard",
-        metavar="I/N",
-        help="Run only part I of N, in a folder of its own: 1/4 to 4/4 for four machines. "
-        "`branchwise merge` joins them.",
-    ),
-]
 EstimateFrom = Annotated[
     Path | None,
     typer.Option(
@@ -97,13 +87,6 @@ def place_of(on: str | None, workers: int | None) -> "RayPlace | None":
     if on is None and workers is not None:
         raise InputError("has no effect alone", where="--workers", remedy="add --on ray")
     return None if on is None else RayPlace.parse(on, workers)
-
-
-def read_shard(text: str | None) -> "Shard | None":
-    """The shard of the option. Raises InputError."""
-    from branchwise.eval.store.shards import Shard
-
-    return None if text is None else Shard.parse(text)
 
 
 def outages_of(patience: float | None) -> "Outages":

@@ -52,7 +52,7 @@ def report(
         list[Path],
         typer.Argument(
             metavar="DIR...",
-            help="Run folders, or a study's folder; shards of one count as one.",
+            help="Run folders, or a study's folder.",
         ),
     ],
     base: BaseOption = None,
@@ -121,10 +121,7 @@ def report(
         saves=False,
         metrics=tuple(metric or ()),
     )
-    merged = chosen_runs.shards
-    runs = [
-        (name, _read(path, settings, is_told=path in merged)) for name, path in chosen_runs.runs
-    ]
+    runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])
     say(failure_lines([run.scores for _, run in runs]))
     _check_breakdowns(groupings, runs)
@@ -137,7 +134,7 @@ def report(
         if html is not None:
             _write_html(reports, html)
     if json_output:
-        print_json(chosen_runs.given, _systems(runs, chosen_runs))
+        print_json(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
         shown = _systems(runs, chosen_runs)
         printed = printed_published(published, beside, runs, full=full)
@@ -274,29 +271,19 @@ def warn_if_pending(path: Path) -> None:
 
     Raises InputError if no item has ended. A study's run is continued with the others.
     """
-    from branchwise.commands.shards import say_shard
     from branchwise.corpora.errors import InputError
     from branchwise.eval.store import open_run
-    from branchwise.eval.store.shards import Shard
     from branchwise.eval.studies.folder import STUDY_FILE
     from branchwise.ui.console import error_console
 
     reader = open_run(path)
     try:
-        counts, shard = reader.progress(), Shard.recorded(reader.meta)
+        counts = reader.progress()
     finally:
         reader.close()
     study = path.resolve().parents[1]
     is_studys = (study / STUDY_FILE).is_file()
     again = f"ablate STUDY.yaml --out {study}" if is_studys else f"resume {path}"
-    if shard:
-        again = f"ablate STUDY.yaml --shard {shard} --out {study}" if is_studys else again
-        if not counts["total"]:
-            raise InputError(
-                f"shard {shard} has no items", where=str(path), remedy="report it with the others"
-            )
-        if not is_studys:
-            say_shard(path)
     if counts["pending"] == counts["total"]:
         raise InputError(
             "no item has ended yet", where=str(path), remedy=f"continue with: branchwise {again}"
@@ -310,15 +297,13 @@ def warn_if_pending(path: Path) -> None:
         )
 
 
-def _read(path: Path, settings: "ScoringSettings", *, is_told: bool) -> "ScoredRun":
-    """`is_told`: what of it has not ended has been said."""
+def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
     from branchwise.commands.score import announcing
     from branchwise.commands.scoring_progress import scoring_progress
     from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.scoring import score_run
 
-    if not is_told:
-        warn_if_pending(path)
+    warn_if_pending(path)
     priced = settings.prices or prices_of(path)
     with scoring_progress() as progress:
         shown = replace(settings, passage_progress=progress.passages)

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from branchwise.commands.shards import missing_lines, put_together, say_shard, shard_name
-
 if TYPE_CHECKING:
     from branchwise.eval.studies.folder import SystemRecord
-    from branchwise.eval.studies.merging import MergedFolder
 
 BaseOption = Annotated[
     str | None,
@@ -31,26 +28,12 @@ SystemNames = Annotated[
 ]
 
 
-NO_SHARDS: Mapping[Path, tuple[Path, ...]] = {}
-
-
 class NamedRuns(NamedTuple):
-    """Runs by their names in tables; of a study, also its `title` and `records` of its systems.
-
-    `shards`: where a run was put together of several, the folders that were given.
-    """
+    """Runs by their names in tables; of a study, also its `title` and `records` of its systems."""
 
     runs: list[tuple[str, Path]]
     title: str | None = None
     records: "tuple[SystemRecord, ...]" = ()
-    shards: Mapping[Path, tuple[Path, ...]] = NO_SHARDS
-
-    @property
-    def given(self) -> list[tuple[str, str]]:
-        """The runs by their names, each with the folders that were given."""
-        return [
-            (name, ", ".join(map(str, self.shards.get(path, (path,))))) for name, path in self.runs
-        ]
 
     def named(self, names: Mapping[str, str]) -> "NamedRuns":
         """With other names, of those that have one in `names`."""
@@ -86,7 +69,7 @@ def named_runs(
     for old in names:
         _check_known(old, known, "--systems")
     if base is not None:
-        given = {where: name for name, where in found.given}
+        given = {str(path): name for name, path in found.runs}
         former = {new: old for old, new in names.items()} | given
         base = former.get(base, base)
         _check_known(base, known, "--base")
@@ -108,39 +91,15 @@ def _check_distinct(names: Sequence[str], given: Iterable[str]) -> None:
 def _found(paths: Sequence[Path]) -> NamedRuns:
     from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
 
-    shown = put_together(paths)
-    for one in shown:
-        if one.merged:
-            _say_what_is_missing(one.path.name, one.merged)
-    if len(shown) == 1 and (shown[0].path / STUDY_FILE).is_file():
-        study = StudyFolder.open(shown[0].path)
-        title, shard = study.record.name, study.record.shard
-        shards = {path: shown[0].given for _, path in study.runs()} if shown[0].merged else {}
-        if shard:
-            title += f" (shard {shard})"
-            say_shard(study.runs()[0][1])
-        return NamedRuns(study.runs(), title, study.record.systems, shards)
-    places = [one.path for one in shown]
-    shards = {one.path: one.given for one in shown if one.merged}
-    return NamedRuns(list(zip(_labels(places), places, strict=True)), shards=shards)
-
-
-def _say_what_is_missing(name: str, merged: "MergedFolder") -> None:
-    """Say on standard error how much of a run its shards hold. Raises InputError if nothing."""
-    from branchwise.corpora.errors import InputError
-    from branchwise.ui.console import error_console
-
-    if not merged.ended:
-        raise InputError("no item has ended yet", where=name, remedy="resume its shards")
-    if merged.ended < merged.items:
-        first = f"{name}: {merged.items - merged.ended} of {merged.items} items have not ended"
-        text = "\n".join([f"{first} and are not counted:", *missing_lines(merged)])
-        error_console().print(text, markup=False, soft_wrap=True)
+    if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
+        study = StudyFolder.open(paths[0])
+        return NamedRuns(study.runs(), study.record.name, study.record.systems)
+    return NamedRuns(list(zip(_labels(paths), paths, strict=True)))
 
 
 def _labels(paths: Sequence[Path]) -> list[str]:
     """The systems' names of a study's runs, else folder names; whole paths where two are equal."""
-    for names in ([*map(_name, paths)], [shard_name(path) for path in paths]):
+    for names in ([*map(_name, paths)], [path.resolve().name for path in paths]):
         if len(set(names)) == len(names):
             return names
     return [str(path) for path in paths]
@@ -155,11 +114,10 @@ def _name(path: Path) -> str:
     if (study / STUDY_FILE).is_file():
         with suppress(InputError):
             opened = StudyFolder.open(study)
-            of = f" (shard {opened.record.shard})" if opened.record.shard else ""
             for name, run in opened.runs():
                 if run.resolve() == folder:
-                    return f"{name}{of}"
-    return shard_name(path)
+                    return name
+    return folder.name
 
 
 def _read_names(systems: Sequence[str]) -> dict[str, str]:

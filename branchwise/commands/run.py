@@ -27,11 +27,9 @@ from branchwise.commands.pace_options import (
     On,
     Patience,
     Pilot,
-    ShardOption,
     Workers,
     check_forecast,
     place_of,
-    read_shard,
 )
 from branchwise.commands.scoring_options import (
     Judge,
@@ -59,7 +57,6 @@ if TYPE_CHECKING:
     from branchwise.eval.failures import Failures, Unanswered
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring_choice import ScoringChoice
-    from branchwise.eval.store.shards import Shard
     from branchwise.graphs.system import System
 
 _REASONS = 3
@@ -84,6 +81,14 @@ def run(
     limit: Annotated[
         int | None, typer.Option(help="Run at most this many questions.", min=1)
     ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Run only part I of N of the questions: 1/4 to 4/4 on four machines. "
+            "`branchwise merge` joins their runs.",
+        ),
+    ] = None,
     epochs: Annotated[
         int,
         typer.Option(help="Number of times that each question is answered.", min=1, max=MAX_EPOCHS),
@@ -95,7 +100,6 @@ def run(
     max_cost: MaxCost = None,
     dry_run: DryRun = False,
     pilot: Pilot = None,
-    shard: ShardOption = None,
     estimate_from: EstimateFrom = None,
     json_output: AsJson = False,
     matcher: Matcher = None,
@@ -112,22 +116,20 @@ def run(
     """
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     place_of(on, workers)
-    part = read_shard(shard)
     from branchwise import api
     from branchwise.agents.outages import PATIENCE
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval.costs.kept_prices import limit_of
-    from branchwise.eval.experiment import Selection
+    from branchwise.eval.selection import Selection, Shard
     from branchwise.eval.tasks import gold_of
 
+    part = None if shard is None else Shard.parse(shard)
     max_cost = limit_of(out, max_cost)
     scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
     loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
-    selected = Selection(_read_ids(ids), limit).of(loaded)
-    wanted = _Wanted(
-        system, selected, out, task, epochs, scoring, max_cost, prices, concurrency, part
-    )
+    selected = Selection(_read_ids(ids), limit, part).of(loaded)
+    wanted = _Wanted(system, selected, out, task, epochs, scoring, max_cost, prices, concurrency)
     if dry_run and pilot is None:
         wanted.forecast(estimate_from)
         return
@@ -146,7 +148,6 @@ def run(
         patience=PATIENCE if patience is None else patience,
         max_cost=max_cost,
         pilot=pilot,
-        shard=shard,
         matcher="lexical" if matcher is None else matcher,
         judge_entities=judge_entities,
         judge=judge,
@@ -184,7 +185,6 @@ class _Wanted:
     max_cost: float | None
     prices: Path | None
     concurrency: int
-    shard: "Shard | None"
 
     @property
     def priced(self) -> "Prices":
@@ -208,7 +208,6 @@ class _Wanted:
                 task=self.task,
                 epochs=self.epochs,
                 scoring=self.scoring,
-                shard=self.shard,
             )
         except InputError as error:
             refusal = error
@@ -240,7 +239,7 @@ class _Wanted:
 
         name = (folder or Path("run")).name
         samples = samples_of({name: digest}, folder, source) if digest else {}
-        pace = PlanPace(self.concurrency, self.max_cost, samples, self.shard)
+        pace = PlanPace(self.concurrency, self.max_cost, samples)
         plan = plan_run(
             name, self.system, self.questions, self.epochs, self.scoring, self.priced, pace
         )
@@ -377,10 +376,6 @@ def finish(
             soft_wrap=True,
         )
         sys.exit(1)
-    if not made.state.total:
-        # Of few questions and many shards one may get none; the others go on.
-        error_console().print(f"{made.path}: this shard has no items", soft_wrap=True)
-        return
     show_scores(made, keys, as_json=as_json)
     if say_failures([made.path], f"branchwise resume {_quoted(made.path)}").failed.items:
         sys.exit(1)
@@ -442,15 +437,13 @@ def _reasons(found: "Unanswered") -> list[str]:
 def show_scores(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) -> "Scores":
     """Score the run, print the headline metrics and what to type next, or all as JSON."""
     from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, score_and_save
-    from branchwise.commands.shards import say_shard, shard_name
     from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.reporting.study_report import SystemReport
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console, printable_json
 
     settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
-    say_shard(made.path)
-    scored, name = score_and_save(made.path, settings), shard_name(made.path)
+    scored, name = score_and_save(made.path, settings), made.path.resolve().name
     if as_json:
         document = {"name": name, "path": str(made.path), **scored.to_json()}
         typer.echo(printable_json(document))

@@ -130,14 +130,13 @@ def _score_run(
     path: Path, settings: "ScoringSettings", prices: Path | None, *, full: bool, as_json: bool
 ) -> None:
     from branchwise.commands.report import warn_if_pending
-    from branchwise.commands.shards import shard_name
     from branchwise.eval.costs.kept_prices import keep_prices
     from branchwise.eval.reporting.study_report import SystemReport
 
     warn_if_pending(path)
     keep_prices(path, prices)
     scored = score_and_save(path, settings)
-    name = shard_name(path)
+    name = path.resolve().name
     if as_json:
         from branchwise.ui.console import printable_json
 

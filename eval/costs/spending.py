@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from itertools import chain
 from math import isfinite
 from typing import Any
 
@@ -107,15 +106,13 @@ class Spending:
 
 
 def recorded_cost(system: System, run: RunReader, prices: Prices, name: str = "") -> float:
-    """USD of all replies that are recorded in a run of the system, those among them that were paid
-    twice; `name` in a study.
+    """USD of all replies that are recorded in a run of the system; `name` in a study.
 
     Raises InputError if a server counted no tokens, since the cost of its replies is then unknown.
     """
     settings, total = system.model_dump(), 0.0
     by_role: dict[str, Price | None] = {}
-    twice = ((reply["role"], reply["usage"]) for _, reply in run.paid_twice())
-    for role, usage in chain(run.model_usage(), twice):
+    for role, usage in run.model_usage():
         if role not in by_role:
             by_role[role] = prices.price(role_model(settings, role))
         cost = cost_at(by_role[role], RoleUsage().plus(Usage(**usage), 0.0))

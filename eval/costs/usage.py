@@ -8,7 +8,6 @@ from typing import Any
 from branchwise.eval.costs.price_table import Price
 from branchwise.eval.costs.prices import Prices, cost_at
 from branchwise.graphs.ledger import AGENT, RoleUsage
-from branchwise.trace.parts import Usage
 
 COUNTS = ("calls", "input", "cached", "output", "reasoning", "seconds")
 """Fields of `RoleUsage`, as reports order them."""
@@ -49,43 +48,6 @@ class Unsplit:
 
 
 @dataclass(frozen=True)
-class PaidTwice:
-    """Replies of a merged run that are in no trace and in no sum: each of their `items` was also
-    answered in another folder, whose answer stays. `cost` in USD, None where it is unknown."""
-
-    items: int
-    usage: RoleUsage
-    cost: float | None
-
-    @classmethod
-    def of(
-        cls,
-        replies: Iterable[tuple[int, Mapping[str, Any]]],
-        system: Mapping[str, Any],
-        prices: Prices,
-    ) -> "PaidTwice | None":
-        """Of recorded replies, each with its item (`RunReader.paid_twice`); None without any."""
-        tallies: dict[str, _Tally] = {}
-        items = set[int]()
-        for item, reply in replies:
-            role, usage = reply["role"], Usage(**reply["usage"])
-            if role not in tallies:
-                tallies[role] = _Tally.of(role_model(system, role), prices)
-            tallies[role].add(RoleUsage().plus(usage, reply["seconds"]))
-            items.add(item)
-        if not items:
-            return None
-        used, cost = RoleUsage(), _sum(_sum(one.parts) for one in tallies.values())
-        for tally in tallies.values():
-            used = _plus(used, tally.usage)
-        return cls(len(items), used, cost)
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; an unknown cost is null."""
-        return {**vars(self), "usage": self.usage.record()}
-
-
-@dataclass(frozen=True)
 class Costs:
     """What a run cost, failed items included.
 
@@ -95,7 +57,7 @@ class Costs:
     `cost` among them; all None where there are none. `unpriced`: models that were called and have
     no known price. `as_of`, `source`: the day the built-in prices held, and where they are
     published; None where none of them was used. `unused`: models of the user's prices that no
-    model here is, and `models` those that there are. `paid_twice`: in none of the sums.
+    model here is, and `models` those that there are.
     """
 
     items: int
@@ -110,13 +72,11 @@ class Costs:
     source: str | None = None
     unused: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
-    paid_twice: PaidTwice | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; unknown is null. `paid_twice`: only where something was."""
-        twice = {"paid_twice": self.paid_twice.to_json()} if self.paid_twice else {}
+        """JSON-serialisable; unknown is null."""
         return {
-            **{key: value for key, value in vars(self).items() if key != "paid_twice"},
+            **vars(self),
             "roles": [role.to_json() for role in self.roles],
             "unsplit": dict(vars(self.unsplit)),
             "usage": self.usage.record(),
@@ -124,7 +84,6 @@ class Costs:
             "unpriced": list(self.unpriced),
             "unused": list(self.unused),
             "models": list(self.models),
-            **twice,
         }
 
 

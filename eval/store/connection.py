@@ -7,10 +7,9 @@ from pathlib import Path
 
 DATABASE = "run.sqlite"
 DRAFT = f"{DATABASE}.new"
-FORMAT, WHOLE = 4, 3
-"""Versions of the store's layout: of a shard, and of any other run; newer ones are refused. Rows of
-format 1 have no checksums, those of format 2 are not compressed; such runs are read and continued
-as they are."""
+FORMAT = 3
+"""The version of the store's layout; newer ones are refused. Rows of format 1 have no checksums,
+those of format 2 are not compressed; such runs are read and continued as they are."""
 
 PAGE_SIZE = 1024
 """Bytes."""

@@ -56,6 +56,11 @@ class DamagedError(InputError):
         return f"{self.where}: {self.what}; {share}; {self.remedy}"
 
 
+def words_of(error: sqlite3.Error) -> str:
+    """What is wrong with a file that SQLite cannot read, in words of ours where there are any."""
+    return _WORDS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, str(error))
+
+
 def check_line(line: str) -> str | None:
     """What a line of `PRAGMA integrity_check` says, in words; None if nothing is wrong."""
     if line == "ok":
@@ -73,7 +78,7 @@ def reading(run: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code not in _OTHERWISE:
-            raise DamagedError(run, _WORDS.get(code, str(error))) from error
+            raise DamagedError(run, words_of(error)) from error
         if not os.access(run / DATABASE, os.R_OK):
             denied = PermissionError(EACCES, os.strerror(EACCES))
             raise cannot_read(run / DATABASE, denied) from None

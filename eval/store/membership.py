@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.store.shards import Shard
 
 
 def check_of_study(run: Path, meta: Mapping[str, Any]) -> None:
@@ -35,11 +34,6 @@ def check_of_study(run: Path, meta: Mapping[str, Any]) -> None:
         other = f"of the system {names[0]!r}" if names else "of a system that the study lacks"
         what = f"the run is {other}, and the study has {expected.name!r} here"
         raise InputError(what, where=str(run), remedy=remedy)
-    shard = str(Shard.recorded(meta) or "")
-    if (meta["questions_digest"], meta["epochs"], shard) != (
-        record.questions_digest,
-        record.epochs,
-        record.shard,
-    ):
+    if (meta["questions_digest"], meta["epochs"]) != (record.questions_digest, record.epochs):
         what = f"the run of {expected.name!r} holds other questions than the study {record.name!r}"
         raise InputError(what, where=str(run), remedy=remedy)

@@ -259,13 +259,6 @@ class RunReader:
                     usage = orjson.loads(body)["usage"]
                 yield role, usage
 
-    def paid_twice(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Item and record (`role`, `usage`, `seconds`) of each reply of an item that ended in
-        another folder, too (`eval.store.merging`)."""
-        for item, _, body in self._file.each("paid_twice", "ORDER BY item, reply"):
-            with reading(self.path):
-                yield item, orjson.loads(body)
-
     def saved_scores(self, scorer_digest: str) -> Mapping[str, Any] | None:
         """Scores saved under this scorer's digest."""
         return self._result("scores", "WHERE digest = ?", (scorer_digest,))
@@ -300,7 +293,6 @@ class RunReader:
             return None
         found = hashlib.sha256()
         tables = ["meta", "questions", "items", "events", "responses", *self._file.packs]
-        tables += ["paid_twice"] if self._file.has("paid_twice") else []
         with self._file.snapshot():
             for table in tables:
                 rows = self._file.query(f"SELECT rowid, checksum FROM {table} ORDER BY rowid")  # noqa: S608 - names of ours

@@ -39,7 +39,6 @@ _SAVED = (
     "responses",
     "judgements",
     "reach",
-    "paid_twice",
 )
 """Scores and their errors are left out: scoring makes them again from the recovered items."""
 
@@ -110,7 +109,7 @@ class _Recovering:
         meta = remains.meta
         check_of_study(run, meta)
         self._spec = RunSpec(**{f.name: meta[f.name] for f in fields(RunSpec) if f.name in meta})
-        self._old = survey(remains.reached, meta)
+        self._old = survey(remains.rows, meta)
         self._count = self._old.question_count
         self._opening = int(meta.get(OPENING_COUNT, self._old.opening))
         self._layout = begin_file(connection, self._spec, self._count, self._opening)
@@ -142,19 +141,11 @@ class _Recovering:
         return recovery
 
     def _add_rows(self) -> None:
-        """Add the rows that SQLite reaches; then those in any page, for what is still
-        incomplete."""
         for table in LATER:
             self._new.execute(self._layout.create(table))
         for table in _SAVED:
             insert = self._layout.insert(table, "INSERT OR IGNORE")
-            self._new.executemany(insert, self._remains.reached(table))
-        if self._remains.has_damage or not self._old.is_all_whole:
-            # A complete item needs no more rows: they would be from an earlier attempt.
-            whole = {item for item in self._old.whole if self._old.has_ended(item)}
-            for table, row in self._remains.found():
-                if table in _SAVED and not (table in ("events", "responses") and row[0] in whole):
-                    self._new.execute(self._layout.insert(table, "INSERT OR IGNORE"), row)
+            self._new.executemany(insert, self._remains.rows(table))
         self._new.execute("DELETE FROM items WHERE item > ?", (self._old.item_count,))
         self._new.execute(
             """DELETE FROM events WHERE seq >=

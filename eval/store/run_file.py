@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.store.connection import DATABASE, FORMAT, WHOLE, connect_to_read
+from branchwise.eval.store.connection import DATABASE, FORMAT, connect_to_read
 from branchwise.eval.store.damage import DamagedError, reading
 from branchwise.eval.store.membership import check_of_study
 from branchwise.eval.store.packing import PACKED, unpacked
@@ -28,8 +28,6 @@ from branchwise.eval.store.tables import (
 RUN_ID, QUESTION_COUNT, OPENING_COUNT = "run_id", "question_count", "opening_count"
 """Keys of `meta` in addition to those of `RunSpec` and the format: a number of the run's own, so
 that no row of another run passes for its own, and how many questions and opening events it has."""
-SHARD = "shard"
-"""The key of `RunSpec` that only a shard has."""
 _AT_ONCE = 256
 
 
@@ -177,33 +175,18 @@ def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mappin
         return Layout(None), meta
     if missing := missing_settings(meta):
         raise DamagedError(run, f"settings of the run are missing: {', '.join(sorted(missing))}")
-    if not _is_shard(meta.get(SHARD) or {"number": 1, "of": 1, "items": 0}):
-        raise DamagedError(run, "what it says of its shard is not what was written")
     return Layout.of_run(meta[RUN_ID], packs=int(meta["format"]) > 2), meta
 
 
 def missing_settings(meta: Mapping[str, Any]) -> set[str]:
     """The required settings of a run that are missing here."""
     spec = {field.name for field in fields(RunSpec)}
-    if int(meta.get("format", WHOLE)) < FORMAT:
-        spec.remove(SHARD)
     return {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *spec} - meta.keys()
 
 
 def count_items(meta: Mapping[str, Any], questions: int) -> int:
     """How many items a run of so many questions has by its settings."""
-    if shard := meta.get(SHARD):
-        return int(shard["items"])
     return questions * (1 if meta.get("fork") else int(meta["epochs"]))
-
-
-def _is_shard(said: Any) -> bool:
-    if not isinstance(said, dict):
-        return False
-    number, of, items = (said.get(key) for key in ("number", "of", "items"))
-    if not (isinstance(number, int) and isinstance(of, int) and isinstance(items, int)):
-        return False
-    return 1 <= number <= of and items >= 0
 
 
 def check_schema(connection: sqlite3.Connection, layout: Layout, run: Path) -> None:

@@ -17,15 +17,14 @@ from branchwise.agents.journal import Asker
 from branchwise.corpora.atomic import give_usual_mode
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.eval.store.connection import DATABASE, DRAFT, FORMAT, PAGE_SIZE, WHOLE
+from branchwise.eval.store.connection import DATABASE, DRAFT, FORMAT, PAGE_SIZE
 from branchwise.eval.store.item_rows import Place
 from branchwise.eval.store.journal import Beginning, ItemJournal
 from branchwise.eval.store.opening import begin_with, lay_down
 from branchwise.eval.store.packing import pack_passages
 from branchwise.eval.store.passage_references import fold_question
 from branchwise.eval.store.reader import RunReader
-from branchwise.eval.store.run_file import OPENING_COUNT, QUESTION_COUNT, RUN_ID, SHARD
-from branchwise.eval.store.shards import Shard
+from branchwise.eval.store.run_file import OPENING_COUNT, QUESTION_COUNT, RUN_ID
 from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.tables import BY_ITSELF, PACKS, Layout, schema
 from branchwise.eval.store.verifying import check_whole
@@ -209,9 +208,8 @@ def begin_file(
 ) -> Layout:
     """Write the run's settings into a new file; returns how its rows are written."""
     run_id = secrets.token_hex(8)
-    written_as = FORMAT if spec.shard else WHOLE
-    meta = {"format": written_as, RUN_ID: run_id, QUESTION_COUNT: questions, OPENING_COUNT: opening}
-    meta |= {key: value for key, value in asdict(spec).items() if key != SHARD or value}
+    meta = {"format": FORMAT, RUN_ID: run_id, QUESTION_COUNT: questions, OPENING_COUNT: opening}
+    meta |= asdict(spec)
     BY_ITSELF.enable(connection)
     rows = [(key, orjson.dumps(value).decode()) for key, value in meta.items()]
     connection.executemany(BY_ITSELF.insert("meta"), rows)
@@ -235,13 +233,7 @@ def places(spec: RunSpec, questions: Sequence[str]) -> list[Place]:
     """The items of a run over the questions with these ids."""
     # A fork's item keeps its epoch, which identifies the original item.
     epochs = [spec.fork["epoch"]] if spec.fork else range(spec.epochs)
-    shard = Shard.recorded(asdict(spec))
-    pairs = [
-        (n, epoch)
-        for epoch in epochs
-        for n, id in enumerate(questions)
-        if shard is None or shard.holds(id, epoch)
-    ]
+    pairs = ((n, epoch) for epoch in epochs for n in range(len(questions)))
     return [Place(item, *pair) for item, pair in enumerate(pairs, 1)]
 
 

@@ -13,9 +13,7 @@ class RunSpec:
     everything that answers depend on (`Agent.identity`), `system_digest` its SHA-256. `source`:
     where the questions came from, `questions_digest`: their content. `scoring`: who aligns and
     judges when the run is scored (`ScoringChoice`), empty for names alone. `fork`: for a fork, its
-    parent, step and changes (`eval.forks`), else empty. `shard`: for a shard, its number, `of` how
-    many, and its number of items (`eval.store.shards`), else empty; the rest is that of the whole
-    run, all its questions included.
+    parent, step and changes (`eval.forks`), else empty.
     """
 
     task: str
@@ -28,4 +26,3 @@ class RunSpec:
     version: str
     scoring: Mapping[str, Any] = field(default_factory=dict)
     fork: Mapping[str, Any] = field(default_factory=dict)
-    shard: Mapping[str, Any] = field(default_factory=dict)

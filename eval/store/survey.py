@@ -69,11 +69,6 @@ class Survey:
         return item in self.items and self.items[item].status in ENDED
 
     @property
-    def is_all_whole(self) -> bool:
-        """Whether nothing is missing."""
-        return len(self.whole) == self.item_count and not self.lost_questions
-
-    @property
     def whole(self) -> list[int]:
         """The items that are whole."""
         return [item for item in range(1, self.item_count + 1) if self.is_whole(item)]

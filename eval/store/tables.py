@@ -37,7 +37,6 @@ COLUMNS = {
     "reach": ("key", "body"),
     "judgements": ("role", "digest", "sample", "body"),
     "scored_runs": ("settings", "body"),
-    "paid_twice": ("item", "reply", "body"),
     "packed_items": ("item", "body"),
     "passage_blocks": ("block", "body"),
 }
@@ -52,15 +51,17 @@ LATER = {
     "judgements": "role TEXT NOT NULL, digest TEXT NOT NULL, sample INTEGER NOT NULL,"
     " body BLOB NOT NULL{}, PRIMARY KEY (role, digest, sample)",
     "scored_runs": "settings TEXT PRIMARY KEY, body BLOB NOT NULL{}",
-    "paid_twice": "item INTEGER NOT NULL, reply TEXT NOT NULL, body BLOB NOT NULL{},"
-    " PRIMARY KEY (item, reply)",
     "packed_items": "item INTEGER PRIMARY KEY, body BLOB NOT NULL{}",
     "passage_blocks": "block INTEGER PRIMARY KEY, body BLOB NOT NULL{}",
     "packed_passages": "hash INTEGER PRIMARY KEY, place INTEGER NOT NULL",
 }
-"""Tables that are made on first use. `paid_twice`: model replies that no trace has, since their
-items ended in another folder, too (merging.py). `packed_passages`: by hash, a passage's block and
-its place there; its content is checked by the hash."""
+"""Tables that are made on first use. `packed_passages`: by hash, a passage's block and its place
+there; its content is checked by the hash."""
+_FORMER = (
+    "CREATE TABLE paid_twice (item INTEGER NOT NULL, reply TEXT NOT NULL, body BLOB NOT NULL,"
+    " checksum INTEGER NOT NULL, PRIMARY KEY (item, reply))"
+)
+"""A table that earlier versions made, in every recovered run; nothing reads it."""
 PACKS = ("packed_items", "passage_blocks", "packed_passages")
 """Those of a run whose rows are packed."""
 _PLAIN = frozenset({"meta", "passages", "opening", "events", "responses"})
@@ -231,6 +232,7 @@ def expected_schema() -> tuple[frozenset[Entry], frozenset[Entry]]:
         must = read_schema(connection)
         for table in LATER:
             connection.execute(BY_ITSELF.create(table))
+        connection.execute(_FORMER)
         return must, read_schema(connection) - must
     finally:
         connection.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.store.damage import DamagedError, check_line
+from branchwise.eval.store.damage import DamagedError, check_line, words_of
 from branchwise.eval.store.packing import PACKED, PLACES, block_passages, unpacked
 from branchwise.eval.store.run_file import RunFile, check_schema
 from branchwise.eval.store.survey import Survey, survey
@@ -126,7 +126,7 @@ class ReadableRows:
         except sqlite3.Error as error:
             if table in LATER and "no such table" in str(error):
                 return
-            self.unreadable[table] = str(error)
+            self.unreadable[table] = words_of(error)
         after = "" if last is None else f"WHERE rowid > {int(last)}"
         try:
             for _, *row in self._from_table(table, f"{after} ORDER BY rowid DESC"):
@@ -144,7 +144,7 @@ class ReadableRows:
 def _verdict(file: RunFile) -> Verdict:
     rows = ReadableRows(file)
     found = survey(rows, file.meta)
-    for table in ("scores", "item_errors", "reach", "judgements", "scored_runs", "paid_twice"):
+    for table in ("scores", "item_errors", "reach", "judgements", "scored_runs"):
         for _ in rows(table):
             pass
     ended = sum(state.status in ENDED for state in found.items.values())
@@ -203,7 +203,7 @@ def _of_file(file: RunFile) -> Iterator[str]:
     except InputError as error:
         yield getattr(error, "damage", error.what)
     except sqlite3.Error as error:
-        yield str(error)
+        yield words_of(error)
 
 
 def _numbers(numbers: list[int]) -> str:

@@ -22,14 +22,13 @@ from branchwise.eval.studies.names import model_names
 STUDY_FILE = "study.json"
 DRAFT_FILE = f"{STUDY_FILE}.new"
 RUNS, LOCK = "runs", "lock"
-FORMAT, WHOLE = 3, 2
-"""Versions of `study.json`: of a shard of a study, and of a whole one."""
+FORMAT = 2
+"""The version of `study.json`; newer ones are refused."""
 _FIELDS = {
     "name": "the name",
     "task": "the task",
     "questions_digest": "the questions",
     "epochs": "the epochs",
-    "shard": "the shard",
 }
 _MAX_LISTED = 3
 
@@ -56,13 +55,12 @@ class SystemRecord(BaseModel):
 class StudyRecord(BaseModel):
     """`study.json`: which systems answer which questions. A base stands before what changes it.
 
-    `study`: the study file as it was read when the folder was made. `shard`: "1/4" where each run
-    has only that part of its items, empty where they are whole.
+    `study`: the study file as it was read when the folder was made.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: int = WHOLE
+    format: int = FORMAT
     version: str
     name: str
     task: str
@@ -71,12 +69,6 @@ class StudyRecord(BaseModel):
     epochs: int = Field(ge=1)
     systems: tuple[SystemRecord, ...] = Field(min_length=1)
     study: Mapping[str, Any] = {}
-    shard: str = ""
-
-    @property
-    def whole(self) -> "StudyRecord":
-        """Of a shard's study, the record of the whole one."""
-        return self.model_copy(update={"shard": "", "format": WHOLE})
 
     def difference(self, other: "StudyRecord") -> str | None:
         """In a few words, why the other record is of another study; None if it is not.
@@ -242,12 +234,7 @@ def _check_vacant(path: Path) -> None:
 
 
 def _document(record: StudyRecord) -> bytes:
-    fields = record.model_dump(mode="json")
-    if record.shard:
-        fields["format"] = FORMAT
-    else:
-        del fields["shard"]
-    return orjson.dumps(fields, option=orjson.OPT_INDENT_2) + b"\n"
+    return orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2) + b"\n"
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 """What a judge of free text may take over a study's answers at most, before there are any."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.judging.grading import NUMBER_ALONE, Demand, samples_at
 from branchwise.eval.properties import gold_properties
@@ -53,20 +53,17 @@ class GradingPlan:
 
 def grading_plans(
     choice: ScoringChoice,
-    task: str,
     systems: Iterable[NamedSystem],
-    asked: Sequence[tuple[Question, int]],
+    questions: QuestionSet,
+    epochs: int,
     prices: Prices,
 ) -> tuple[GradingPlan, ...]:
-    """A plan for each system; none where no judge grades the task's answers.
-
-    `asked`: questions, and in how many epochs each is answered.
-    """
-    if not (choice.judge_entities and is_graded(task)):
+    """A plan for each system; none where no judge grades the task's answers."""
+    if not (choice.judge_entities and is_graded(questions.task)):
         return ()
     found = []
     for named in systems:
-        calls = sum(times * _requests(choice, named.system, one) for one, times in asked)
+        calls = epochs * sum(_requests(choice, named.system, one) for one in questions.questions)
         demand = _demand(choice, named.system, calls)
         costs = [prices.cost(demand.spec, usage) for usage in (demand.once, demand.most)]
         found.append(GradingPlan(named.name, demand, *costs))

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from branchwise.corpora.prompt_sets import ONE_QUERY
-from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.questions import QuestionSet
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.estimates import Estimate, Sample, together
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.store.shards import Shard
 from branchwise.eval.studies.grading_plan import GradingPlan, grading_plans
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
@@ -114,11 +113,10 @@ class StudyPlan:
     scored_by: tuple[str, ...]
     as_of: str | None
     grading: tuple[GradingPlan, ...] = ()
-    shard: Shard | None = None
 
     @property
     def items(self) -> int:
-        """Questions times epochs times systems, or a shard's part of them."""
+        """Questions times epochs times systems."""
         return sum(system.items for system in self.systems)
 
     @property
@@ -154,20 +152,17 @@ class StudyPlan:
             "scored_by": list(self.scored_by),
             "unpriced": list(self.unpriced),
             "grading": [one.to_json() for one in self.grading],
-            "shard": str(self.shard) if self.shard else None,
             "expected": self.expected.to_json() if self.expected else None,
         }
 
 
 @dataclass(frozen=True)
 class PlanPace:
-    """How what is planned is to be run, and what is known of it: `samples` by system. `shard`: only
-    its items."""
+    """How what is planned is to be run, and what is known of it: `samples` by system."""
 
     concurrency: int = CONCURRENCY
     max_cost: float | None = None
     samples: Mapping[str, Sample] = field(default_factory=dict)
-    shard: Shard | None = None
 
 
 def plan_of(
@@ -216,13 +211,12 @@ def plan_systems(
     pace: PlanPace,
 ) -> StudyPlan:
     """What systems may take over these questions."""
-    asked = [(one, _epochs(one, epochs, pace.shard)) for one in questions.questions]
-    items = sum(times for _, times in asked)
+    items = len(questions) * epochs
     planned = tuple(
         _system_plan(named, items, _conversations(questions, named), prices, pace)
         for named in systems
     )
-    grading = grading_plans(scoring, questions.task, systems, asked, prices)
+    grading = grading_plans(scoring, systems, questions, epochs, prices)
     return StudyPlan(
         name=name,
         design="",
@@ -236,13 +230,7 @@ def plan_systems(
         scored_by=() if grading else _scorers(scoring, systems),
         as_of=_as_of(systems, prices),
         grading=grading,
-        shard=pace.shard,
     )
-
-
-def _epochs(question: Question, epochs: int, shard: Shard | None) -> int:
-    """In how many epochs it is asked here."""
-    return shard.count([question.id], epochs) if shard else epochs
 
 
 @dataclass(frozen=True)

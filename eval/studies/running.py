@@ -34,7 +34,6 @@ from branchwise.eval.on_ray.pool import RayPool
 from branchwise.eval.runner import Engine, Observer, Part, RunState, Silent, run_parts
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunStore
-from branchwise.eval.store.shards import Shard
 from branchwise.eval.studies.checks import KEYS
 from branchwise.eval.studies.folder import StudyFolder, StudyRecord, SystemRecord, study_lock
 from branchwise.eval.studies.schema import LoadedStudy
@@ -51,7 +50,7 @@ class StudyDesign:
     """Which systems answer which questions, and how they are scored: a study's identity.
 
     `systems`: a base stands before what changes it. `document`: the study file as it was read, to
-    be kept. `shard`: only its items are run.
+    be kept.
     """
 
     name: str
@@ -60,10 +59,9 @@ class StudyDesign:
     epochs: int = 1
     scoring: ScoringChoice = BY_NAMES
     document: Mapping[str, Any] = field(default_factory=dict)
-    shard: Shard | None = None
 
     @classmethod
-    def of(cls, loaded: LoadedStudy, shard: Shard | None = None) -> "StudyDesign":
+    def of(cls, loaded: LoadedStudy) -> "StudyDesign":
         """What a study file says, its questions read. Raises InputError."""
         study = loaded.study
         return cls(
@@ -73,7 +71,6 @@ class StudyDesign:
             study.questions.epochs,
             loaded.scoring,
             study.to_json(),
-            shard,
         )
 
 
@@ -239,7 +236,6 @@ def _record(design: StudyDesign, agents: Sequence["Agent"]) -> StudyRecord:
             for named, agent in zip(design.systems, agents, strict=True)
         ),
         study=design.document,
-        shard=str(design.shard or ""),
     )
 
 
@@ -247,9 +243,7 @@ def _folder(design: StudyDesign, out: Path, agents: Sequence["Agent"]) -> StudyF
     """The folder with all runs in it, made now or begun before."""
     folder = StudyFolder.create(out, _record(design, agents))
     specs = {
-        named.slug: run_spec(
-            design.questions, agent, None, design.epochs, design.scoring, design.shard
-        )
+        named.slug: run_spec(design.questions, agent, None, design.epochs, design.scoring)
         for named, agent in zip(design.systems, agents, strict=True)
     }
     folder.fill(specs, design.questions.questions)
@@ -299,8 +293,7 @@ class _Going:
         """A run folder may have been replaced since the study was made."""
         meta = store.reader.meta
         check_same_system(store.path, meta, agent)
-        same_questions = meta["questions_digest"] == self.design.questions.digest
-        if not same_questions or Shard.recorded(meta) != self.design.shard:
+        if meta["questions_digest"] != self.design.questions.digest:
             raise InputError(
                 "the run holds other questions than the study",
                 where=str(store.path),

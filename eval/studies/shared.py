@@ -15,7 +15,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.questions import QuestionSet
 from branchwise.corpora.rows.fields import OPTION
-from branchwise.eval.experiment import Selection
+from branchwise.eval.selection import Selection
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.checks import KEYS
 from branchwise.eval.studies.paths import absolute, question_source

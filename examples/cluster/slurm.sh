@@ -1,21 +1,15 @@
 #!/bin/bash
-# A study as a Slurm array, a shard a task; submitted from the folder of study.yaml:
+# A run as a Slurm array, a part of the questions a task; submitted from a folder that all nodes see:
 #
-#   sbatch slurm.sh
-#   sbatch --array=3,7 slurm.sh       # these again: they go on where they stopped
+#   sbatch slurm.sh --questions q.jsonl --corpus C --model openai:NAME@URL
+#   branchwise merge parts/* --out whole
 #
-# The number of shards stands here, not in the array: of `--array=3,7` Slurm counts two.
-#SBATCH --job-name=study
+# A task that was stopped goes on when its number is submitted again: sbatch --array=3,7 slurm.sh ...
 #SBATCH --array=1-16
-#SBATCH --cpus-per-task=1
-#SBATCH --mem=4G
 #SBATCH --time=08:00:00
-#SBATCH --signal=B:TERM@120
-#SBATCH --requeue
-#SBATCH --open-mode=append
-#SBATCH --output=shard-%a.log
+#SBATCH --output=part-%a.log
 set -euo pipefail
-
-# Slurm runs a copy of this file: shard.sh lies where the job was submitted.
-exec bash "$SLURM_SUBMIT_DIR/shard.sh" study.yaml "$SLURM_ARRAY_TASK_ID" "${SHARDS:-16}" \
-    "$SLURM_SUBMIT_DIR/shards"
+part=$(printf 'parts/%05d' "$SLURM_ARRAY_TASK_ID")
+if [ -e "$part/run.sqlite" ]; then exec branchwise resume "$part"; fi
+# The number of parts stands here: of --array=3,7 Slurm counts two.
+exec branchwise run "$@" --shard "$SLURM_ARRAY_TASK_ID/${PARTS:-16}" --out "$part"

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora.normalise import normalise
-from branchwise.eval.alignment import align, similarities
+from branchwise.eval.alignment import _similarity, align
+from branchwise.eval.branch_names.telling import telling_names
 
 KING_KONGS = ["King Kong (1933 film)", "King Kong (1976 film)", "King Kong (2005 film)"]
 HEATS = ["Heat (1986 film)", "Heat (1995 film)"]
@@ -114,11 +115,14 @@ def test_similarity_is_dice_by_weight() -> None:
     gold = ["Heat (1986 film)", "Heat (1995 film)", "Heat (song)"]
     # Weights: heat 0, film ln 3/2, the others ln 3.
     film, year = math.log(3 / 2), math.log(3)
-    [row] = similarities(gold, ["the film Heat with Reynolds"])
     expected = 2 * film / (film + film + year)
-    assert row == pytest.approx([expected, expected, 0.0])
-    [row] = similarities(gold, ["Heat (1995 film)"])
-    assert row == [0.0, 1.0, 0.0]
+    for name, values in {
+        "the film Heat with Reynolds": [expected, expected, 0.0],
+        "Heat (1995 film)": [0.0, 1.0, 0.0],
+    }.items():
+        names = telling_names(gold, [name])
+        row = [_similarity(names, names.predicted[0], column) for column in names.gold]
+        assert row == pytest.approx(values)
 
 
 def test_a_name_that_says_two_readings_equally_stands_for_none() -> None:

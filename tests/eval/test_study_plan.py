@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 from branchwise.eval.experiment import run
-from branchwise.eval.store.shards import Shard
-from branchwise.eval.studies.plan import Bound, PlanPace, StudyPlan, plan_of
+from branchwise.eval.studies.plan import Bound, StudyPlan, plan_of
 from branchwise.eval.studies.shared import questions_of
 from branchwise.ui.study_plan_table import plan_tables
 from support.by_role import by_role, counts, role_of
@@ -286,36 +285,3 @@ def test_what_a_judge_may_take_stands_apart(parts: Path) -> None:
     asked |= {"judge_pairs": "all"}
     closed, guided = plan(parts, **asked).grading
     assert (closed.demand.once.calls, guided.demand.once.calls) == (2 * 10 * 3, 2 * 3 * 3 * 2)
-
-
-def test_of_a_shard_a_judge_grades_its_own_items_alone(parts: Path) -> None:
-    contexts = [{"title": "Etna", "text": "Etna is a volcano.", "score": 1}]
-    entries = [
-        {
-            "id": name,
-            "question": "?",
-            "ctxs": contexts,
-            "properties": [
-                {"condition": place, "groundtruth": "It erupted.", "citations": []}
-                for place in "ABCDE"[: 1 + number]
-            ],
-        }
-        for number, name in enumerate("vwxyz")
-    ]
-    (parts / "conditions.json").write_text(json.dumps(entries))
-    loaded = load(
-        parts,
-        questions={"source": "condambigqa:conditions.json", "epochs": 3},
-        base={"model": MINE, "protocol": "standard"},
-        factors={},
-        judge=MINE,
-    )
-    for number in (1, 2):
-        shard = Shard(number, 2)
-        pace = PlanPace(shard=shard)
-        found = plan_of(loaded, loaded.systems(), questions_of(loaded), loaded.prices(), pace)
-        held = [[shard.holds(name, epoch) for epoch in range(3)] for name in "vwxyz"]
-        # 10 answers to each property.
-        asked = sum(10 * (1 + place) * sum(epochs) for place, epochs in enumerate(held))
-        assert [one.demand.once.calls for one in found.grading] == [asked]
-        assert found.items == sum(map(sum, held)) < 15

@@ -10,7 +10,6 @@ import pytest
 from branchwise import resume, run, score
 from branchwise.eval.store import RunStore, open_run
 from branchwise.eval.store.connection import PAGE_SIZE
-from branchwise.eval.store.pages import Pages
 from branchwise.eval.store.verifying import verify_run
 from branchwise.eval.studies.running import run_study
 from support.chat_server import search_then_answer
@@ -113,23 +112,25 @@ def test_recovered_and_resumed_it_asks_for_what_is_lost_alone(chat_server, made,
     assert [told(new)[1][n] for n in (0, 2)] == [whole[1][n] for n in (0, 2)]
 
 
-def test_rows_that_nothing_leads_to_any_more_are_found_in_their_pages(made, type_in, tmp_path):
+def test_what_sqlite_no_longer_reaches_begins_again(chat_server, made, type_in, tmp_path):
     whole = told(made)
     with edited(made):  # which lays out what was packed
         pass
     data = bytearray((made / "run.sqlite").read_bytes())
     with closing(sqlite3.connect(made / "run.sqlite")) as connection:
         roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_schema"))
-        reached = set(connection.execute("SELECT item, seq FROM events"))
-    records = [r.values for r in Pages(made / "run.sqlite").records() if len(r.values) == 6]
-    assert {values[:2] for values in records} == reached
-    assert data[PAGE_SIZE * (roots["events"] - 1)] == 5, "a page that leads to others"
-    for root in (1, roots["events"], roots["sqlite_autoindex_events_1"]):
+    for root in (roots["events"], roots["sqlite_autoindex_events_1"]):
         data[PAGE_SIZE * (root - 1) : PAGE_SIZE * root] = bytes(PAGE_SIZE)
     (made / "run.sqlite").write_bytes(data)
     assert type_in("verify", made)[0] == 1
-    assert type_in("recover", made, "--out", tmp_path / "new")[0] == 0
-    assert told(tmp_path / "new") == whole
+    new = tmp_path / "new"
+    code, said, _ = type_in("recover", made, "--out", new)
+    assert (code, "items that begin again: 3" in said) == (0, True)
+    asked = len(chat_server.requests)
+    resume(new)
+    assert len(chat_server.requests) == asked, "their replies were saved"
+    predictions = [row[3]["prediction"] for row in told(new)[0]]
+    assert predictions == [row[3]["prediction"] for row in whole[0]]
 
 
 def test_a_question_that_is_lost_is_given_again(made, type_in, question_file, tmp_path):

@@ -1,18 +1,23 @@
-"""Tables for LaTeX with booktabs, made to fit a width; every text in them is data."""
+"""Tables for LaTeX with booktabs, shrunk to a width where they are wider; every text is data."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby, islice
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.bounds import Intervals
 from branchwise.eval.reporting.tables import Table
-from branchwise.ui.exports.latex_fit import BEHIND_LABEL, SMALL, Fit, FitColumn, evenly, fitted
-from branchwise.ui.exports.latex_grid import GridCell, caption_of, grid_of, notes_of
-from branchwise.ui.exports.latex_text import breakable, escape, numeric, sentence
-from branchwise.ui.exports.latex_widths import text_width
+from branchwise.ui.exports.latex_grid import (
+    Grid,
+    GridCell,
+    GridColumn,
+    caption_of,
+    grid_of,
+    notes_of,
+)
+from branchwise.ui.exports.latex_text import escape, numeric, sentence
 
 COLUMN, PAGE = 219.0, 345.0
 """Points: the narrowest column of the usual two-column classes (ACL's), and the text of `article`,
@@ -21,14 +26,20 @@ _WIDTHS: Mapping[str, float] = {"column": COLUMN, "page": PAGE}
 _POINTS: Mapping[str, float] = {"pt": 1.0, "cm": 28.4528, "mm": 2.84528, "in": 72.27}
 _LEAST, _MOST_WIDTH = 150.0, 1000.0
 _WIDEST_COLUMN = 260.0
-_LINES, _OF_HEADINGS = 56, 4
-"""Lines that a page has room for below a caption, and those that the headings of a part take; a
-table of more goes on in another float."""
+_LINES = 50
+"""Lines of rows that a page has room for; a table of more goes on in another float."""
+_LETTERS = 40
+"""Letters of a text on a line: a column of longer ones breaks its lines."""
+_ON_LINE = 90
+"""Letters of a line of notes."""
+_LONG_HEADING = 9
+"""Letters of a heading on one line."""
+_SMALL = r"\scriptsize "
 _WAITING = 10
 """Floats that may wait for a place."""
 _HEAD = """\
-% Needs \\usepackage{array,booktabs}, and pdfLaTeX from 2020 on, LuaLaTeX or XeLaTeX (these two
-% where a name has letters that the font of pdfLaTeX lacks).
+% Needs \\usepackage{array,booktabs,graphicx}, and pdfLaTeX from 2020 on, LuaLaTeX or XeLaTeX
+% (these two where a name has letters that the font of pdfLaTeX lacks).
 """
 
 
@@ -91,24 +102,23 @@ def _spaced(floats: Iterable[str]) -> Iterator[str]:
 def _floats(table: Table, look: LatexLook) -> Iterator[str]:
     """The environments of a table: one, unless it has more rows than a page."""
     grid = grid_of(table, look.intervals)
-    fit = fitted(grid, look.width)
     notes = notes_of(table, look.intervals)
-    most = _LINES - sum(text_width(note, 7.0) for note in notes) / look.note_width
-    pages = list(_pages(grid.groups, fit, int(most / len(fit.parts)) - _OF_HEADINGS))
+    room = _LINES - sum(len(note) for note in notes) // _ON_LINE
+    pages = list(_pages(grid, room))
     caption = sentence(caption_of(table.as_printed()))
     for number, page in enumerate(pages, start=1):
         which = f" ({number}~of~{len(pages)})" if len(pages) > 1 else ""
         # A later one has the number of the first.
         label = f"\\label{{tab:{table.name}}}\n" if number == 1 else ""
         again = "\\addtocounter{table}{-1}\n" if number > 1 else ""
-        parts = ["".join(_tabular(part, fit, page)) for part in fit.parts]
         yield (
             f"\\begin{{{look.environment}}}[tp]\n\\centering\n{again}"
-            f"\\fontsize{{{fit.size:g}}}{{{fit.size + 1.5:g}}}\\selectfont\n"
-            f"\\setlength{{\\tabcolsep}}{{{fit.space:g}pt}}"
-            "\\setlength{\\belowcaptionskip}{4pt}\n"
+            "\\footnotesize\\setlength{\\tabcolsep}{3pt}\\setlength{\\belowcaptionskip}{4pt}\n"
             f"\\caption{{{caption}{which}}}\n{label}"
-            + "\\par\\medskip\n".join(parts)
+            f"\\resizebox{{\\ifdim\\width>{look.width:.1f}pt {look.width:.1f}pt"
+            "\\else\\width\\fi}{!}{%\n"
+            + "".join(_tabular(grid, page))
+            + "}\n"
             + ("".join(_notes(notes, look)) if number == len(pages) else "")
             + f"\\end{{{look.environment}}}\n"
         )
@@ -118,16 +128,14 @@ _Span = tuple[str, Sequence[int]]
 """The heading of a group and the numbers of its rows on a page."""
 
 
-def _pages(groups: Sequence[tuple[str, int]], fit: Fit, room: int) -> Iterator[list[_Span]]:
+def _pages(grid: Grid, room: int) -> Iterator[list[_Span]]:
     """The rows, as many together as there is room for; a group is parted only where it is longer
-    than a page, into even pieces, each with its heading."""
+    than a page, each piece with its heading."""
     page: list[_Span] = []
-    free, rows = room, iter(range(sum(count for _, count in groups)))
-    for name, count in groups:
-        lines = [(row, _lines(fit, row)) for row in islice(rows, count)]
-        heading = 2 * bool(name)
-        for piece in evenly(partial(_pieces, lines), room - heading):
-            used = heading + sum(lines for _, lines in piece)
+    free, rows = room, iter(range(sum(count for _, count in grid.groups)))
+    for name, count in grid.groups:
+        for piece in _pieces([(row, _lines(grid, row)) for row in islice(rows, count)], room - 2):
+            used = 2 + sum(lines for _, lines in piece)
             if page and used > free:
                 yield page
                 page, free = [], room
@@ -137,7 +145,9 @@ def _pages(groups: Sequence[tuple[str, int]], fit: Fit, room: int) -> Iterator[l
 
 
 def _pieces(lines: Sequence[tuple[int, int]], room: int) -> list[list[tuple[int, int]]]:
-    """Numbers of rows with their lines, in pieces that have no more than `room` lines."""
+    """Numbers of rows with their lines, in pieces of about as many, none of more than `room`."""
+    total, longest = sum(one for _, one in lines), max(one for _, one in lines)
+    room = min(room, math.ceil(total / math.ceil(total / room)) + longest - 1)
     pieces: list[list[tuple[int, int]]] = [[]]
     for row in lines:
         if pieces[-1] and row[1] + sum(lines for _, lines in pieces[-1]) > room:
@@ -146,99 +156,78 @@ def _pieces(lines: Sequence[tuple[int, int]], room: int) -> list[list[tuple[int,
     return pieces
 
 
-def _lines(fit: Fit, row: int) -> int:
-    """How many lines a row takes in any part."""
-    return max(_part_lines(part, row) for part in fit.parts)
+def _lines(grid: Grid, row: int) -> int:
+    """How many lines a row takes."""
+    cells = [one.cells[row] for one in (grid.label, *grid.columns)]
+    longest = max(len(cell.text) for cell in cells)
+    return 1 + longest // _LETTERS + any(cell.under for cell in cells)
 
 
-def _part_lines(part: Sequence[FitColumn], row: int) -> int:
-    """Texts that are broken fill most of their lines."""
-    cells = [(one, one.column.cells[row]) for one in part]
-    broken = [1 + int(text_width(c.text, 8.0) / (0.7 * f.width)) for f, c in cells if f.broken]
-    return max(broken, default=1) + any(cell.under for _, cell in cells)
-
-
-def _tabular(part: Sequence[FitColumn], fit: Fit, page: Sequence[_Span]) -> Iterator[str]:
-    label, *sides = map(_side, part)
-    behind = f"@{{\\hspace{{{2 * fit.space + BEHIND_LABEL:g}pt}}}}" if sides else ""
-    yield f"\\begin{{tabular}}{{@{{}}{label}{behind}{''.join(sides)}@{{}}}}\n\\toprule\n"
-    yield from _group_headings(part, fit)
-    yield from _headings(part, fit)
+def _tabular(grid: Grid, page: Sequence[_Span]) -> Iterator[str]:
+    columns = (grid.label, *grid.columns)
+    yield f"\\begin{{tabular}}{{@{{}}{''.join(map(_side, columns))}@{{}}}}\n\\toprule\n"
+    yield from _group_headings(columns)
+    yield _line([_heading(one.title) for one in columns])
     yield "\\midrule\n"
     for number, (name, rows) in enumerate(page):
         if number:
             yield "\\midrule\n"
         if name:
-            yield _group_row(name, part, fit)
+            yield _line(
+                [f"\\multicolumn{{{len(columns)}}}{{@{{}}l@{{}}}}{{\\itshape {escape(name)}}}"]
+            )
         for row in rows:
-            yield from _row([one.column.cells[row] for one in part], part, fit)
-    yield "\\bottomrule\n\\end{tabular}\n"
+            yield from _row([one.cells[row] for one in columns], columns)
+    yield "\\bottomrule\n\\end{tabular}"
 
 
-def _side(one: FitColumn) -> str:
-    if one.broken:
-        return f">{{\\raggedright\\arraybackslash}}p{{{one.width:.1f}pt}}"
-    return "l" if one.column.is_text else "r"
+def _is_long(column: GridColumn) -> bool:
+    return column.is_text and max((len(cell.text) for cell in column.cells), default=0) > _LETTERS
 
 
-def _group_headings(part: Sequence[FitColumn], fit: Fit) -> Iterator[str]:
+def _side(column: GridColumn) -> str:
+    if _is_long(column):
+        return f">{{\\raggedright\\arraybackslash}}p{{{_LETTERS / 2:.0f}em}}"
+    return "l" if column.is_text else "r"
+
+
+def _group_headings(columns: Sequence[GridColumn]) -> Iterator[str]:
     """A line of headings over several columns each, with a rule below, where there are any."""
     cells, rules, first = [], [], 1
-    for name, found in groupby(part, lambda one: one.column.group):
-        span = list(found)
-        cells.append(rf"\multicolumn{{{len(span)}}}{{c}}{{{_fitting(name, fit.span(span), fit)}}}")
+    for name, found in groupby(columns, lambda one: one.group):
+        span = len(list(found))
+        cells.append(rf"\multicolumn{{{span}}}{{c}}{{{escape(name)}}}")
         if name:
-            rules.append(rf"\cmidrule(lr){{{first}-{first + len(span) - 1}}}")
-        first += len(span)
+            rules.append(rf"\cmidrule(lr){{{first}-{first + span - 1}}}")
+        first += span
     if rules:
         yield f"{_line(cells)}{' '.join(rules)}\n"
 
 
-def _group_row(name: str, part: Sequence[FitColumn], fit: Fit) -> str:
-    """A group's name across the table."""
-    said = _fitting(name, fit.width(part), fit, "\\raggedright")
-    return _line([rf"\multicolumn{{{len(part)}}}{{@{{}}l@{{}}}}{{\itshape {said}}}"])
+def _heading(title: str) -> str:
+    """On two lines where it is long: numbers are narrow."""
+    words = title.split()
+    if len(title) <= _LONG_HEADING or len(words) == 1:
+        return escape(title)
+    halves = [(" ".join(words[:n]), " ".join(words[n:])) for n in range(1, len(words))]
+    upper, lower = min(halves, key=lambda half: max(map(len, half)))
+    return f"\\shortstack{{{escape(upper)}\\\\{escape(lower)}}}"
 
 
-def _fitting(name: str, width: float, fit: Fit, side: str = "\\centering") -> str:
-    """A name over columns, on several lines where it is wider than these."""
-    # Italics are hardly wider than what they stand for.
-    if 1.05 * text_width(name, fit.size) <= width:
-        return escape(name)
-    width = max(width, 20.0)
-    return rf"\parbox[b]{{{width:.1f}pt}}{{{side} {breakable(name, width, fit.size)}\strut}}"
-
-
-def _headings(part: Sequence[FitColumn], fit: Fit) -> Iterator[str]:
-    """A line, or two where a heading has two."""
-    uppers = ["" if one.broken else escape(" ".join(one.heading[:-1])) for one in part]
-    lowers = [
-        breakable(" ".join(one.heading), one.width, fit.size)
-        if one.broken
-        else escape(one.heading[-1])
-        for one in part
-    ]
-    if any(uppers):
-        yield _line(uppers)
-    yield _line(lowers)
-
-
-def _row(cells: Sequence[GridCell], part: Sequence[FitColumn], fit: Fit) -> Iterator[str]:
-    yield _line([_cell(cell, one, fit) for cell, one in zip(cells, part, strict=True)])
+def _row(cells: Sequence[GridCell], columns: Sequence[GridColumn]) -> Iterator[str]:
+    yield _line([_cell(cell, one) for cell, one in zip(cells, columns, strict=True)])
     if any(cell.under for cell in cells):
-        yield _line([_small(cell.under, fit) for cell in cells])
+        yield _line([_small(cell.under) for cell in cells])
 
 
-def _cell(cell: GridCell, one: FitColumn, fit: Fit) -> str:
-    if one.column.is_text:
-        return breakable(cell.text, one.width, fit.size) if one.broken else escape(cell.text)
-    beside = f" {_small(cell.beside, fit)}" if cell.beside else ""
-    return numeric(cell.text) + beside
+def _cell(cell: GridCell, column: GridColumn) -> str:
+    if column.is_text:
+        return sentence(cell.text) if _is_long(column) else escape(cell.text)
+    return numeric(cell.text) + (f" {_small(cell.beside)}" if cell.beside else "")
 
 
-def _small(text: str, fit: Fit) -> str:
-    size = SMALL[fit.size]
-    return f"{{\\fontsize{{{size:g}}}{{{size:g}}}\\selectfont {numeric(text)}}}" if text else ""
+def _small(text: str) -> str:
+    return f"{{{_SMALL}{numeric(text)}}}" if text else ""
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -250,4 +239,4 @@ def _notes(notes: Sequence[str], look: LatexLook) -> Iterator[str]:
         words = " ".join(sentence(note if note.endswith(".") else f"{note}.") for note in notes)
         yield "\\par\\smallskip\n"
         yield f"\\begin{{minipage}}{{{look.note_width:.0f}pt}}\\raggedright"
-        yield f"\\fontsize{{7}}{{8.5}}\\selectfont {words}\\end{{minipage}}\n"
+        yield f"\\scriptsize {words}\\end{{minipage}}\n"

@@ -25,13 +25,12 @@ class GridCell(NamedTuple):
 
 @dataclass(frozen=True)
 class GridColumn:
-    """A column's heading, and a cell a row. `stays`: never apart from the column before it."""
+    """A column's heading, and a cell a row."""
 
     title: str
     cells: tuple[GridCell, ...]
     is_text: bool = False
     group: str = ""
-    stays: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,21 +93,20 @@ def _columns(
     if column.unit == "text":
         yield _text_column(column, cells)
         return
-    stays = column.unit == "p" or column.title == "SD"
     means = [" ".join(part for part in (one.text, one.mark) if part) for one in cells]
     ends = [" ".join(part for part in (one.interval, one.n) if part) for one in cells]
     if intervals == "none":
         ends = [one.n for one in cells]
     if intervals == "columns" and any(one.interval for one in cells):
-        yield GridColumn(column.title, _cells(means), group=column.group, stays=stays)
-        yield GridColumn("95% interval", _cells(ends), group=column.group, stays=True)
+        yield GridColumn(column.title, _cells(means), group=column.group)
+        yield GridColumn("95% interval", _cells(ends), group=column.group)
         return
     pairs = zip(means, ends, strict=True)
     made = (
         GridCell(mean, under=end) if intervals == "below" else GridCell(mean, end)
         for mean, end in pairs
     )
-    yield GridColumn(column.title, tuple(made), group=column.group, stays=stays)
+    yield GridColumn(column.title, tuple(made), group=column.group)
 
 
 def _text_column(

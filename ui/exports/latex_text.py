@@ -1,9 +1,6 @@
 """Text from outside in LaTeX: it shows as it is, and breaks where a line ends."""
 
-from collections.abc import Callable
-
 from branchwise.eval.numbers import UNKNOWN
-from branchwise.ui.exports.latex_widths import text_width
 from branchwise.ui.exports.text import one_line
 
 _SPECIAL = {
@@ -42,8 +39,6 @@ _BREAK = r"\allowbreak{}"
 _BREAKS_AFTER = "/:.@_-+="
 _LONG = 16
 """Letters of a sentence that stay on one line."""
-_SPARE = 0.95
-"""The share of a column's width that letters may take which stay on one line."""
 
 
 def escape(text: str) -> str:
@@ -53,25 +48,14 @@ def escape(text: str) -> str:
 
 def sentence(text: str) -> str:
     """The same, with places in long words at which a line may end."""
-    return _breakable(text, lambda letters: len(letters) <= _LONG)
+    words = one_line(text).split()
+    return " ".join(escape(word) if len(word) <= _LONG else _breakable(word) for word in words)
 
 
-def breakable(text: str, width: float, size: float) -> str:
-    """The same, where words are wider than a column, in points, in a font of `size` points."""
-    return _breakable(text, lambda letters: text_width(letters, size) <= _SPARE * width)
-
-
-def _breakable(text: str, fits: Callable[[str], bool]) -> str:
-    return " ".join(
-        escape(word) if fits(word) else _breakable_word(word, fits)
-        for word in one_line(text).split()
-    )
-
-
-def _breakable_word(word: str, fits: Callable[[str], bool]) -> str:
+def _breakable(word: str) -> str:
     parts, line = [], ""
     for letter in word:
-        if line and (line[-1] in _BREAKS_AFTER or not fits(line + letter)):
+        if line and (line[-1] in _BREAKS_AFTER or len(line) == _LONG):
             parts.append(_BREAK)
             line = ""
         parts.append(_SPECIAL.get(letter, letter))

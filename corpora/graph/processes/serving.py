@@ -103,10 +103,8 @@ def _in_memory(folder: Path) -> Store:
     return store
 
 
-def serve(
-    host: socket.socket, holdings: Holdings, confine: Callable[[], None], growth: int
-) -> None:
-    """Answer requests until the host is gone. `confine` is called when all is open.
+def serve(host: socket.socket, holdings: Holdings, limit: Callable[[], None], growth: int) -> None:
+    """Answer requests until the host is gone. `limit` is called when all is open.
 
     The current folder is the graph's. The last frame of an answer says whether this process has
     grown by more than `growth` bytes and should be replaced: what a query took is not always given
@@ -121,7 +119,7 @@ def serve(
         message = f"The graph cannot be opened: {error.what}; {error.remedy}."
         send_frame(host, {"error": ["damaged", message]})
         return
-    confine()
+    limit()
     send_frame(host, {"ready": True})
     at_first = _peak_bytes()
     with suppress(EOFError):

@@ -9,6 +9,7 @@ starts threads, and threads do not survive a fork), and outlives neither its hos
 import ctypes
 import fcntl
 import os
+import resource
 import signal
 import socket
 import sys
@@ -16,11 +17,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from branchwise.corpora.graph.processes.confinement import allow_all_files, seal
+from branchwise.corpora.graph.description import STORE_FOLDER
 from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
 from branchwise.corpora.graph.processes.serving import Holdings, open_holdings, serve
 
 _PR_SET_PDEATHSIG = 1
+_OPENED_AT_ONCE = 9
+"""Tables that RocksDB opens with a store, however few handles it is given: a quarter of those that
+Oxigraph leaves to it, and Oxigraph wants 96 or more. It is 16 where there are enough of them."""
 
 
 def main(arguments: list[str]) -> None:
@@ -32,7 +36,7 @@ def main(arguments: list[str]) -> None:
     """
     folder, memory, in_memory, sha256 = arguments
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    allow_all_files()
+    _allow_all_files()
     control = socket.socket(fileno=0)
     _end_with_host(control)
     try:
@@ -110,11 +114,37 @@ def _become_query_process(
         _die_with_parent(parent)
         if holdings.folder is not None:
             os.chdir(holdings.folder)  # it stays this one when another is put in its place
-        limit = seal(holdings.folder and Path(), holdings.in_memory is not None)
-        serve(host, holdings, lambda: limit(memory), memory // 8)
+        serve(host, holdings, lambda: _limit(holdings, memory), memory // 8)
     except BaseException:  # noqa: BLE001 (nothing may unwind into the parent's loop)
         os._exit(1)
     os._exit(0)
+
+
+def _allow_all_files() -> None:
+    """RocksDB keeps as many tables open as it may open files when it opens a store."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _limit(holdings: Holdings, memory: int) -> None:
+    """Let this process take so many bytes more, dump no core, and open nothing more.
+
+    RocksDB opens the tables of a large store when it needs them: such a process may open files.
+    """
+    if sys.platform == "linux":
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        _bound(resource.RLIMIT_AS, pages * resource.getpagesize() + memory)
+    _bound(resource.RLIMIT_CORE, 0)
+    on_disk = holdings.folder is not None and holdings.in_memory is None
+    if not on_disk or sum(1 for _ in Path(STORE_FOLDER).glob("*.sst")) <= _OPENED_AT_ONCE:
+        _bound(resource.RLIMIT_NOFILE, 0)
+
+
+def _bound(what: int, value: int) -> None:
+    _, most = resource.getrlimit(what)
+    value = value if most == resource.RLIM_INFINITY else min(value, most)
+    resource.setrlimit(what, (value, value))
 
 
 def _die_with_parent(parent: int) -> None:

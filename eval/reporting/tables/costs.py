@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from branchwise.corpora.text import counted
 from branchwise.eval.costs.usage import COUNTS
-from branchwise.eval.numbers import usd
 from branchwise.eval.reporting.spending import ratio, spending, unpriced_notes
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn, system_column
@@ -60,9 +58,5 @@ def _notes(report: StudyReport) -> Iterator[str]:
         yield f"USD by {published.source}{as_of}, or by the prices that were given."
     yield from unpriced_notes(report)
     for system in report.systems:
-        if twice := system.run.costs.paid_twice:
-            cost = "an unknown cost" if twice.cost is None else f"{usd(twice.cost)} USD"
-            ended = counted(twice.items, "item")
-            yield f"{system.name}: {ended} ended in two folders; {cost} more is in no row."
         if items := system.run.costs.unsplit.items:
             yield f"{system.name}: usage of {items} items was not kept by role, and is in no row."

@@ -106,18 +106,20 @@ class Ground:
         return self._made("R", make)
 
     @property
-    def shards(self) -> Path:
-        """The two shards of a run of two questions, four times each."""
+    def parts(self) -> Path:
+        """The runs of two questions, one each, four times each."""
 
         def make(path: Path) -> None:
-            for number in (1, 2):
+            for name in ("q1", "q2"):
+                ids = self.path / f"{name}.txt"
+                ids.write_text(name)
                 typed_well(
                     *("run", "--questions", self.questions, "--corpus", self.corpus),
-                    *("--retriever", "bm25", "--epochs", 4, "--shard", f"{number}/2"),
-                    *("--out", path / str(number)),
+                    *("--retriever", "bm25", "--epochs", 4, "--ids", ids),
+                    *("--out", path / name[1:]),
                 )
 
-        return self._made("shards", make)
+        return self._made("parts", make)
 
     @property
     def study(self) -> Path:

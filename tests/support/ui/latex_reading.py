@@ -9,10 +9,7 @@ _SIGNS = {
     r"\textbackslash{}": "\\", r"\ldots{}": "…", "-{}": "-", ",{}": ",", "'{}": "'",
     "{[}": "[", "{]}": "]", "{*}": "*",
 }  # fmt: skip
-_LOOKS = re.compile(
-    r"\\fontsize\{[^}]*\}\{[^}]*\}|\\(selectfont|itshape|raggedright|centering)\b ?"
-    r"|\\parbox\[b\]\{[^}]*\}"
-)
+_LOOKS = re.compile(r"\\(scriptsize|itshape|raggedright|centering)\b ?")
 
 
 def said(text: str) -> str:
@@ -25,12 +22,11 @@ def said(text: str) -> str:
 
 @dataclass
 class LatexTable:
-    """A table of any number of floats and parts: its caption, and the words of each row with those
-    of the group that it stands in."""
+    """A table of any number of floats: its caption, and the words of each row with those of the
+    group that it stands in."""
 
     caption: str
     rows: list[list[str]] = field(default_factory=list)
-    parts: int = 0
 
 
 def read_latex(text: str) -> LatexTable:
@@ -38,12 +34,7 @@ def read_latex(text: str) -> LatexTable:
     floats = text.split(r"\begin{table")[1:]
     found = LatexTable(re.sub(r" \(\d+~of~\d+\)$", "", _caption(floats[0])))
     for one in floats:
-        parts = [_rows(part) for part in one.split(r"\begin{tabular}")[1:]]
-        found.parts = max(found.parts, len(parts))
-        first, *others = parts
-        for number, row in enumerate(first):
-            beside = [cell for part in others for cell in part[number][2]]
-            found.rows.append([row[0], row[1], *row[2], *beside])
+        found.rows += [[group, label, *cells] for group, label, cells in _rows(one)]
     return found
 
 

@@ -259,8 +259,8 @@ def in_run(
 def _answered(questions: Any, system: Any, out: Path, id: str = "q1") -> Verdict:
     """Run the first question; whether it ended with an answer."""
     from branchwise.eval import experiment
-    from branchwise.eval.experiment import Selection
     from branchwise.eval.scoring import ScoringSettings, score_run
+    from branchwise.eval.selection import Selection
 
     shutil.rmtree(out, ignore_errors=True)
     made = experiment.run(questions, system, out=out, selection=Selection(limit=1))

@@ -105,16 +105,16 @@ TARGETS = (
         needs=("run",),
     ),
     Target(
-        "shards",
+        "parts",
         forms.member,
-        members("shards", "1/run.sqlite"),
+        members("parts", "1/run.sqlite"),
         in_folder(
-            "shards",
+            "parts",
             ("merge", "folder/1", "folder/2", "--out", "out"),
-            ("merge", "folder/2", "folder/1", "--out", "out"),
+            ("merge", "folder/2", "folder/1", "--out", "out2"),
             ("report", "out", "--json"),
             ("export", "out", "--events"),
         ),
-        needs=("shards",),
+        needs=("parts",),
     ),
 )

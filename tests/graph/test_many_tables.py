@@ -1,9 +1,6 @@
-"""What query processes cannot reach, and that they can reach all of a graph of many tables."""
+"""Query processes reach all of a graph of many tables, and open nothing where they need not."""
 
-import json
 import shutil
-import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,8 +11,7 @@ from branchwise.corpora.file_records import record_files
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.embedded import EmbeddedGraph
-from branchwise.corpora.graph.processes.confinement import not_withheld
-from support import TESTS
+from support.graph.processes import keepers, query_processes
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="Linux's own means"),
@@ -88,43 +84,19 @@ def test_tables_that_a_new_graph_has_replaced_are_not_called_a_lack_of_memory(
         graph.close()
 
 
-def tried(folder: Path, layers: str) -> dict[str, bool]:
-    """What went well in a process that was sealed so; nothing may reach the listener."""
-    script = TESTS / "support" / "graph" / "confined.py"
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        command = [sys.executable, str(script), str(folder), layers, address]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        listener.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            listener.accept()
-    found: dict[str, bool] = json.loads(done.stdout)
-    return found
-
-
-QUERIES = {"group", "join"}
-ON_FILES = {
-    "read another file", "list another folder", "write in the graph", "make a file", "delete",
-}  # fmt: skip
-
-
-@pytest.mark.skipif(bool(not_withheld()), reason="the kernel lacks Landlock or seccomp")
-def test_a_query_process_can_read_its_graph_and_do_nothing_else(many_tables: Path) -> None:
-    went = tried(many_tables, "landlock seccomp")
-    assert {name for name, well in went.items() if well} == QUERIES
-    assert len(went) > 15
-
-
-@pytest.mark.skipif("connections" in not_withheld(), reason="the kernel lacks seccomp")
-def test_without_landlock_other_files_can_be_read_only(many_tables: Path) -> None:
-    went = tried(many_tables, "seccomp")
-    assert {name for name, well in went.items() if well} == {
-        *QUERIES, "read another file", "list another folder",
-    }  # fmt: skip
-
-
-def test_a_store_of_few_tables_needs_no_kernel(tmp_path: Path) -> None:
-    """Its tables are open: no handle is left, which keeps out files and sockets alike."""
-    went = tried(built(tmp_path, 0), "")
-    kept = {"service", "load", "connect", "datagram", "local socket", *ON_FILES} - {"delete"}
-    assert not any(went[name] for name in kept)
+@pytest.mark.parametrize(("tables", "files"), [("few", 0), ("many", None)])
+def test_where_all_is_open_nothing_more_can_be(
+    many_tables: Path, tmp_path: Path, tables: str, files: int | None
+) -> None:
+    graph = EmbeddedGraph(
+        many_tables if tables == "many" else built(tmp_path, 0), workers=1, in_memory=0
+    )
+    try:
+        assert cells(graph, "SELECT ?a { BIND(1 AS ?a) }") == [("1",)]
+        [keeper] = keepers()
+        [process] = query_processes(keeper)
+        limits = Path(f"/proc/{process.pid}/limits").read_text()
+        assert ("Max open files            0 " in limits) == (files == 0)
+        assert "Max core file size        0 " in limits
+    finally:
+        graph.close()

@@ -1,0 +1,77 @@
+"""Which questions of a set a run is of: some ids, the first few, one part of several."""
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Self
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.loaders import questions_digest
+from branchwise.corpora.questions import QuestionSet
+
+MOST_SHARDS = 10_000
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part `number` (from 1) of `of` parts of a question set.
+
+    A question's part depends on its id alone, so machines that know nothing of each other agree.
+    """
+
+    number: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read "2/16". Raises InputError."""
+        number, slash, of = text.strip().partition("/")
+        if slash and number.isdecimal() and of.isdecimal() and len(text) < 20:
+            shard = cls(int(number), int(of))
+            if 1 <= shard.number <= shard.of <= MOST_SHARDS:
+                return shard
+        raise InputError(
+            f"{text[:40]!r} is not a shard",
+            where="--shard",
+            remedy=f"write 1/4 to 4/4 for four shards; there are at most {MOST_SHARDS:,}",
+        )
+
+    def holds(self, id: str) -> bool:
+        """Whether the question with this id is in it: the first 8 bytes of SHA-256 over the id, as
+        a big-endian number, modulo `of`, are one less than `number`."""
+        digest = hashlib.sha256(id.encode(errors="surrogatepass")).digest()
+        return int.from_bytes(digest[:8], "big") % self.of == self.number - 1
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which questions of a set to run: those with these ids (all where None), of them the first
+    `limit`, of those the ones in `shard`."""
+
+    ids: Collection[str] | None = None
+    limit: int | None = None
+    shard: Shard | None = None
+
+    def of(self, questions: QuestionSet) -> QuestionSet:
+        """The chosen questions, in order; InputError for an unknown id, or if none are left."""
+        chosen = questions.questions
+        if self.ids is not None:
+            wanted = set(self.ids)
+            missing = sorted(wanted - {q.id for q in chosen})
+            if missing:
+                raise InputError(
+                    f"no question has the id {missing[0]!r}",
+                    where=questions.source,
+                    remedy="check the ids that were asked for",
+                )
+            chosen = tuple(q for q in chosen if q.id in wanted)
+        chosen = chosen[: None if self.limit is None else max(self.limit, 0)]
+        if self.shard is not None:
+            chosen = tuple(q for q in chosen if self.shard.holds(q.id))
+        if not chosen:
+            raise InputError(
+                "no questions are left to run",
+                where=questions.source,
+                remedy="choose a larger --limit, other --ids or fewer shards",
+            )
+        return QuestionSet(questions.source, questions.task, chosen, questions_digest(chosen))
