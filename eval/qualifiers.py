@@ -254,13 +254,14 @@ def _is_region(part: str) -> bool:
 
 
 def _is_closed_part(part: str) -> bool:
-    words = [singular(word) for word in name_words(part).content]
+    content = name_words(part).content
+    words = [singular(word) for word in content]
     if words == ["sr"]:
         return True
     if _CAPITALS.fullmatch(part.strip(" .")):
         return GENERATIONS.isdisjoint(words)
     known = (*_BIRTH, *_DEATH, *COMPANY_FORMS)
-    return not RANKS.isdisjoint(words) or all(
+    return not RANKS.isdisjoint((*words, *content)) or all(
         word in KINDS or word in COUNTRIES or word in known or _YEAR.fullmatch(word)
         for word in words
     )

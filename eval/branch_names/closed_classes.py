@@ -182,9 +182,10 @@ REGIONS = _listed("""
 """What may stand after a comma and say where a place is, beside `COUNTRIES`: keys."""
 RANKS = _listed("""
     archbishop, archduchess, archduke, baron, baroness, bishop, caliph, cardinal, count,
-    countess, dame, duchess, duke, earl, emir, emperor, empress, kaiser, king, lord, margrave,
-    marquess, pharaoh, pope, prince, princess, queen, regent, saint, sir, sultan, tsar, tsarina,
-    viscount
+    countess, dame, dauphin, duchess, duke, earl, emir, emperor, empress, infanta, infante,
+    kaiser, king, landgrave, lord, margrave, margravine, marquess, marquis, marquise, pharaoh,
+    pope, prince, princess, queen, regent, saint, sir, sultan, tsar, tsarina, viscount,
+    viscountess
 """)
 SITES = _listed("""
     airport, arena, base, bridge, camp, casino, castle, cathedral, cemetery, centre, center, church,

@@ -146,6 +146,7 @@ SAID = [
     ("Charleston, South Carolina", (), "Charleston, SC", True),
     ("Charleston, South Carolina", (), "Charleston, West Virginia", False),
     ("Henry VIII", (), "Henry VIII of England", True),
+    ("John I", (), "John I, Marquis of Namur", True),
     ("Hallmark Cards", (), "Hallmark Cards, Inc.", True),
     ("Mercury (planet)", (), "Mercury (element)", False),
     ("Charleston, South Carolina", (), "Charleston, North Carolina", False),

@@ -11,7 +11,7 @@ from branchwise.corpora.file_records import record_files
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.embedded import EmbeddedGraph
-from support.graph.processes import keepers, query_processes
+from support.graph.processes import query_processes
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="Linux's own means"),
@@ -93,8 +93,7 @@ def test_where_all_is_open_nothing_more_can_be(
     )
     try:
         assert cells(graph, "SELECT ?a { BIND(1 AS ?a) }") == [("1",)]
-        [keeper] = keepers()
-        [process] = query_processes(keeper)
+        [process] = query_processes(graph._pool._keeper._process.pid)
         limits = Path(f"/proc/{process.pid}/limits").read_text()
         assert ("Max open files            0 " in limits) == (files == 0)
         assert "Max core file size        0 " in limits
