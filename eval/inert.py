@@ -67,7 +67,7 @@ def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
 def inert_cautions(base: Inert, other: Inert, base_name: str) -> list[str]:
     """What is to be said beside a comparison: what did nothing in the system, or in its base alone.
 
-    A matcher or judge that did nothing on both sides is no part of their difference.
+    A matcher or judge that did nothing on both sides does not explain their difference.
     """
     own = [one.words for key, one in other.items() if not (key in _OF_SCORING and key in base)]
     alone = [one for key, one in base.items() if key not in other]

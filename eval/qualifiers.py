@@ -227,7 +227,7 @@ def _is_located(head: str, qualifier: str) -> bool:
 
 
 def _is_described(head: str, qualifier: str) -> bool:
-    """Whether "of", "in", "from" or "by" and what comes after is no part of a name.
+    """Whether "of", "in", "from" or "by" and what follows are not part of the name.
 
     Beside a king's number, an office, a site ("in"), what has no capital ("miners in 1905"), and a
     word that is a person's name, or a place's: "Thales of Miletus".

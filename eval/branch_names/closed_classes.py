@@ -203,7 +203,7 @@ DESCRIBED = _listed("""
     ambassador, amendment, chairman, chairwoman, chancellor, clause, commissioner, governor,
     mayor, minister, president, secretary, section, senator, speaker, treasurer
 """)
-"""Offices, and parts of a law: what "of" adds says which, and is no part of a name."""
+"""Offices and parts of a law: "of" and what follows say which one, and are not part of the name."""
 NEED_A_PHRASE = (
     _listed("""
     academy, ace, act, agency, anatomy, army, article, assembly, association, assumption,

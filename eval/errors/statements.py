@@ -1,6 +1,6 @@
 """Whether a passage that mentions an answer states it, where gold names no support.
 
-"1973" in an album's date is no answer to when an act was passed. A mention counts beside what is
+The date of an album, 1973, does not answer when an act was passed. A mention counts beside what is
 asked: the question and the name of the answer's branch, which are called the question here.
 
 * In a passage about a thing that the question names, or about one that such a passage names: its

@@ -42,7 +42,7 @@ class _Source:
 
     @classmethod
     def read(cls, path: Path) -> "_Source":
-        """Raises InputError where there is no run, or one that cannot be joined with any."""
+        """Raises InputError if there is no run, or if it cannot be joined with any."""
         with closing(open_run(path)) as reader:
             meta, questions = reader.meta, list(reader.questions())
         check_whole(path)
