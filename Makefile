@@ -35,7 +35,7 @@ quick: $(VENV)/.light
 $(VENV)/.light: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[serve,mcp,parquet,notebook,dev]" \
-		bm25s faiss-cpu scikit-learn tokenizers
+		faiss-cpu scikit-learn tokenizers
 	@touch $@
 
 # That what `pip install .` asks for has wheels for a Python that is not here: make resolves ON=3.14

@@ -40,7 +40,7 @@ class RoleSettings(BaseModel, metaclass=NamedSettings):
     top_p: Annotated[
         float | None,
         Field(gt=0, le=1),
-        Setting("Nucleus sampling: the share of probability to sample from.", PANEL, later=True),
+        Setting("Nucleus sampling: the share of probability to sample from.", PANEL),
     ] = None
     max_tokens: Annotated[
         int | None, Field(ge=1, le=10**9), Setting("Output tokens a call.", PANEL)
@@ -56,7 +56,6 @@ class RoleSettings(BaseModel, metaclass=NamedSettings):
         Setting(
             "How much to reason, in the server's words: none, minimal, low, medium, high, …",
             PANEL,
-            later=True,
         ),
     ] = None
     extra_body: Annotated[
@@ -66,7 +65,6 @@ class RoleSettings(BaseModel, metaclass=NamedSettings):
             'Further fields of every request, as JSON: {"top_k": 20}.',
             PANEL,
             none="none",
-            later=True,
         ),
     ] = {}
     api: Annotated[
@@ -75,7 +73,6 @@ class RoleSettings(BaseModel, metaclass=NamedSettings):
             "The protocol: chat completions or the Responses API; auto: the latter for OpenAI's "
             "own service, and where a server refuses one and names the other, the other.",
             PANEL,
-            later=True,
         ),
     ] = "auto"
 
@@ -110,12 +107,9 @@ class Decoding(RoleSettings):
             "Send the reasoning of turns that call tools back to the server; auto: where it "
             "refuses to go on without it.",
             PANEL,
-            later=True,
         ),
     ] = "auto"
-    top_logprobs: Annotated[
-        int | None, Field(ge=1, le=20), Setting(word=None, flag=None, later=True)
-    ] = None
+    top_logprobs: Annotated[int | None, Field(ge=1, le=20), Setting(word=None, flag=None)] = None
     stream: Annotated[
         bool,
         Setting("Use streamed responses.", PANEL, flag="--stream/--no-stream", changes="requests"),

@@ -1,8 +1,7 @@
 """The prompts: files that can be read, compared and replaced (`--prompts DIR`).
 
-The default set (`--prompt-set`) is in `prompts/`; another has a folder there, with the files in
-which it differs. An older version takes all others from the default: they have not changed since.
-A manner of asking (`paper`) takes only those that give no advice; a test holds it to that.
+The default set (`--prompt-set`) is in `prompts/`; `paper` has a folder there, with the files in
+which it differs. It takes only those of the default that give no advice; a test holds it to that.
 """
 
 import hashlib
@@ -60,7 +59,6 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "graph_names": frozenset(),
         "graph_labels": frozenset(),
         "graph_queries": frozenset(),
-        "graph_tools": frozenset(),
         "repair": frozenset({"problem", "schema"}),
         "repair_form": frozenset({"problem", "form"}),
         "budget": frozenset({"turns", "calls"}),
@@ -87,55 +85,6 @@ MAPPING_PROMPTS = frozenset({"matcher", "judge", "mapping_repair"})
 GRADING_PROMPTS = frozenset({"grade_condition", "grade_answer"})
 SCORING_PROMPTS = MAPPING_PROMPTS | GRADING_PROMPTS
 """Prompts that no answer depends on: a run may be scored with others than it began with."""
-SINCE_V2 = frozenset(
-    {
-        "budget",
-        "budget_left",
-        "budget_low",
-        "passages",
-        "graph",
-        "graph_names",
-        "graph_labels",
-        "graph_queries",
-        "extractor_several",
-        "expander_with_titles",
-        "answers_with_tools",
-        "answers_given",
-        "answers_directly",
-        "answers_readings",
-        "guided_with_tools",
-        "guided_given",
-        "ambiguity_with_tools",
-        "ambiguity_directly",
-        "ambiguity_readings",
-        "clarification_with_tools",
-        "clarification_directly",
-        "clarification_readings",
-        "mdcr_with_tools",
-        "mdcr_given",
-        "mdcr_at_once",
-        "mdcr_steps",
-        "mdcr_example",
-        "mdcr_example_documents",
-        "mdcr_example_stating",
-        "mdcr_example_values",
-        "mdcr_example_relations",
-        "mdcr_example_reasoning",
-        "mdcr_example_answer",
-        "repair_form",
-        "option_with_tools",
-        "option_directly",
-        "dialogue_with_tools",
-        "dialogue_directly",
-        "dialogue_examples",
-        "keyed_with_tools",
-        "keyed_directly",
-        "keyed_readings",
-        "at_most_conditions",
-        "at_most_citations",
-    }
-)
-"""Prompts that the first set lacked: the digests of its systems cover all others."""
 MAX_BYTES = 200_000
 
 

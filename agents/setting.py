@@ -21,11 +21,10 @@ class Setting:
 
     `help` and `panel` are the command line's. `word`: its key in a study file, by default the
     field's name; `flag`: its option, by default `--WORD`; None where it cannot be written there.
-    `none`: what a system's name calls it where it is None. `module`: the
-    module without which it changes nothing, as of a role the one that asks it. `changes`:
-    `answers`, and with them the digest; `requests`, how they are sent; or `scores` alone. `later`:
-    added when there were runs: it is in the digest only where it differs from what those runs did,
-    which is `before`, or its default where that is None. `of_flow`: it changes something only where
+    `none`: what a system's name calls it where it is None. `module`: the module without which it
+    changes nothing, as of a role the one that asks it. `changes`: `answers`, and with them the
+    digest; `sources`, of which the digest holds what they are, not what they are called;
+    `requests`, how they are sent; or `scores` alone. `of_flow`: it changes something only where
     the flow of the questions takes it.
     """
 
@@ -36,9 +35,7 @@ class Setting:
     holds: SettingKind = "value"
     none: str = "default"
     module: str | None = None
-    changes: Literal["answers", "requests", "scores"] = "answers"
-    later: bool = False
-    before: Any = None
+    changes: Literal["answers", "sources", "requests", "scores"] = "answers"
     of_flow: bool = False
 
 
@@ -77,11 +74,6 @@ class Declared:
     def optional(self) -> bool:
         """Whether it can be None."""
         return NoneType in get_args(self.info.annotation)
-
-    @property
-    def earlier(self) -> Any:
-        """Of a later setting: what systems did before there was the setting."""
-        return self.info.default if self.setting.before is None else self.setting.before
 
     @property
     def is_choice(self) -> bool:
@@ -176,5 +168,4 @@ def digested(settings: BaseModel) -> dict[str, Any]:
         one.name: values[one.name]
         for one in declared(type(settings))
         if one.setting.changes == "answers"
-        and not (one.setting.later and getattr(settings, one.name) == one.earlier)
     }

@@ -135,12 +135,11 @@ def damage_study(chance: random.Random, folder: Path) -> None:
 
 
 def ask_corpus(folder: Path) -> Any:
-    """Passages, rankings of both indexes, and titles."""
+    """Passages, rankings, and titles."""
     corpus = Corpus.open(folder)
     rankings = [
         [(hit.passage.id, hit.passage.text, hit.score) for hit in hits]
-        for name in ("bm25", "bm25s")
-        for hits in open_retriever(folder, name).search(QUERIES, 5)
+        for hits in open_retriever(folder, "bm25").search(QUERIES, 5)
     ]
     titles, passages = Titles(corpus), [corpus.passage(row) for row in range(len(corpus))]
     return rankings, passages, [titles.place(passage) for passage in passages]
@@ -235,8 +234,7 @@ def prepare(folder: Path) -> list[Subject]:
     for file, lines in (("p.jsonl", passages), ("q.jsonl", asked)):
         (folder / file).write_text("\n".join(map(json.dumps, lines)) + "\n")
     build_corpus(str(folder / "p.jsonl"), folder / "C")
-    for kind in ("bm25", "bm25s"):
-        build_index(folder / "C", kind)
+    build_index(folder / "C", "bm25")
     ask_corpus(folder / "C")  # which leaves titles there
     make_world(folder / "W", 300, 7)
     build_graph([folder / "W"], folder / "KG")

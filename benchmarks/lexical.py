@@ -1,4 +1,4 @@
-"""Search by words at a million passages, beside plain tantivy and bm25s on the same text.
+"""Search by words at a million passages, beside plain tantivy on the same text.
 
 Passages of 60 to 140 words of a vocabulary of 300,000 with Zipf's frequencies; queries are five
 words of a passage. Plain tantivy is what one writes in an afternoon: one text field with its
@@ -7,12 +7,8 @@ after the other from one thread, since its Python wheel gains nothing by more. O
 an agent's search: batcher, analysis, index, passages from disk. Each runs in a process of its own,
 and they take turns, so that a busy machine slows all alike: read the ratios.
 
-    python benchmarks/lexical.py [--passages 1000000] [--repeats 5] [--queries 200] [--with-bm25s]
-        [--with-dense] [--folder DIR]
-
-With `--rankings` it compares instead what bm25 and bm25s find: overlap of the first ten, and recall
-of support on a world's questions and, with BRANCHWISE_DATA, on 2Wiki's passages, whose support are
-the passages of the titles that a question names.
+    python benchmarks/lexical.py [--passages 1000000] [--repeats 5] [--queries 200] [--with-dense]
+        [--folder DIR]
 """
 
 import argparse
@@ -23,7 +19,6 @@ import os
 import random
 import re
 import resource
-import shutil
 import statistics
 import sys
 import tempfile
@@ -127,12 +122,6 @@ class Ours:
         await asyncio.gather(*(client() for _ in range(CLIENTS)))
 
 
-class OursByBm25s(Ours):
-    """The kind that scores every passage."""
-
-    KIND = "bm25s"
-
-
 class OursByVectors(Ours):
     """Synthetic vectors of passages; queries are encoded by a BERT of one layer."""
 
@@ -160,7 +149,6 @@ DENSE = ("ivf", "hybrid")
 SYSTEMS: dict[str, Any] = {
     "tantivy": Plain,
     "bm25": Ours,
-    "bm25s": OursByBm25s,
     "ivf": OursByVectors,
     "hybrid": OursByBoth,
 }
@@ -247,25 +235,19 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--with-bm25s", action="store_true")
     parser.add_argument("--with-dense", action="store_true", help="ivf and hybrid, too.")
     parser.add_argument("--folder", type=Path, help="Keep and use again what is made here.")
-    parser.add_argument("--rankings", action="store_true")
     options = parser.parse_args()
     from branchwise.corpora.folder import Corpus
 
     print(describe_machine())
-    if options.rankings:
-        compare_rankings()
-        return
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         corpus = folder / f"C{options.passages}"
         if not corpus.exists():
             make_corpus(corpus, options.passages)
         Corpus.open(corpus)  # which counts and hashes it the first time, as building it would
-        left = {*(() if options.with_bm25s else ("bm25s",)), *(() if options.with_dense else DENSE)}
-        names = [name for name in SYSTEMS if name not in left]
+        names = [name for name in SYSTEMS if options.with_dense or name not in DENSE]
         if options.with_dense:
             # In a process of its own: what this one once held would count as its children's peak.
             making = multiprocessing.get_context("spawn").Process(target=vectors_of, args=(corpus,))
@@ -326,18 +308,6 @@ def _started(work: Any, name: str, corpus: Path) -> tuple[Connection, Any]:
     process = context.Process(target=work, args=arguments, daemon=True)
     process.start()
     return pipe, process
-
-
-def compare_rankings() -> None:
-    """Overlap of the first ten and recall of support, of bm25 beside bm25s."""
-    from branchwise.corpora.indexing import build_index
-
-    with tempfile.TemporaryDirectory() as temporary:
-        for name, corpus, queries in judged(Path(temporary)):
-            for kind in ("bm25", "bm25s"):
-                shutil.rmtree(corpus / "index" / kind, ignore_errors=True)
-                build_index(corpus, kind)
-            compare_kinds(name, corpus, queries, ("bm25", "bm25s"))
 
 
 def judged(folder: Path) -> Iterator[tuple[str, Path, list[tuple[str, set[str]]]]]:

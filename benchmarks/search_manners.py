@@ -34,13 +34,13 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
 
-BEFORE = {"prompt_set": "v1", "budget_shown": "off", "repeat_passages": True}
-"""How systems searched before there were these settings."""
+PLAIN = {"prompt_set": "paper", "budget_shown": "off", "repeat_passages": True}
+"""As DeepAmbigQA's agent searches."""
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
-    "before": BEFORE,
-    "budget shown": BEFORE | {"budget_shown": "on"},
-    "repeats shortened": BEFORE | {"repeat_passages": False},
-    "pages, several queries": BEFORE | {"prompt_set": "v2"},
+    "plain": PLAIN,
+    "budget shown": PLAIN | {"budget_shown": "on"},
+    "repeats shortened": PLAIN | {"repeat_passages": False},
+    "pages, several queries": PLAIN | {"prompt_set": "v2"},
     "default": {},
     "default, extraction by passage": {"extract": True, "extract_by": "passage"},
     "default, extraction, repeats": {"extract": True, "repeat_passages": True},

@@ -17,7 +17,6 @@ from branchwise.agents.restraints import Restraints
 from branchwise.corpora.durations import read_duration
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.keys import Keys
-from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.bounds import CONCURRENCY, JudgePairs, ScoreVariant
 
@@ -153,7 +152,6 @@ def resume(
     model: str | None = None,
     expander: str | None = None,
     extractor: str | None = None,
-    prompt_set: PromptSet | None = None,
     keys: Mapping[str, str] | None = None,
     headers: Mapping[str, str] = NO_HEADERS,
     retry_failed: bool = False,
@@ -198,7 +196,6 @@ def resume(
             expander=expander,
             extractor=extractor,
             kg=kg,
-            prompt_set=prompt_set,
             concurrency=concurrency,
             retry_failed=retry_failed,
             observer=observer

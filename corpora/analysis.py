@@ -1,12 +1,11 @@
 """From text to the terms that BM25 counts, the same for passages and queries.
 
 Lower case, words of two and more characters (letters, digits and `_`, between spaces or other
-characters) that are not among Lucene's 33 English stop words, which bm25s has too, and the Snowball
-English stemmer. Scripts that write no spaces have no words so: a warning says it.
+characters) that are not among Lucene's 33 English stop words, and the Snowball English
+stemmer. Scripts that write no spaces have no words so: a warning says it.
 """
 
 import re
-import threading
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -30,7 +29,6 @@ _WORD = re.compile(r"\w\w+")
 _SPACED = {code: " " for code in range(128) if not re.fullmatch(r"\w", chr(code))}
 LEFT_OUT = STOP_WORDS | {chr(code) for code in range(128) if code not in _SPACED}
 """Of the words that `spaced` leaves: stop words and ASCII characters that stand alone."""
-_KEPT_WORDS = 1 << 19
 # Chinese, Japanese, Thai, Lao, Burmese and Khmer: a sentence is one word there.
 _UNSPACED = re.compile(
     "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
@@ -83,40 +81,12 @@ def _warn_once(path: Path) -> None:
 
 
 def tantivy_analyzer() -> "tantivy.TextAnalyzer":
-    """From `spaced` words to the terms of `Analyzer`, which takes far longer."""
+    """From `spaced` words to terms."""
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     words = TextAnalyzerBuilder(Tokenizer.whitespace())
     left = words.filter(Filter.custom_stopword(sorted(LEFT_OUT)))
     return left.filter(Filter.stemmer("english")).build()
-
-
-class Analyzer:
-    """Text to stemmed terms. Thread-safe. Memory: up to 524,288 words and stems, some 90 MB."""
-
-    def __init__(self) -> None:
-        self._stems = _Stems()
-
-    def terms(self, text: str) -> list[str]:
-        """The terms of a text, in order, repeats included."""
-        return list(filter(None, map(self._stems.__getitem__, spaced(text).split())))
-
-
-class _Stems(dict[str, str]):
-    """Stems by word, worked out once; empty of a stop word or a single character."""
-
-    def __init__(self) -> None:
-        import Stemmer
-
-        self._stem, self._lock = Stemmer.Stemmer("english").stemWord, threading.Lock()
-
-    def __missing__(self, word: str) -> str:
-        with self._lock:  # PyStemmer's stemmers may not be used by two threads at once
-            stem = "" if word in LEFT_OUT else str(self._stem(word))
-        if len(self) >= _KEPT_WORDS:
-            self.clear()
-        self[word] = stem
-        return stem
 
 
 def check_analyzer(corpus: Corpus, folder: Path, manifest: Manifest) -> None:

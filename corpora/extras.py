@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from branchwise.corpora.errors import InputError
 
 _MODULES: Mapping[str, tuple[str, ...]] = {
-    "local": ("sentence_transformers", "faiss", "bm25s"),
+    "local": ("sentence_transformers", "faiss"),
     "flashrag": ("flashrag",),
     "mcp": ("mcp", "langchain_mcp_adapters", "starlette", "uvicorn"),
     "serve": ("starlette", "uvicorn"),

@@ -52,9 +52,7 @@ class IndexKind:
     its scores; `needs`: modules of the extra `local`; `encodes`: whether it is made with an
     encoder, which it takes settings of.
 
-    `fast_to`: passages up to which it answers in some hundredths of a second; None: any number.
-    `recorded`: what it is called where a system's digest is made, if not by its name: runs go on
-    that began when it was called so."""
+    `fast_to`: passages up to which it answers in some hundredths of a second; None: any number."""
 
     name: str
     about: str
@@ -64,7 +62,6 @@ class IndexKind:
     needs: tuple[str, ...]
     encodes: bool = False
     fast_to: int | None = None
-    recorded: str | None = None
 
     def load(self) -> IndexModule:
         """Its module, which imports the libraries that it needs when they are used."""
@@ -109,16 +106,6 @@ _KINDS = (
         metric="bm25",
         module="lexical",
         needs=("tantivy",),
-    ),
-    IndexKind(
-        name="bm25s",
-        about="words, by bm25s",
-        building="counting words",
-        metric="bm25",
-        module="bm25s_index",
-        needs=("bm25s",),
-        fast_to=200_000,
-        recorded="bm25",
     ),
 )
 INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}

@@ -167,13 +167,6 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex
     """The index in `folder`. Raises InputError if it was made otherwise, or is damaged."""
     import tantivy
 
-    if manifest.scoring is None:
-        raise InputError(
-            "the index was made with bm25s, before `bm25` was tantivy's",
-            where=str(folder),
-            remedy=f"{rebuild_command(corpus.path, folder.name, manifest)}, or go on with its "
-            f"rankings: {index_command(corpus.path, folder.name, 'bm25s')}",
-        )
     check_analyzer(corpus, folder, manifest)
     if not has_records(folder):
         # Opening a damaged file can end the process (SIGABRT), which no handler of errors sees.
@@ -205,7 +198,7 @@ def _link(folder: Path, links: Path) -> None:
 def described(manifest: Mapping[str, Any]) -> str:
     """By which analysis and formula."""
     analyzer = manifest.get("analyzer", "without an analyzer")
-    return f"{analyzer}, {manifest.get('scoring', 'bm25s')}"
+    return f"{analyzer}, {manifest.get('scoring')}"
 
 
 @contextmanager

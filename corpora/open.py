@@ -195,7 +195,6 @@ def _open(corpus: Corpus, name: str) -> CorpusRetriever:
 def _identity(manifest: Manifest) -> dict[str, Any]:
     """What results depend on: the manifest, without versions, and without paths."""
     identity = manifest.model_dump(mode="json", exclude={"versions"}, exclude_none=True)
-    identity["kind"] = INDEX_KINDS[manifest.kind].recorded or manifest.kind
     if manifest.encoder:
         identity["encoder"]["name"] = Path(manifest.encoder.name).name
     return identity

@@ -20,7 +20,6 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
-from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.corpora.warning import warn
 from branchwise.eval.blocking import run_blocking
@@ -238,7 +237,6 @@ def resume(
     expander: str | None = None,
     extractor: str | None = None,
     kg: str | None = None,
-    prompt_set: PromptSet | None = None,
     concurrency: int = CONCURRENCY,
     retry_failed: bool = False,
     observer: Observer | None = None,
@@ -254,10 +252,9 @@ def resume(
     returned is the whole run's. `restraints` and `prices` as in `run`. Raises
     InputError where the system would not be the one that began the run. `corpus`, `kg` and
     `reranker` say where its corpus, graph and cross-encoder are now, `retriever`, `model`,
-    `expander` and `extractor` where the servers of the same retriever and models are now,
-    `prompt_set` which built-in prompts it began with, should that not be known; `keys` and
-    `headers` (NAME=VALUE) go to the servers before those that the run names, which keeps none of
-    them: it says what it began with. `on` as in `run`, wherever it began.
+    `expander` and `extractor` where the servers of the same retriever and models are now; `keys`
+    and `headers` (NAME=VALUE) go to the servers before those that the run names, which keeps none
+    of them: it says what it began with. `on` as in `run`, wherever it began.
     """
     _check_at_least_one(concurrency=concurrency)
     with closing(open_run(Path(path))) as reader:
@@ -267,9 +264,8 @@ def resume(
     moved |= {"reranker": str(reranker) if reranker else None}
     check_not_moved(f"branchwise resume {path}", meta["system"], moved)
     with reading(Path(path)):
-        begun = System.recorded(meta["system"])
+        begun = System.model_validate(meta["system"])
     settings = begun.model_dump(mode="json") | {key: value for key, value in moved.items() if value}
-    settings["prompt_set"] = prompt_set or begun.prompt_set
     settings["roles"] = _moved_roles(
         Path(path), settings, {"expander": expander, "extractor": extractor}
     )

@@ -142,10 +142,8 @@ def settings_digest(*parts: Any) -> str:
     return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
-def made_of(store: str | None) -> str | None:
+def made_of(store: str) -> str:
     """A digest of what scores are made of: the state of a store, and the code."""
-    if store is None:
-        return None
     return hashlib.sha256(f"{store} {_code_digest()}".encode()).hexdigest()
 
 

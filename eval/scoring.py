@@ -229,8 +229,7 @@ def score_run(run: "Run | Path | str", settings: ScoringSettings = ScoringSettin
         saving = _saving(reader, settings)
         if saving and (saved := _saved(reader, saving, settings)):
             return saved
-        with reader.doubt():
-            scored, looked_up = _scored(reader, settings)
+        scored, looked_up = _scored(reader, settings)
     finally:
         reader.close()
     if settings.saves:
@@ -260,7 +259,7 @@ def _saving(reader: RunReader, settings: ScoringSettings) -> _Saving | None:
         settings_digest(choice.to_json(), reads, prices.to_json())
         for reads in (settings.read_passages, True)
     )
-    return _Saving(said, of, whole) if of else None
+    return _Saving(said, of, whole)
 
 
 def _saved(reader: RunReader, saving: _Saving, settings: ScoringSettings) -> ScoredRun | None:
@@ -298,7 +297,7 @@ def _saved(reader: RunReader, saving: _Saving, settings: ScoringSettings) -> Sco
         modules=saved.modules,
         left_out=saved.left_out,
         remarks=saved.remarks,
-        system=System.recorded(reader.system),
+        system=System.model_validate(reader.system),
     )
 
 
@@ -330,7 +329,7 @@ class _Asking(NamedTuple):
 def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _LookedUp | None]:
     keys = with_kept_keys(settings.keys, reader.system, str(reader.path))
     task = get_task(reader.task)
-    system = System.recorded(reader.system)
+    system = System.model_validate(reader.system)
     questions = list(reader.questions())
     items: list[AnsweredItem] = []
     outcomes: list[Mapping[str, Any]] = []
@@ -384,7 +383,7 @@ def _answered(
     reader: RunReader, questions: Sequence[Question]
 ) -> Iterator[tuple[AnsweredItem, Mapping[str, Any]]]:
     """Items that ended, and their outcomes."""
-    protocol = System.recorded(reader.system).protocol
+    protocol = System.model_validate(reader.system).protocol
     for item, outcome in reader.ended_items(questions):
         yield replace(item, protocol=protocol), outcome
 

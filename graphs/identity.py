@@ -9,13 +9,12 @@ import orjson
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from branchwise.agents.prompt_files import SCORING_PROMPTS, SINCE_V2
 from branchwise.agents.setting import digested
 from branchwise.graphs.budget_words import PROMPTS as BUDGET_PROMPTS
 from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
-from branchwise.graphs.flows import FLOWS, GraphParts
+from branchwise.graphs.flows import GraphParts
 from branchwise.graphs.sources import OpenSources
-from branchwise.graphs.system import System
+from branchwise.graphs.system import SETTINGS, System
 from branchwise.tools.plugins.plugged import PluggedTool
 from branchwise.tools.registry import sections
 
@@ -30,11 +29,10 @@ def identity_of(system: System, parts: GraphParts, sources: OpenSources) -> Mapp
         "budget": digested(system.budget),
         "prompts": parts.prompts.digest_of(_used_prompts(system, parts)),
         "tools": [_tool_identity(tool) for tool in parts.tools],
-        "k": system.k,
         "retriever": dict(sources.retriever.identity) if sources.retriever else None,
         "format": flow.format.name,
         **({"flow": flow.name} if flow.graph else {}),
-        **_later_settings(system, parts),
+        **_own_settings(system),
     }
 
 
@@ -50,10 +48,15 @@ def _tool_identity(tool: BaseTool) -> Mapping[str, Any]:
     return schema
 
 
-def _later_settings(system: System, parts: GraphParts) -> Mapping[str, Any]:
-    """Later settings that make a difference: without a search, readings are from memory."""
-    idle = set() if parts.searcher else {"readings_from"}
-    return {name: value for name, value in system.since.items() if name not in idle}
+def _own_settings(system: System) -> Mapping[str, Any]:
+    """The system's own settings whose values answers depend on, where their module is on."""
+    return {
+        one.name: getattr(system, one.name)
+        for one in SETTINGS
+        if len(one.path) == 1
+        and one.setting.changes == "answers"
+        and (one.setting.module is None or getattr(system, one.setting.module))
+    }
 
 
 def _used_prompts(system: System, parts: GraphParts) -> set[str]:
@@ -68,8 +71,7 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
         tools = [tool.name for tool in parts.tools]
         names |= {"text_protocol", "budget_spent", *sections(tools, system.prompt_set)}
         names |= BUDGET_PROMPTS if parts.shows_budget else set()
-    names |= _module_prompts(parts)
-    return names | _prompts_in_v1(parts) if parts.prompts.of == "v1" else names
+    return names | _module_prompts(parts)
 
 
 def _module_prompts(parts: GraphParts) -> set[str]:
@@ -81,12 +83,3 @@ def _module_prompts(parts: GraphParts) -> set[str]:
         names |= {"extractor"}
         names |= {"extractor_several"} if parts.extracts_by == "search" else set()
     return names
-
-
-def _prompts_in_v1(parts: GraphParts) -> set[str]:
-    """What the digests of the first set's systems cover: also prompts of no use to them."""
-    others = (flow.own_prompts for flow in FLOWS.values() if flow is not parts.flow)
-    names = set(parts.prompts.texts) - SCORING_PROMPTS.union(SINCE_V2, *others)
-    if parts.models.expander is None:
-        names -= {"expander", *(flow.readings for flow in FLOWS.values())}
-    return names if parts.models.extractor else names - {"extractor"}

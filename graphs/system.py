@@ -119,9 +119,12 @@ class System(BaseModel, metaclass=NamedSettings):
             "offline, openai:NAME, openai:NAME@http://host:port/v1 (vLLM, Ollama, …), or "
             "replay:RUN, what a run recorded.",
             holds="model",
+            changes="sources",
         ),
     ] = "offline"
-    keys: Annotated[Mapping[str, str], _model(HELP, word=None, flag=OPTION)] = {}
+    keys: Annotated[
+        Mapping[str, str], _model(HELP, word=None, flag=OPTION, changes="requests")
+    ] = {}
     headers: Annotated[
         Mapping[str, str],
         BeforeValidator(model_headers.checked_headers),
@@ -133,6 +136,7 @@ class System(BaseModel, metaclass=NamedSettings):
             "Folder with prompt files that replace the built-in ones.",
             holds="folder",
             none="built-in",
+            changes="sources",
         ),
     ] = None
     protocol: Annotated[
@@ -142,7 +146,6 @@ class System(BaseModel, metaclass=NamedSettings):
             "conditions, closed book). Ambiguity and questions back: whether all answers are "
             "listed first to tell it, for the question back or for both, or are the gold ones; the "
             "gold question as part of the question or as a dialogue.",
-            later=True,
         ),
     ] = DEFAULT_PROTOCOL
     at_most: Annotated[
@@ -151,7 +154,6 @@ class System(BaseModel, metaclass=NamedSettings):
         _model(
             "Free text: conditions, with --protocol standard citations of an answer, at most.",
             none="unbounded",
-            later=True,
             of_flow=True,
         ),
     ] = None
@@ -161,7 +163,6 @@ class System(BaseModel, metaclass=NamedSettings):
         _model(
             "Worked examples in the prompt: conditional answers 0 or 1, with --protocol dialogue 0 "
             "or 4.",
-            later=True,
             of_flow=True,
         ),
     ] = 0
@@ -169,7 +170,6 @@ class System(BaseModel, metaclass=NamedSettings):
         Literal["off", "steps"],
         _model(
             "Conditional answers: answer at once, or reason in steps before.",
-            later=True,
             of_flow=True,
         ),
     ] = "off"
@@ -178,22 +178,22 @@ class System(BaseModel, metaclass=NamedSettings):
         _model(
             "Conditional answers: what is told of the gold. Documents: their sentences that state "
             "conditions; values of mentioned conditions; relations; or all three.",
-            later=True,
             of_flow=True,
         ),
     ] = DEFAULT_HINTS
     prompt_set: Annotated[
         PromptSet,
         _model(
-            "Prompts and tool descriptions: of a version, or as plain as DeepAmbigQA's paper.",
-            later=True,
-            before="v1",
+            "Prompts and tool descriptions: with advice, or as plain as DeepAmbigQA's paper.",
         ),
     ] = DEFAULT_SET
     corpus: Annotated[
         str | None,
         _tools(
-            "Corpus folder to search. Without it: answer directly.", holds="folder", none="none"
+            "Corpus folder to search. Without it: answer directly.",
+            holds="folder",
+            none="none",
+            changes="sources",
         ),
     ] = None
     retriever: Annotated[
@@ -202,6 +202,7 @@ class System(BaseModel, metaclass=NamedSettings):
             f"Index to search with: {NAMES} or a name; or http:URL, flashrag:FILE, or "
             "one of your own: file.py:NAME, package.module:NAME.",
             holds="retriever",
+            changes="sources",
         ),
     ] = None
     k: Annotated[
@@ -215,6 +216,7 @@ class System(BaseModel, metaclass=NamedSettings):
             "Folder of a cross-encoder that ranks what the retriever finds anew.",
             holds="folder",
             none="none",
+            changes="sources",
         ),
     ] = None
     kg: Annotated[
@@ -223,6 +225,7 @@ class System(BaseModel, metaclass=NamedSettings):
             "Knowledge graph: folder of a built one, a world, or a SPARQL endpoint.",
             holds="graph",
             none="none",
+            changes="sources",
         ),
     ] = None
     tools: Annotated[
@@ -232,22 +235,19 @@ class System(BaseModel, metaclass=NamedSettings):
             "Default: all that --corpus and --kg allow; none alone: no tool.",
             flag="--tool",
             none="all",
+            changes="sources",
         ),
     ] = None
     per_name: Annotated[
         int | None,
         Field(ge=1, le=MAX_K),
-        _tools(
-            "Passages of one name that come before others: of `Heat`, `Heat (song)`, ….", later=True
-        ),
+        _tools("Passages of one name that come before others: of `Heat`, `Heat (song)`, …."),
     ] = None
     repeat_passages: Annotated[
         bool,
         _tools(
             "Show a passage whole each time that a search finds it.",
             flag="--repeat-passages",
-            later=True,
-            before=True,
         ),
     ] = False
     expand: Annotated[
@@ -262,8 +262,6 @@ class System(BaseModel, metaclass=NamedSettings):
         Literal["memory", "search"],
         _module(
             "What expansion goes by: memory alone, or what is found for the names first.",
-            later=True,
-            before="memory",
             module="expand",
         ),
     ] = "search"
@@ -281,8 +279,6 @@ class System(BaseModel, metaclass=NamedSettings):
             "With one request for all passages of a turn's searches, or one for each passage.",
             word="extraction_by",
             flag="--extract-by",
-            later=True,
-            before="passage",
             module="extract",
         ),
     ] = "search"
@@ -292,17 +288,23 @@ class System(BaseModel, metaclass=NamedSettings):
             "Step of your own, repeatable: file.py:NAME, package.module:NAME.",
             word=None,
             flag="--node",
+            changes="sources",
         ),
     ] = ()
     settings: Annotated[
         PluginSettings,
-        _module("Setting of a plug-in, repeatable: NAME.KEY=VALUE.", word=None, flag="--set"),
+        _module(
+            "Setting of a plug-in, repeatable: NAME.KEY=VALUE.",
+            word=None,
+            flag="--set",
+            changes="sources",
+        ),
     ] = {}
     roles: Roles = Roles()
     decoding: Decoding = Decoding()
     budget_shown: Annotated[
         Literal["on", "off"],
-        _budget("Tell the agent what is left with each result.", later=True, before="off"),
+        _budget("Tell the agent what is left with each result."),
     ] = "on"
     role_decoding: Annotated[
         RoleDecoding,
@@ -314,34 +316,10 @@ class System(BaseModel, metaclass=NamedSettings):
             word="roles",
             flag="--role",
             none="the agent's",
+            changes="sources",
         ),
     ] = {}
     budget: Budget = Budget()
-
-    @classmethod
-    def recorded(cls, values: Mapping[str, Any]) -> Self:
-        """A system as it was recorded; settings that there were not yet are as they were before.
-
-        Raises pydantic's ValidationError.
-        """
-        earlier = {
-            one.name: one.earlier
-            for one in declared(cls)
-            if one.setting.later and len(one.path) == 1
-        }
-        return cls.model_validate(earlier | dict(values))
-
-    @property
-    def since(self) -> dict[str, Any]:
-        """Its own later settings that differ from what systems did before: part of the identity."""
-        return {
-            one.name: value
-            for one in SETTINGS
-            if one.setting.later
-            and len(one.path) == 1
-            and (one.setting.module is None or getattr(self, one.setting.module))
-            and (value := getattr(self, one.name)) != one.earlier
-        }
 
     def __hash__(self) -> int:
         # Mappings have no hash; equal systems are also equal in the rest.

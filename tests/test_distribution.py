@@ -118,7 +118,6 @@ def test_a_light_install_makes_and_queries_a_world(run):
     [
         (("demo",), "local"),
         (("corpus", "index", "C", "--kind", "flat"), "local"),
-        (("corpus", "index", "C", "--kind", "bm25s"), "local"),
         (("serve", "retrieve", "--corpus", "C"), "serve"),
         (("serve", "mcp", "--corpus", "C"), "mcp"),
         (("ask", "Who?", "--tool", "mcp:cat"), "mcp"),

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "ui": {"ui", "eval", "graphs", "agents", "tools", "trace", "corpora"},
 }
 HEAVY = {
-    "bm25s", "faiss", "httpx", "langchain_core", "langchain_openai", "langgraph", "matplotlib",
+    "faiss", "httpx", "langchain_core", "langchain_openai", "langgraph", "matplotlib",
     "mcp", "numpy", "openai", "pydantic", "scipy", "sentence_transformers", "starlette", "torch",
     "transformers", "uvicorn",
 }  # fmt: skip

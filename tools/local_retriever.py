@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field, SkipValidation
 
-from branchwise.corpora.prompt_sets import DEFAULT_SET, ONE_QUERY, PromptSet
+from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever, RetrieverError
 from branchwise.corpora.titles import Titles
 from branchwise.tools.artifacts import PassageRecord, RepeatRecord, ToolArtifact
@@ -28,12 +28,6 @@ NAME = "local_retriever"
 MAX_QUERY_CHARS = 4000
 
 _DESCRIPTIONS: Mapping[PromptSet, str] = {
-    "v1": """Search the passage collection and return the best matching passages.
-
-Each passage is shown as "[id] Title" and its text. Ask for one thing at a time, in plain words, \
-and name the thing you mean: "capital of Bolivia" finds more than "what is its capital". \
-Passages that you have not found yet may need another wording or another name. The id in \
-brackets is what to cite.""",
     "v2": """Search the passage collection and return the best matching passages.
 
 Each passage is shown as "[id] Title" and its text; "2 of 3" behind a title says that it has \
@@ -102,16 +96,13 @@ class SearchForm:
     @property
     def description(self) -> str:
         """What the tool says of itself."""
-        said = _DESCRIPTIONS[self.prompt_set]
-        if self.prompt_set == "v1":  # which says itself what is cited, and knew no shortening
-            return said
         shortens, cites = _SHORTENS if self.shortens else "", _CITES if self.cites else ""
-        return f"{said}{shortens}{cites}"
+        return f"{_DESCRIPTIONS[self.prompt_set]}{shortens}{cites}"
 
     @property
     def arguments(self) -> type[BaseModel]:
         """What the model gives."""
-        if self.prompt_set in ONE_QUERY:
+        if self.prompt_set == "paper":
             return _OneQuery if self.k else _OneQueryAndK
         return _QueryAndPage if self.k else _QueryAndK
 

@@ -10,7 +10,7 @@ from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.loading import distribution_of, entry_points
 from branchwise.corpora.plugins.specs import is_mcp, is_plugin
-from branchwise.corpora.prompt_sets import DEFAULT_SET, ONE_QUERY, PromptSet
+from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import Retriever
 from branchwise.corpora.titles import Titles
 from branchwise.tools.batcher import Batcher
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 
 SEARCH_TOOL, OPENING_TOOL = "local_retriever", "open_passages"
 NAMES_TOOL, QUERY_TOOL = "wikidata_search", "wikisparql"
-_SECTIONS: Mapping[PromptSet, Collection[str]] = {
-    "v1": ("graph_tools",),
-    "v2": ("passages", "graph", "graph_names", "graph_labels", "graph_queries"),
-    "paper": ("graph",),
-}
-"""The prompt files about tools that a set has."""
 
 
 @dataclass(frozen=True)
@@ -164,14 +158,14 @@ def sections(names: Collection[str], of: PromptSet = DEFAULT_SET) -> list[str]:
     """The prompt files that these tools add to the system prompt, in order."""
     queries_graph = not set(names).isdisjoint(GRAPH_TOOLS)
     parts = {
-        "graph_tools": queries_graph,
         "passages": SEARCH_TOOL in names,
         "graph": queries_graph,
         "graph_names": NAMES_TOOL in names,
         "graph_labels": QUERY_TOOL in names and NAMES_TOOL not in names,
         "graph_queries": QUERY_TOOL in names,
     }
-    return [part for part, is_said in parts.items() if is_said and part in _SECTIONS[of]]
+    advises = of != "paper"
+    return [part for part, is_said in parts.items() if is_said and (advises or part == "graph")]
 
 
 def check_known(name: str) -> None:
@@ -188,7 +182,7 @@ def check_known(name: str) -> None:
 def _local_retriever(context: ToolContext) -> "BaseTool":
     from branchwise.tools.local_retriever import SearchForm, make_local_retriever
 
-    is_plain = context.corpus is None or context.prompt_set in ONE_QUERY
+    is_plain = context.corpus is None or context.prompt_set == "paper"
     titles = None if is_plain else _titles(cast(Path, context.corpus))
     form = SearchForm(
         context.k, titles, context.shortens, context.cites, context.per_name, context.prompt_set

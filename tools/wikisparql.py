@@ -18,15 +18,13 @@ from branchwise.tools.graph_text import answer_text, by_label
 NAME = "wikisparql"
 MAX_AT_ONCE = 32
 
-_GUIDING = """Ask the knowledge graph in SPARQL, in Wikidata's vocabulary.
+_DESCRIPTIONS: Mapping[PromptSet, str] = {
+    "v2": """Ask the knowledge graph in SPARQL, in Wikidata's vocabulary.
 
 The usual prefixes (wd: wdt: p: ps: pq: rdfs: schema: skos: wikibase: bd: xsd:) are declared \
-already. Numbers of entities and properties cannot be guessed: look them up first{how}. `?xLabel` \
+already. Numbers of entities and properties cannot be guessed: look them up first. `?xLabel` \
 gives the label of ?x. Rows come back with labels; at most 100 are shown. Only reading is \
-possible."""
-_DESCRIPTIONS: Mapping[PromptSet, str] = {
-    "v1": _GUIDING.format(how=" (see the search by name)"),
-    "v2": _GUIDING.format(how=""),
+possible.""",
     "paper": """Run a SPARQL query on a knowledge graph in the vocabulary of Wikidata. Returns the \
 rows with labels, 100 at most. Wikidata's usual prefixes are declared.""",
 }

@@ -36,7 +36,7 @@ _IMPORTED = (
     "branchwise.corpora.synthesis.generate", "branchwise.ui.run_report",
     "branchwise.ui.study_live", "branchwise.ui.traces.runs", "anyio._backends._asyncio",
     "httpcore2", "openai.lib.streaming.chat", "langchain_openai", "langgraph.graph",
-    "mcp.client.session", "bm25s", "Stemmer", "faiss", "pyoxigraph",
+    "mcp.client.session", "Stemmer", "faiss", "pyoxigraph",
     "rdflib.plugins.sparql.parser", "scipy.optimize", "sentence_transformers",
 )  # fmt: skip
 

@@ -222,7 +222,7 @@ def _say_ready(index: Path) -> None:
     if most is not None and manifest["passages"] > most:
         typer.echo(
             f"it compares each query with all {manifest['passages']:,} passages, which is fast up "
-            f"to {most:,}: --kind ivf, and bm25 instead of bm25s, are faster"
+            f"to {most:,}: --kind ivf is faster"
         )
 
 

@@ -45,7 +45,6 @@ from branchwise.commands.scoring_options import (
 )
 from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.commands.system_options import is_given, with_system_options
-from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 
 if TYPE_CHECKING:
@@ -270,9 +269,6 @@ def resume(
     extractor: Annotated[
         str | None, typer.Option(help="The same extractor at another address.")
     ] = None,
-    prompt_set: Annotated[
-        PromptSet | None, typer.Option(help="The set of prompts that the run began with.")
-    ] = None,
     key: Key = None,
     header: Header = None,
     retry_failed: Annotated[
@@ -312,7 +308,6 @@ def resume(
         model=model,
         expander=expander,
         extractor=extractor,
-        prompt_set=prompt_set,
         keys=keys.variables,
         headers=read_headers(header or ()),
         retry_failed=retry_failed,

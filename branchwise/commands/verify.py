@@ -48,8 +48,7 @@ def _print(verdict: "Verdict", *, as_json: bool) -> None:
 
 def _words(verdict: "Verdict") -> str:
     if verdict.is_whole:
-        unsure = "" if verdict.checksums else "; it has no checksums: a changed text is not found"
-        return f"whole, {verdict.ended} of {verdict.items} items have ended{unsure}"
+        return f"whole, {verdict.ended} of {verdict.items} items have ended"
     problems = "; ".join(verdict.problems[:3])
     more = len(verdict.problems) - 3
     return f"damaged, {verdict.share}: {problems}{f'; and {more} more' if more > 0 else ''}"

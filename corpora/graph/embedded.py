@@ -13,13 +13,11 @@ from branchwise.corpora.graph.answers import (
     SearchKind,
     Term,
 )
-from branchwise.corpora.graph.class_sizes import ClassSizes
 from branchwise.corpora.graph.description import REBUILD, read_description, refuse_replaced
 from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.processes.pool import IN_MEMORY_TRIPLES, MEMORY_BYTES, Pool
 from branchwise.corpora.graph.store import check_graph
 
-_SIZES_SECONDS = 3.0  # what a search may wait for the sizes of classes
 _LATE = "There was no time left to find out why nothing matches."
 
 
@@ -42,7 +40,6 @@ class EmbeddedGraph:
         check_graph(folder)
         self._description = read_description(folder)
         self._names = NameIndex.open(folder)
-        self._sizes = ClassSizes()
         self._pool = Pool(folder, workers, memory, in_memory, self._description.sha256)
 
     def identity(self) -> dict[str, str]:
@@ -76,8 +73,6 @@ class EmbeddedGraph:
         except GraphError as error:
             raise self._told(error) from None
         refuse_replaced(self._folder, self._description.sha256)
-        if kind == "item" and not self._names.counts_classes:  # built by an earlier version
-            return self._sizes.added(found, lambda query: self.query(query, _SIZES_SECONDS))
         return found
 
     def _told(self, error: GraphError) -> Exception:

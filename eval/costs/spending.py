@@ -159,7 +159,7 @@ def check_bounded_scoring(
 
 def check_begun(begun: Mapping[str, Any], prices: Prices) -> None:
     """The same of a run that was begun, by its settings; matcher and judge included."""
-    system = System.recorded(begun["system"])
+    system = System.model_validate(begun["system"])
     check_bounded(system, prices)
     choice = ScoringChoice(**begun.get("scoring", {}))
     check_bounded_scoring(choice, begun["system"], system.role_decoding, prices)

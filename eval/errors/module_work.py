@@ -75,7 +75,7 @@ def _by_name(work: Iterable[tuple[str, W]]) -> dict[str, W]:
 
 
 def node_names(identity: object) -> tuple[str, ...]:
-    """The nodes of a run's system, from what it keeps as its identity; none in older runs."""
+    """The nodes of a run's system, from what it keeps as its identity."""
     return _names(_records(identity, "nodes"))
 
 

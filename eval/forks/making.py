@@ -166,7 +166,7 @@ def _system(
         settings["model"] = changes.model
     if changes.tools is not None:
         settings["tools"] = changes.tools
-    return System.recorded(settings)
+    return System.model_validate(settings)
 
 
 def _check_entry(parent: _Parent, place: int, agent: "Agent", opening: Sequence[Event]) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 DATABASE = "run.sqlite"
 DRAFT = f"{DATABASE}.new"
 FORMAT = 3
-"""The version of the store's layout; newer ones are refused. Rows of format 1 have no checksums,
-those of format 2 are not compressed; such runs are read and continued as they are."""
+"""The version of the store's layout; others are refused."""
 
 PAGE_SIZE = 1024
 """Bytes."""

@@ -48,7 +48,7 @@ class ItemRows:
         # In the index's order, so that rows with their outcomes are not read.
         sql = "SELECT item, question, epoch FROM items ORDER BY question, epoch"
         places = sorted(Place(*row) for row in self._file.query(sql))
-        if self._file.item_count not in (None, len(places)):
+        if self._file.item_count != len(places):
             raise DamagedError(self._file.run, f"{len(places)} items of {self._file.item_count}")
         return places
 

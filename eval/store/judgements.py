@@ -1,7 +1,7 @@
 """Models' replies about names and answers, kept so that scoring again sends no request.
 
 They have a separate table, in a run's store or in a file beside a predictions file. The first write
-makes it, also in older runs; a missing one counts as empty. The run's writer lock is not needed:
+makes it; a missing one counts as empty. The run's writer lock is not needed:
 SQLite keeps scorers and a running run apart.
 """
 
@@ -22,7 +22,7 @@ from branchwise.corpora.warning import warn
 from branchwise.eval.store.connection import DATABASE, connect, connect_to_read
 from branchwise.eval.store.damage import DamagedError
 from branchwise.eval.store.run_file import layout_of
-from branchwise.eval.store.tables import BY_ITSELF, COLUMNS, Layout
+from branchwise.eval.store.tables import BY_ITSELF, Layout
 from branchwise.eval.store.writer import StoreError
 
 SUFFIX = ".judgements.sqlite"
@@ -179,7 +179,8 @@ class StoredJudgements:
 
     def _layout_by(self, connection: sqlite3.Connection) -> Layout:
         if self._layout is None:
-            self._layout = _layout(connection, self.path)
+            in_run = self.path.name == DATABASE
+            self._layout = layout_of(connection, self.path.parent) if in_run else BY_ITSELF
         return self._layout
 
 
@@ -191,15 +192,6 @@ def run_judgements(run: Path) -> StoredJudgements:
 def file_judgements(predictions: Path) -> StoredJudgements:
     """The judgements beside a predictions file, in `PREDICTIONS.judgements.sqlite`."""
     return StoredJudgements(predictions.with_name(predictions.name + SUFFIX))
-
-
-def _layout(connection: sqlite3.Connection, path: Path) -> Layout:
-    """How rows of the file are written."""
-    if path.name == DATABASE:
-        return layout_of(connection, path.parent)
-    columns = connection.execute("PRAGMA table_info(judgements)").fetchall()
-    # A file started before there were checksums continues without them.
-    return Layout(None) if len(columns) == len(COLUMNS["judgements"]) else BY_ITSELF
 
 
 def _loaded(body: bytes) -> Mapping[str, Any] | None:

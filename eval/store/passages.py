@@ -33,8 +33,7 @@ class StoredPassages:
             self._held = {hash: p for hash, p in self._held.items() if hash in wanted}
         for some in _portions(missing):
             marks = ", ".join("?" * len(some))
-            if self._file.layout.packs:
-                self._hold_packed(some, marks)
+            self._hold_packed(some, marks)
             for row in self._file.each("passages", f"WHERE hash IN ({marks})", some):
                 self._held[row[0]] = StoredPassage(*row)
         if not wanted <= self._held.keys():

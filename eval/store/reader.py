@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple
@@ -19,10 +18,10 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store.connection import DATABASE, DRAFT
 from branchwise.eval.store.damage import DamagedError, check_line, reading
 from branchwise.eval.store.item_rows import ItemRows
+from branchwise.eval.store.packing import PACKED
 from branchwise.eval.store.passage_references import references, unfold, unfold_question
 from branchwise.eval.store.passages import StoredPassages
 from branchwise.eval.store.run_file import RunFile
-from branchwise.eval.store.survey import is_outcome
 from branchwise.eval.store.tables import COLUMNS, ENDED, Row
 from branchwise.graphs.ledger import AGENT
 from branchwise.trace.events import Event
@@ -98,16 +97,6 @@ class RunReader:
         for (line,) in self._file.query("PRAGMA integrity_check(1)"):
             if problem := check_line(str(line)):
                 raise DamagedError(self.path, problem)
-
-    @contextmanager
-    def doubt(self) -> Iterator[None]:
-        """Treats the rows of a run of format 1 as damaged if working with them fails: without
-        checksums, there is no other sign."""
-        if self._file.layout.seed is not None:
-            yield
-            return
-        with reading(self.path):
-            yield
 
     def progress(self) -> dict[str, int]:
         """Number of items: total, done, failed, pending (running ones count as pending)."""
@@ -284,15 +273,14 @@ class RunReader:
         rows = self._file.rows("scored_runs", "WHERE settings = ?", (settings,))
         return rows[0][-1] if rows else None
 
-    def state(self) -> str | None:
-        """A digest of all that scoring reads, but what models judged; None without checksums.
+    def state(self) -> str:
+        """A digest of all that scoring reads, but what models judged.
 
         Of the rows' checksums, which are over their contents: a fiftieth of reading them.
         """
-        if self._file.layout.seed is None:
-            return None
         found = hashlib.sha256()
-        tables = ["meta", "questions", "items", "events", "responses", *self._file.packs]
+        packs = sorted(set(PACKED.values()))
+        tables = ["meta", "questions", "items", "events", "responses", *packs]
         with self._file.snapshot():
             for table in tables:
                 rows = self._file.query(f"SELECT rowid, checksum FROM {table} ORDER BY rowid")  # noqa: S608 - names of ours
@@ -310,8 +298,6 @@ class RunReader:
             raise ValueError(f"an item is {status}, and has {'an' if outcome else 'no'} outcome")
         if outcome is None:
             return None
-        if self._file.layout.seed is None and not is_outcome(outcome):
-            raise ValueError("an outcome is not a record")
         record: Mapping[str, Any] = orjson.loads(outcome)
         return record
 

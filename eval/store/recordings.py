@@ -53,7 +53,6 @@ class RunRecordings:
         self._epochs: dict[int, int] = {}
         self._questions: frozenset[str] = frozenset()
         self._known: defaultdict[tuple[str, str], list[_Place]] = defaultdict(list)
-        self._read_to = 0
         self._packed: set[int] = set()
         self._has_trimmed: bool | None = None
 
@@ -122,12 +121,10 @@ class RunRecordings:
 
     def _read_on(self) -> None:
         file = self._opened()
-        sql = """SELECT rowid, item, role, digest, occurrence FROM responses
-            WHERE kind = 'model' AND rowid > ? ORDER BY rowid"""
-        for row, item, role, digest, occurrence in self._rows(sql, (self._read_to,)):
+        sql = """SELECT item, role, digest, occurrence FROM responses
+            WHERE kind = 'model' ORDER BY rowid"""
+        for item, role, digest, occurrence in self._rows(sql, ()):
             self._know(item, role, digest, occurrence)
-            # Where rows are packed, new ones may get their numbers.
-            self._read_to = 0 if file.layout.packs else row
         for item in set(self._checked(file.packed_items)) - self._packed:
             for _, kind, role, digest, occurrence, _ in self._of_item("responses", item):
                 if kind == "model":

@@ -111,7 +111,7 @@ class _Recovering:
         self._spec = RunSpec(**{f.name: meta[f.name] for f in fields(RunSpec) if f.name in meta})
         self._old = survey(remains.rows, meta)
         self._count = self._old.question_count
-        self._opening = int(meta.get(OPENING_COUNT, self._old.opening))
+        self._opening = int(meta[OPENING_COUNT])
         self._layout = begin_file(connection, self._spec, self._count, self._opening)
 
     def done(self, questions: QuestionSet | None) -> Recovery:
@@ -122,10 +122,6 @@ class _Recovering:
         ids = [found.questions[n] for n in range(self._count)]
         expected = places(self._spec, ids)
         kept = {p.item for p in expected if found.has_ended(p.item) and found.is_whole(p.item)}
-        for item in kept:
-            # Settings of format 1 do not say it.
-            counts = (found.events[item].bit_length(), len(found.responses[item]), item)
-            self._new.execute(self._layout.count_rows(), counts)
         again = [place for place in expected if place.item not in kept]
         self._begin_again(again)
         recovery = Recovery(

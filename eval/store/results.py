@@ -1,6 +1,6 @@
 """What scoring leaves in a run: scores, where each item's answers were lost, what was looked up.
 
-The tables of the latter two are made on first use, also in older runs.
+The tables of the latter two are made on first use.
 """
 
 import sqlite3

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,10 @@ from branchwise.corpora.errors import InputError
 from branchwise.eval.store.connection import DATABASE, FORMAT, connect_to_read
 from branchwise.eval.store.damage import DamagedError, reading
 from branchwise.eval.store.membership import check_of_study
-from branchwise.eval.store.packing import PACKED, unpacked
+from branchwise.eval.store.packing import unpacked
 from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.tables import (
     BY_ITSELF,
-    COLUMNS,
     LATER,
     Layout,
     Row,
@@ -48,7 +47,7 @@ class RunFile:
                     self.connection.text_factory = _any_text
                 self.layout, self.meta = read_meta(self.connection, run)
                 if not tolerant:
-                    check_schema(self.connection, self.layout, run)
+                    check_schema(self.connection, run)
                     check_of_study(run, self.meta)
             except BaseException:
                 self.connection.close()
@@ -64,21 +63,19 @@ class RunFile:
         return file
 
     @property
-    def question_count(self) -> int | None:
-        """How many questions the run has; None if the file does not say (format 1)."""
-        count: int | None = self.meta.get(QUESTION_COUNT)
-        return count
+    def question_count(self) -> int:
+        """How many questions the run has."""
+        return int(self.meta[QUESTION_COUNT])
 
     @property
-    def item_count(self) -> int | None:
-        """How many items the run has; None if the file does not say (format 1)."""
-        return None if self.question_count is None else count_items(self.meta, self.question_count)
+    def item_count(self) -> int:
+        """How many items the run has."""
+        return count_items(self.meta, self.question_count)
 
     @property
-    def opening_count(self) -> int | None:
-        """How many events a fork's item begins with; None if the file does not say (format 1)."""
-        count: int | None = self.meta.get(OPENING_COUNT)
-        return count
+    def opening_count(self) -> int:
+        """How many events a fork's item begins with."""
+        return int(self.meta[OPENING_COUNT])
 
     def rows(self, table: str, rest: str = "", values: Sequence[Any] = ()) -> list[Row]:
         """Rows of a table without their checksums. `rest`: what follows the table's name."""
@@ -108,21 +105,12 @@ class RunFile:
 
     def packed_rows(self, item: int) -> list[tuple[str, Row]]:
         """Table and row of everything that is packed of an item; none where it is not packed."""
-        if not self.layout.packs:
-            return []
         packs = self.rows("packed_items", "WHERE item = ?", (item,))
         with reading(self.run):
             return [found for pack in packs for found in unpacked("packed_items", pack)]
 
-    @property
-    def packs(self) -> tuple[str, ...]:
-        """The tables of packed rows that have checksums."""
-        return tuple(sorted(set(PACKED.values()))) if self.layout.packs else ()
-
     def packed_items(self) -> list[int]:
         """The items that are packed, by number."""
-        if not self.layout.packs:
-            return []
         return [item for (item,) in self.query("SELECT item FROM packed_items ORDER BY item")]
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
@@ -165,17 +153,13 @@ def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mappin
     KeyError for damaged settings.
     """
     rows = connection.execute("SELECT * FROM meta").fetchall()
-    has_checksums = any(len(row) > len(COLUMNS["meta"]) for row in rows)
-    if has_checksums and not all(BY_ITSELF.read("meta", row) for row in rows):
+    if not all(BY_ITSELF.read("meta", row) for row in rows):
         raise DamagedError(run, "the run's settings are not what was written")
     meta = {row[0]: orjson.loads(row[1]) for row in rows}
-    _check_format(meta, run, first=not has_checksums)
-    if not has_checksums:
-        _check_settings(meta)
-        return Layout(None), meta
+    _check_format(meta, run)
     if missing := missing_settings(meta):
         raise DamagedError(run, f"settings of the run are missing: {', '.join(sorted(missing))}")
-    return Layout.of_run(meta[RUN_ID], packs=int(meta["format"]) > 2), meta
+    return Layout.of_run(meta[RUN_ID]), meta
 
 
 def missing_settings(meta: Mapping[str, Any]) -> set[str]:
@@ -189,11 +173,11 @@ def count_items(meta: Mapping[str, Any], questions: int) -> int:
     return questions * (1 if meta.get("fork") else int(meta["epochs"]))
 
 
-def check_schema(connection: sqlite3.Connection, layout: Layout, run: Path) -> None:
+def check_schema(connection: sqlite3.Connection, run: Path) -> None:
     """Raise DamagedError if the file's tables are not those of a run."""
     must, may = expected_schema()
     schema = read_schema(connection)
-    if layout.seed is not None and not must <= schema <= must | may:
+    if not must <= schema <= must | may:
         raise DamagedError(run, "its tables are not those of a run")
 
 
@@ -204,29 +188,18 @@ def _any_text(text: bytes) -> str:
 def layout_of(connection: sqlite3.Connection, run: Path) -> Layout:
     """How the rows of the run's file are written; raises as `read_meta`."""
     layout, _ = read_meta(connection, run)
-    check_schema(connection, layout, run)
+    check_schema(connection, run)
     return layout
 
 
-def _check_format(meta: Mapping[str, Any], run: Path, *, first: bool) -> None:
+def _check_format(meta: Mapping[str, Any], run: Path) -> None:
     written_by = int(meta["format"])
-    if written_by > FORMAT:
-        raise InputError(
-            f"the run was written by a newer version ({meta.get('version')})",
-            where=str(run),
-            remedy="upgrade branchwise to read it",
-        )
-    if (written_by == 1) is not first:
-        raise DamagedError(run, "its format does not match its rows")
-
-
-def _check_settings(meta: Mapping[str, Any]) -> None:
-    """Raise TypeError, ValueError or KeyError for settings of format 1 that cannot be a run's."""
-    for field in fields(RunSpec):
-        required = field.default is MISSING and field.default_factory is MISSING
-        if required or field.name in meta:
-            given = meta[field.name]
-            is_mapping = field.name in ("system", "identity", "scoring", "fork")
-            kind = int if field.name == "epochs" else dict if is_mapping else str
-            if not isinstance(given, kind):
-                raise TypeError(f"{field.name} has the wrong type")
+    if written_by == FORMAT:
+        return
+    is_newer = written_by > FORMAT
+    raise InputError(
+        f"the run was written by {'a newer' if is_newer else 'an earlier'} version"
+        f" ({meta.get('version')})",
+        where=str(run),
+        remedy="upgrade branchwise to read it" if is_newer else "run again",
+    )

@@ -213,7 +213,7 @@ def begin_file(
     BY_ITSELF.enable(connection)
     rows = [(key, orjson.dumps(value).decode()) for key, value in meta.items()]
     connection.executemany(BY_ITSELF.insert("meta"), rows)
-    layout = Layout.of_run(run_id, packs=True)
+    layout = Layout.of_run(run_id)
     layout.enable(connection)
     for table in PACKS:
         connection.execute(layout.create(table))

@@ -19,7 +19,7 @@ Rows = Callable[[str], Iterable[Row]]
 
 
 class ItemState(NamedTuple):
-    """An item's row: where it belongs, and what it says about its other rows (None: nothing)."""
+    """An item's row: where it belongs, and once it has ended how many other rows it has."""
 
     question: int
     epoch: int
@@ -58,11 +58,8 @@ class Survey:
         if state.status not in ENDED:
             return True
         # From the first on, none is missing.
-        events = self.events[item]
-        count = events.bit_length() if state.events is None else state.events
-        if events != (1 << count) - 1:
-            return False
-        return state.responses in (None, len(self.responses[item]))
+        is_full = self.events[item] == (1 << (state.events or 0)) - 1
+        return is_full and state.responses == len(self.responses[item])
 
     def has_ended(self, item: int) -> bool:
         """Whether the item's row exists and says so."""
@@ -110,9 +107,7 @@ def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
         found.responses[item].add(tuple(key))
     for _, _, _, body in rows("opening"):
         found.opening += has_passages("opening", body)
-    # A run of format 1 does not say how many questions it has.
-    known = {*found.questions, *(state.question for state in found.items.values())}
-    found.question_count = int(meta.get(QUESTION_COUNT, len(known)))
+    found.question_count = int(meta[QUESTION_COUNT])
     found.item_count = count_items(meta, found.question_count)
     return found
 

@@ -4,14 +4,13 @@ A row's checksum is the CRC-32 of its table's name, its key and its content, see
 the run's own: it detects a flipped byte and a row of another table or run (mixed-up pages of the
 disk). Of damage that is not a single burst of 32 bits, one case in four billion is missed. Passages
 need none: their key is a hash of their content. Bodies are compressed (bodies.py), and checksums
-are those of what was compressed. Older runs stay as they are: of format 1 without checksums, of
-format 2 without compression.
+are those of what was compressed.
 """
 
 import functools
 import sqlite3
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -57,29 +56,12 @@ LATER = {
 }
 """Tables that are made on first use. `packed_passages`: by hash, a passage's block and its place
 there; its content is checked by the hash."""
-_FORMER = (
-    "CREATE TABLE paid_twice (item INTEGER NOT NULL, reply TEXT NOT NULL, body BLOB NOT NULL,"
-    " checksum INTEGER NOT NULL, PRIMARY KEY (item, reply))"
-)
-"""A table that earlier versions made, in every recovered run; nothing reads it."""
 PACKS = ("packed_items", "passage_blocks", "packed_passages")
 """Those of a run whose rows are packed."""
 _PLAIN = frozenset({"meta", "passages", "opening", "events", "responses"})
 """Tables whose contents are not compressed: there they are until they are packed (packing.py)."""
 ENDED = ("done", "failed")
 """States of an item that has an outcome."""
-_NEW_COLUMNS = ("events", "responses")
-"""Of items: missing in format 1."""
-
-
-_KINDS: Mapping[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("n", "item", "question", "epoch", "seq", "occurrence", "sample"), int),
-    "at": float,
-    "body": bytes,
-    **dict.fromkeys(("events", "responses"), (int, type(None))),
-    "outcome": (bytes, type(None)),
-}
-"""What a column holds; the others hold text."""
 
 
 def row_checksum(seed: int, table: str, row: Sequence[Any]) -> int:
@@ -97,22 +79,20 @@ def hash_number(hash: str) -> int:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the rows of one store are written and read. `seed`: None if rows have no checksum;
-    `packs`: whether bodies are compressed, and rows that will not change any more packed."""
+    """How the rows of one store are written and read. `seed`: of their checksums."""
 
-    seed: int | None
-    packs: bool = False
+    seed: int
 
     @classmethod
-    def of_run(cls, run_id: str, *, packs: bool) -> "Layout":
+    def of_run(cls, run_id: str) -> "Layout":
         """The layout of the run with this number."""
-        return cls(zlib.crc32(run_id.encode()), packs)
+        return cls(zlib.crc32(run_id.encode()))
 
     def enable(self, connection: sqlite3.Connection) -> None:
         """Let the connection's statements write checksums and compressed bodies."""
 
         def checksum(table: str, *row: Any) -> int:
-            return row_checksum(self.seed or 0, table, row)
+            return row_checksum(self.seed, table, row)
 
         def plain(body: bytes | None) -> bytes | None:
             return body if body is None else expand(body)
@@ -124,70 +104,50 @@ class Layout:
 
     def insert(self, table: str, verb: str = "INSERT") -> str:
         """SQL that takes the table's columns in order."""
-        is_squeezed = self.packs and table not in _PLAIN
-        return _insert(table, verb, self._has_checksum(table), is_squeezed)
+        return _insert(table, verb)
 
     def insert_passage(self) -> str:
         """SQL that takes a passage's columns in order, and leaves alone what is there already."""
-        if not self.packs:
-            return "INSERT OR IGNORE INTO passages VALUES (?1, ?2, ?3, ?4)"
         return """INSERT OR IGNORE INTO passages SELECT ?1, ?2, ?3, ?4
             WHERE NOT EXISTS (SELECT 1 FROM packed_passages WHERE hash = hash_number(?1))"""
 
     def end_item(self) -> str:
         """SQL that takes status, events, responses, outcome and the item's number."""
-        if self.seed is None:
-            return "UPDATE items SET status = ?1, outcome = ?4 WHERE item = ?5"
-        set_outcome = "outcome = squeeze(?4)" if self.packs else "outcome = ?4"
-        checksum = "checksum('items', item, question, epoch, ?1, ?2, ?3, ?4)"
-        values = f"status = ?1, events = ?2, responses = ?3, {set_outcome}, checksum = {checksum}"
-        return f"UPDATE items SET {values} WHERE item = ?5"  # noqa: S608 - names of ours
-
-    def count_rows(self) -> str:
-        """SQL that takes an item's numbers of events and of responses, and the item's number."""
-        return """UPDATE items SET events = ?1, responses = ?2, checksum = checksum('items', item,
-            question, epoch, status, ?1, ?2, plain(outcome)) WHERE item = ?3"""
+        return """UPDATE items SET status = ?1, events = ?2, responses = ?3, outcome = squeeze(?4),
+            checksum = checksum('items', item, question, epoch, ?1, ?2, ?3, ?4) WHERE item = ?5"""
 
     def copy_opening(self) -> str:
         """SQL that takes an item's number and makes the opening its first events."""
         columns = "?1, seq, kind, at, body"
-        checksum = f", checksum('events', {columns})" if self.seed is not None else ""
-        return f"INSERT INTO events SELECT {columns}{checksum} FROM opening"  # noqa: S608 - names of ours
+        return f"INSERT INTO events SELECT {columns}, checksum('events', {columns}) FROM opening"  # noqa: S608 - names of ours
 
     def create(self, table: str) -> str:
         """SQL that makes one of the later tables, if it is missing."""
-        checksum = ", checksum INTEGER NOT NULL" if self._has_checksum(table) else ""
+        checksum = ", checksum INTEGER NOT NULL" if _has_checksum(table) else ""
         return f"CREATE TABLE IF NOT EXISTS {table} ({LATER[table].format(checksum)})"
 
     def columns(self, table: str) -> str:
         """The table's columns as a query names them, the checksum (if any) last."""
-        return _columns(table, self._has_checksum(table), self.seed is None)
+        return _columns(table)
 
     def width(self, table: str) -> int:
         """How many values `columns` names."""
-        return len(COLUMNS[table]) + self._has_checksum(table)
+        return len(COLUMNS[table]) + _has_checksum(table)
 
     def read(self, table: str, row: Sequence[Any]) -> tuple[Any, ...] | None:
         """A row as `columns` reads it, as it was written, without its checksum; None if it is not
-        what was written (in format 1: if its values do not have the right types)."""
-        if self.seed is None:
-            kinds = zip(COLUMNS[table], row, strict=True)
-            whole = all(isinstance(value, _KINDS.get(column, str)) for column, value in kinds)
-            return tuple(row) if whole else None
+        what was written."""
         try:
             if table == "passages":
                 hash, id, title, text = row
                 return tuple(row) if hash == passage_id(f"{id}\n{title}", text) else None
             *values, checksum = row
-            if self.packs and table not in _PLAIN and values[-1] is not None:
+            if table not in _PLAIN and values[-1] is not None:
                 values[-1] = expand(values[-1])
             whole = row_checksum(self.seed, table, values) == checksum
         except (TypeError, ValueError, AttributeError):
             return None
         return tuple(values) if whole else None
-
-    def _has_checksum(self, table: str) -> bool:
-        return self.seed is not None and table != "passages"
 
 
 BY_ITSELF = Layout(0)
@@ -195,23 +155,22 @@ BY_ITSELF = Layout(0)
 
 
 @functools.cache
-def _insert(table: str, verb: str, has_checksum: bool, is_squeezed: bool) -> str:
+def _insert(table: str, verb: str) -> str:
     marks = [f"?{n}" for n in range(1, len(COLUMNS[table]) + 1)]
-    values = [*marks[:-1], f"squeeze({marks[-1]})"] if is_squeezed else list(marks)
-    if has_checksum:
+    values = list(marks) if table in _PLAIN else [*marks[:-1], f"squeeze({marks[-1]})"]
+    if _has_checksum(table):
         values.append(f"checksum('{table}', {', '.join(marks)})")
     return f"{verb} INTO {table} VALUES ({', '.join(values)})"
 
 
 @functools.cache
-def _columns(table: str, has_checksum: bool, is_first_format: bool) -> str:
-    names = [
-        f"NULL AS {name}"
-        if is_first_format and table == "items" and name in _NEW_COLUMNS
-        else f"{table}.{name}"
-        for name in COLUMNS[table]
-    ]
-    return ", ".join([*names, *([f"{table}.checksum"] if has_checksum else ())])
+def _columns(table: str) -> str:
+    names = [*COLUMNS[table], *(["checksum"] if _has_checksum(table) else ())]
+    return ", ".join(f"{table}.{name}" for name in names)
+
+
+def _has_checksum(table: str) -> bool:
+    return table != "passages"
 
 
 def schema() -> str:
@@ -232,7 +191,6 @@ def expected_schema() -> tuple[frozenset[Entry], frozenset[Entry]]:
         must = read_schema(connection)
         for table in LATER:
             connection.execute(BY_ITSELF.create(table))
-        connection.execute(_FORMER)
         return must, read_schema(connection) - must
     finally:
         connection.close()

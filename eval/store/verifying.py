@@ -20,15 +20,13 @@ _MAX_NAMED = 5
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on a run. `items`: None if the file no longer says; `checksums`: whether its rows
-    have any (format 1 has none: a changed byte in a text is not found)."""
+    """The verdict on a run. `items`: None if the file no longer says."""
 
     run: Path
     items: int | None
     whole: int
     ended: int
     problems: tuple[str, ...]
-    checksums: bool = True
 
     @property
     def is_whole(self) -> bool:
@@ -50,7 +48,6 @@ class Verdict:
             "items": self.items,
             "whole": self.whole,
             "ended": self.ended,
-            "checksums": self.checksums,
             "problems": list(self.problems),
         }
 
@@ -97,7 +94,7 @@ class ReadableRows:
 
     def __call__(self, table: str) -> Iterator[Row]:
         yield from self.intact(table)
-        if self._file.layout.packs and table in PACKED:
+        if table in PACKED:
             yield from self._packed(table, PACKED[table])
 
     def intact(self, table: str) -> Iterator[Row]:
@@ -148,12 +145,10 @@ def _verdict(file: RunFile) -> Verdict:
         for _ in rows(table):
             pass
     ended = sum(state.status in ENDED for state in found.items.values())
-    opening = found.opening if file.opening_count is None else file.opening_count
-    parts = (_of_rows(rows), _of_items(found, opening), _of_places(file), _of_file(file))
+    parts = (_of_rows(rows), _of_items(found, file.opening_count), _of_places(file), _of_file(file))
     problems = tuple(dict.fromkeys(line for lines in parts for line in lines))
     whole = found.whole
-    has_checksums = file.layout.seed is not None
-    return Verdict(file.run, found.item_count, len(whole), ended, problems, has_checksums)
+    return Verdict(file.run, found.item_count, len(whole), ended, problems)
 
 
 def _of_rows(rows: ReadableRows) -> Iterator[str]:
@@ -181,8 +176,7 @@ def _of_items(found: Survey, opening: int) -> Iterator[str]:
 def _of_places(file: RunFile) -> Iterator[str]:
     """Packed passages that their table does not lead to."""
     lost = 0
-    packs = ReadableRows(file).intact("passage_blocks") if file.layout.packs else ()
-    for block, body in packs:
+    for block, body in ReadableRows(file).intact("passage_blocks"):
         with suppress(ValueError, TypeError, LookupError, sqlite3.Error):
             hashes = [hash_number(hash) for hash, *_ in block_passages(body)]
             marks = ", ".join("?" * len(hashes))
@@ -196,7 +190,7 @@ def _of_places(file: RunFile) -> Iterator[str]:
 
 def _of_file(file: RunFile) -> Iterator[str]:
     try:
-        check_schema(file.connection, file.layout, file.run)
+        check_schema(file.connection, file.run)
         for (line,) in file.connection.execute(f"PRAGMA integrity_check({_MAX_NAMED})"):
             if problem := check_line(str(line)):
                 yield problem

@@ -88,7 +88,7 @@ class Writer:
 
     def _pack(self, *, is_last: bool = False) -> None:
         """What cannot be packed (the disk is full) stays as it is: it is written."""
-        if self._failure or not self.layout.packs:
+        if self._failure:
             return
         connection = self._connection
         try:

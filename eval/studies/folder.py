@@ -17,13 +17,12 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.costs.kept_prices import keep_prices
 from branchwise.eval.store import RunSpec, create_run
 from branchwise.eval.store.connection import DATABASE
-from branchwise.eval.studies.names import model_names
 
 STUDY_FILE = "study.json"
 DRAFT_FILE = f"{STUDY_FILE}.new"
 RUNS, LOCK = "runs", "lock"
 FORMAT = 2
-"""The version of `study.json`; newer ones are refused."""
+"""The version of `study.json`; others are refused."""
 _FIELDS = {
     "name": "the name",
     "task": "the task",
@@ -36,8 +35,7 @@ _MAX_LISTED = 3
 class SystemRecord(BaseModel):
     """A system of a study: `changes` from its base in the file's words, settings, and digest.
 
-    `model`, `setting` and `base` as in `NamedSystem`. Format 1 has none of them: its systems have
-    one base, the first.
+    `model`, `setting` and `base` as in `NamedSystem`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -47,9 +45,9 @@ class SystemRecord(BaseModel):
     changes: Mapping[str, Any]
     system: Mapping[str, Any]
     digest: str
-    model: str = ""
-    setting: str = ""
-    base: str = ""
+    model: str
+    setting: str
+    base: str
 
 
 class StudyRecord(BaseModel):
@@ -175,14 +173,15 @@ class StudyFolder:
 def _read(file: Path) -> StudyRecord:
     try:
         fields = orjson.loads(file.read_bytes())
-        if isinstance(fields, dict) and fields.get("format", 0) > FORMAT:
+        if isinstance(fields, dict) and fields.get("format", 0) != FORMAT:
+            is_newer = fields.get("format", 0) > FORMAT
             raise InputError(
-                f"the study was written by a newer version ({fields.get('version')})",
+                f"the study was written by {'a newer' if is_newer else 'an earlier'} version"
+                f" ({fields.get('version')})",
                 where=str(file),
-                remedy="upgrade branchwise to read it",
+                remedy="upgrade branchwise to read it" if is_newer else "run it again",
             )
-        record = StudyRecord.model_validate(fields)
-        return record if record.format > 1 else _with_one_base(record)
+        return StudyRecord.model_validate(fields)
     except (OSError, ValueError, TypeError, ValidationError) as error:
         line = first_problem(error) if isinstance(error, ValidationError) else str(error)
         raise InputError(
@@ -190,22 +189,6 @@ def _read(file: Path) -> StudyRecord:
             where=str(file),
             remedy="restore the file, or choose another folder with --out",
         ) from None
-
-
-def _with_one_base(record: StudyRecord) -> StudyRecord:
-    """A record of format 1, whose systems are compared with the first."""
-    base = record.systems[0].name
-    systems = tuple(
-        one.model_copy(
-            update={
-                "model": model_names([str(one.system.get("model", ""))])[0],
-                "setting": one.name,
-                "base": base,
-            }
-        )
-        for one in record.systems
-    )
-    return record.model_copy(update={"systems": systems})
 
 
 def _checked(file: Path, record: StudyRecord) -> StudyRecord:

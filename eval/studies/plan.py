@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from branchwise.corpora.prompt_sets import ONE_QUERY
 from branchwise.corpora.questions import QuestionSet
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.eval.bounds import CONCURRENCY
@@ -313,7 +312,7 @@ def _roles(system: System) -> list[_Role]:
 
 def _passages_a_call(system: System) -> int:
     """The most that one tool call brings."""
-    queries = 1 if system.prompt_set in ONE_QUERY else 1 + MAX_MORE_QUERIES
+    queries = 1 if system.prompt_set == "paper" else 1 + MAX_MORE_QUERIES
     brought = {SEARCH_TOOL: queries * (system.k or MAX_K), OPENING_TOOL: MAX_OPENED}
     return max((brought.get(tool, 0) for tool in tools_of(system)), default=0)
 

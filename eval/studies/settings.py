@@ -46,14 +46,14 @@ _LARGEST = 2**63 - 1  # the largest that JSON files and SQLite can hold
 def written_settings(system: Mapping[str, Any]) -> dict[str, Value]:
     """The settings of a system, as runs keep it, by their words in a study file.
 
-    What the run is too old to have is what systems did then. A node is on, under its own name.
+    A node is on, under its own name.
     """
     found: dict[str, Value] = {}
     for word, one in FIELDS.items():
         value: Any = system
         for name in one.path:
             value = value.get(name, _MISSING) if isinstance(value, Mapping) else _MISSING
-        found[word] = one.earlier if value is _MISSING else _as_tuple(value)
+        found[word] = one.info.default if value is _MISSING else _as_tuple(value)
     nodes = {spec.rpartition(":")[2]: True for spec in system.get("nodes", ())}
     plugins = {
         f"{plugin}.{key}": _as_tuple(value)

@@ -29,7 +29,7 @@ def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
         raise SettingError("protocol", f"{protocol} is without tools", remedy=remedy)
     in_what = f"with the protocol {protocol}" if task.flow.protocols else f"in the task {task.name}"
     for one in SETTINGS:
-        is_set = one.setting.of_flow and getattr(system, one.name) != one.earlier
+        is_set = one.setting.of_flow and getattr(system, one.name) != one.info.default
         if is_set and one.name not in flow.takes:
             raise _idle(one.name, in_what, words)
     if system.shots and system.shots not in flow.examples:

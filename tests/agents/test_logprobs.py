@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.reply import ReplyToken
 from branchwise.agents.response_bodies import MAX_TOKENS, read_body
@@ -49,11 +48,6 @@ async def test_they_are_not_asked_for_by_default(
     chat_server.play([SEVEN])
     assert (await ask(make_caller())).tokens == ()
     assert "logprobs" not in chat_server.requests[0]
-
-
-def test_the_digest_holds_them_only_where_they_are_asked_for() -> None:
-    assert "top_logprobs" not in Decoding().identity
-    assert Decoding(top_logprobs=20).identity["top_logprobs"] == 20
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 0.1, "-1", None, True])

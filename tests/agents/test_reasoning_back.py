@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from langchain_core.messages import ToolMessage
 
-from branchwise.agents.decoding import Decoding
 from branchwise.agents.reply import Completion
 from branchwise.agents.response_bodies import read_body
 from branchwise.graphs.messages import message_of, recorded_turn
@@ -171,7 +170,7 @@ async def test_where_a_server_refuses_it_it_is_left_out_and_told(
     assert of_assistant(chat_server.requests[-1]) == {}
 
 
-async def test_only_on_is_in_the_digests_of_requests(
+async def test_digests_of_requests_hold_the_reasoning_that_is_sent_by_choice(
     chat_server: ChatServer, make_caller: MakeCaller
 ) -> None:
     thoughts = ["one", "another"]
@@ -185,7 +184,6 @@ async def test_only_on_is_in_the_digests_of_requests(
     assert digests["auto", "one"] == digests["auto", "another"]
     assert digests["on", "one"][0] == digests["on", "another"][0] != digests["auto", "one"][0]
     assert digests["on", "one"][1] != digests["on", "another"][1]
-    assert "reasoning_back" not in Decoding().identity
 
 
 @forms

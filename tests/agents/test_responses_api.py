@@ -501,11 +501,6 @@ def test_auto_goes_by_the_address(address: str, path: str) -> None:
     assert OpenAIServer(ModelSpec.parse("openai:m"), Decoding(api="chat"))._api(()) == "chat"
 
 
-def test_the_digest_has_the_protocol_only_where_it_was_chosen() -> None:
-    assert "api" not in Decoding().identity
-    assert Decoding(api="responses").identity["api"] == "responses"
-
-
 @both_ways
 async def test_tools_in_the_text_go_by_it_too(
     chat_server: ChatServer, make_caller: MakeCaller, stream: bool

@@ -30,7 +30,7 @@ def films(tmp_path_factory):
 def answered(retriever, manner, **system):
     """The outcome of QUESTION, and its trace."""
     model = ScriptedSearcher(manner=MANNERS[manner])
-    told = {"prompt_set": "v1", "budget_shown": "off", "repeat_passages": True}
+    told = {"prompt_set": "paper", "budget_shown": "off", "repeat_passages": True}
     agent = Agent(System(k=2, **told, **system), model=model, retriever=retriever)
     task, journal = get_task("branches"), MemoryJournal()
     brief = task.brief(Question(id="q", question=QUESTION), has_tools=True)

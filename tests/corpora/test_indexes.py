@@ -131,7 +131,6 @@ def test_an_index_analysed_another_way_is_refused(copied):
     [
         ("flat", "vectors.faiss"),
         ("bm25", "tantivy/meta.json"),
-        ("bm25s", "bm25s/data.csc.index.npy"),
     ],
 )
 def test_damaged_index_files_are_refused(copied, name, file):
@@ -172,26 +171,6 @@ def test_rows_that_the_corpus_does_not_have_are_refused(copied, tmp_path):
     record_files(folder.parent)
     with pytest.raises(InputError, match="the terms are missing or damaged"):
         open_retriever(copied, "bm25").search(["volcano"], 3)
-
-
-def test_the_kind_bm25s_is_to_systems_what_bm25_was(copied):
-    build_index(copied, "bm25s", name="bm25")
-    identity = open_retriever(copied, "bm25").identity
-    assert sorted(identity) == [
-        "analyzer", "corpus_sha256", "dtype", "format", "kind", "metric", "passages",
-    ]  # fmt: skip
-    assert (identity["kind"], identity["metric"]) == ("bm25", "bm25")
-
-
-def test_an_index_of_before_says_how_to_rebuild_it_and_how_to_keep_its_rankings(copied):
-    edit(copied, "bm25", scoring=None, versions={"bm25s": "0.2.1"})
-    with pytest.raises(InputError) as caught:
-        open_retriever(copied, "bm25")
-    assert str(caught.value).endswith(
-        "the index was made with bm25s, before `bm25` was tantivy's; rebuild it: branchwise corpus "
-        f"index {copied} --kind bm25, or go on with its rankings: branchwise corpus index {copied} "
-        "--kind bm25s --name bm25"
-    )
 
 
 def test_a_manifest_that_is_none_is_refused(copied):

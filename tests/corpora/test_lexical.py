@@ -1,4 +1,4 @@
-"""BM25 of both kinds by the formula, and the same analysis for passages and queries."""
+"""BM25 by the formula, and the same analysis for passages and queries."""
 
 import json
 import math
@@ -8,17 +8,17 @@ import shutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from Stemmer import Stemmer
 
 from branchwise.corpora import lexical
-from branchwise.corpora.analysis import STOP_WORDS, Analyzer, spaced, tantivy_analyzer
+from branchwise.corpora.analysis import STOP_WORDS, spaced, tantivy_analyzer
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.errors import DamagedDataError, InputError
 from branchwise.corpora.file_records import check_files, record_files
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.kinds import index_kind
 from branchwise.corpora.progress import silent
 
-K1 = {"bm25": 1.2, "bm25s": 1.5}
+K1 = 1.2
 LOCKS = {".tantivy-meta.lock", ".tantivy-writer.lock"}
 WORDS = ("lava", "river", "stone", "bridge", "ash")
 
@@ -31,27 +31,32 @@ def write_corpus(folder, texts):
     return Corpus.open(folder)
 
 
-def indexed(folder, kind, texts):
-    corpus, module = write_corpus(folder, texts), index_kind(kind).load()
-    manifest = module.build(corpus, folder, Encoding(), silent)
+def indexed(folder, texts):
+    corpus = write_corpus(folder, texts)
+    manifest = lexical.build(corpus, folder, Encoding(), silent)
     record_files(folder)
-    return module.open_index(corpus, folder, manifest)
-
-
-@pytest.fixture(params=K1)
-def kind(request):
-    return request.param
+    return lexical.open_index(corpus, folder, manifest)
 
 
 @pytest.fixture
-def index(tmp_path, kind):
-    return lambda *texts: indexed(tmp_path / "C", kind, texts)
+def index(tmp_path):
+    return lambda *texts: indexed(tmp_path / "C", texts)
 
 
-def lucene(kind, texts, query):
+def terms_of(text):
+    """Of which passages and queries consist, by regular expression and another stemmer."""
+    words = (word for word in re.findall(r"\w\w+", text.lower()) if word not in STOP_WORDS)
+    return Stemmer("english").stemWords(list(words))
+
+
+def analysed(text):
+    return tantivy_analyzer().analyze(spaced(text))
+
+
+def lucene(texts, query):
     """Rows and scores above zero, best first, then by id: idf = ln(1 + (N - n + .5) / (n + .5)),
     times tf / (tf + k1 (1 - b + b l / mean)); tantivy keeps the constant factor k1 + 1."""
-    k1, passages = K1[kind], [text.split() for text in texts]
+    passages = [text.split() for text in texts]
     mean = sum(map(len, passages)) / len(passages)
     found = []
     for row, words in enumerate(passages):
@@ -59,16 +64,16 @@ def lucene(kind, texts, query):
         for term in query.split():
             n, tf = sum(term in other for other in passages), words.count(term)
             idf = math.log(1 + (len(passages) - n + 0.5) / (n + 0.5))
-            score += idf * tf / (tf + k1 * (0.25 + 0.75 * len(words) / mean))
+            score += idf * tf / (tf + K1 * (0.25 + 0.75 * len(words) / mean))
         if score > 0:
-            found.append((row, score * (k1 + 1 if kind == "bm25" else 1)))
+            found.append((row, score * (K1 + 1)))
     return sorted(found, key=lambda one: (-round(one[1], 9), -one[0]))
 
 
-def test_scores_follow_the_formula(index, kind):
+def test_scores_follow_the_formula(index):
     texts = "volcano volcano lava", "volcano river", "river bridge stone ship"
     found = index(*texts).rank(["volcano"], 3)[0]
-    expected = lucene(kind, texts, "volcano")
+    expected = lucene(texts, "volcano")
     assert [hit.row for hit in found] == [0, 1]
     assert [hit.score for hit in found] == pytest.approx([s for _, s in expected], rel=1e-5)
 
@@ -81,8 +86,8 @@ def test_scores_follow_the_formula(index, kind):
 def test_rankings_are_those_of_the_formula(tmp_path_factory, texts, query):
     """Passages of up to 40 words: their lengths fit the byte that tantivy keeps of them."""
     texts, text = [" ".join(words) for words in texts], " ".join(query)
-    built = indexed(tmp_path_factory.mktemp("drawn") / "C", "bm25", texts)
-    found, expected = built.rank([text], 50)[0], lucene("bm25", texts, text)[:50]
+    built = indexed(tmp_path_factory.mktemp("drawn") / "C", texts)
+    found, expected = built.rank([text], 50)[0], lucene(texts, text)[:50]
     assert [hit.score for hit in found] == pytest.approx([s for _, s in expected], rel=1e-5)
     clear = [i for i, (row, s) in enumerate(expected) if not _near(s, i, expected)]
     assert [found[i].row for i in clear] == [expected[i][0] for i in clear]
@@ -142,23 +147,23 @@ def test_a_query_is_words_in_whatever_language_it_is_written(index, query):
     assert 0 in [hit.row for hit in found]
 
 
-def test_a_query_of_thousands_of_words_is_cut(index, kind):
+def test_a_query_of_thousands_of_words_is_cut(index):
     words = [f"word{i}" for i in range(1000)]
     found = index(words[255], words[256]).rank([" ".join(words)], 3)[0]
-    assert sorted(hit.row for hit in found) == ([0] if kind == "bm25" else [0, 1])
+    assert sorted(hit.row for hit in found) == [0]
 
 
-def test_what_only_may_be_read_can_be_searched(index, kind, tmp_path):
+def test_what_only_may_be_read_can_be_searched(index, tmp_path):
     """Opening and searching write nothing: tantivy would lock a file beside the index."""
     index("lava", "river")
-    corpus, module = Corpus.open(tmp_path / "C"), index_kind(kind).load()
+    corpus = Corpus.open(tmp_path / "C")
     (tmp_path / "I").mkdir()
-    manifest = module.build(corpus, tmp_path / "I", Encoding(), silent)
+    manifest = lexical.build(corpus, tmp_path / "I", Encoding(), silent)
     record_files(tmp_path / "I")
     # A copy, since the one that was built may still be watched for changes.
     copy = shutil.copytree(tmp_path / "I", tmp_path / "copy", ignore=lambda *found: LOCKS)
     before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
-    assert module.open_index(corpus, copy, manifest).rank(["lava"], 1)[0][0].row == 0
+    assert lexical.open_index(corpus, copy, manifest).rank(["lava"], 1)[0][0].row == 0
     assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
 
 
@@ -196,21 +201,19 @@ def test_a_file_that_is_damaged_at_its_end_is_not_opened(tmp_path, change):
 def test_without_a_temporary_folder_the_index_is_not_called_damaged(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     with pytest.raises(InputError, match=r"no temporary folder can be made .*TMPDIR"):
-        indexed(tmp_path / "C", "bm25", ["lava"])
+        indexed(tmp_path / "C", ["lava"])
 
 
 def test_analysis_lowers_drops_stop_words_and_stems():
-    terms = Analyzer().terms("The Volcanoes, a volcano & erupting! Ωmega_1 x")
+    terms = analysed("The Volcanoes, a volcano & erupting! Ωmega_1 x")
     assert terms == ["volcano", "volcano", "erupt", "ωmega_1"]
 
 
 @given(st.text() | st.text(st.characters(max_codepoint=127)))
 def test_terms_of_ascii_are_found_as_of_any_text(text):
-    spelled = Analyzer().terms(text)
-    assert spelled == [
-        t for word in re.findall(r"\w\w+", text.lower()) for t in Analyzer().terms(word)
-    ]
-    assert Analyzer().terms(f"{text} ß") == spelled
+    spelled = analysed(text)
+    assert spelled == [t for word in re.findall(r"\w\w+", text.lower()) for t in analysed(word)]
+    assert analysed(f"{text} ß") == spelled
 
 
 PREFIXES = [
@@ -241,21 +244,9 @@ SUFFIXES = ["ational", "ingly", "eed", "ies", "ss", "ogist", "fulli", "ement", "
         )
     ).map(" ".join)
 )
-def test_both_kinds_have_the_same_terms(text):
-    """tantivy's stemmer is another program, PyStemmer's counterpart."""
-    assert tantivy_analyzer().analyze(spaced(text)) == Analyzer().terms(text)
-
-
-def test_stop_words_are_those_of_bm25s():
-    from bm25s.stopwords import STOPWORDS_EN
-
-    assert frozenset(STOPWORDS_EN) == STOP_WORDS
-
-
-def test_stems_are_forgotten_rather_than_kept_without_bound(monkeypatch):
-    monkeypatch.setattr("branchwise.corpora.analysis._KEPT_WORDS", 2)
-    analyzer = Analyzer()
-    assert analyzer.terms("rivers lakes seas rivers") == ["river", "lake", "sea", "river"]
+def test_terms_are_those_of_the_definition(text):
+    """tantivy's stemmer is another program than PyStemmer."""
+    assert analysed(text) == terms_of(text)
 
 
 def test_a_corpus_without_words_is_refused(index):
@@ -266,9 +257,9 @@ def test_a_corpus_without_words_is_refused(index):
 @pytest.mark.parametrize(
     "text", ["东京是日本的首都。", "東京は日本の首都です。", "กรุงเทพมหานครเป็นเมืองหลวง"]
 )
-def test_a_script_without_spaces_is_warned_of(tmp_path, kind, text):
+def test_a_script_without_spaces_is_warned_of(tmp_path, text):
     with pytest.warns(UserWarning, match="C: much of the text is in a script without spaces"):
-        index = indexed(tmp_path / "C", kind, [text, f"lava {text}"])
+        index = indexed(tmp_path / "C", [text, f"lava {text}"])
     with pytest.warns(UserWarning, match="C, a search: much of the text"):
         index.rank([text[:4]], 3)
 
@@ -278,6 +269,6 @@ def test_a_script_without_spaces_is_warned_of(tmp_path, kind, text):
     "text",
     ["река лава", "서울은 한국의 수도이다", "Où est la lave ?", "lava of the river Etna 東京"],
 )
-def test_a_script_with_spaces_is_not(tmp_path, kind, text):
-    index = indexed(tmp_path / "C", kind, [text, "the red lava of a river " * 3])
+def test_a_script_with_spaces_is_not(tmp_path, text):
+    index = indexed(tmp_path / "C", [text, "the red lava of a river " * 3])
     assert index.rank([text], 3)[0]

@@ -502,7 +502,7 @@ def test_a_study_is_read_from_any_folder(parts: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("process")
 def test_reading_a_study_loads_no_library_that_searches_or_runs_models(parts: Path) -> None:
-    heavy = {"torch", "faiss", "bm25s", "langchain_core", "langgraph", "scipy", "pyoxigraph"}
+    heavy = {"torch", "faiss", "langchain_core", "langgraph", "scipy", "pyoxigraph"}
     code = (
         "import sys; from branchwise.eval.studies.schema import load_study; "
         "load_study(sys.argv[1]); print(*{m.split('.')[0] for m in sys.modules})"

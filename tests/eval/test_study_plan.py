@@ -20,7 +20,7 @@ MINE = "openai:mine@http://127.0.0.1:9/v1"
 BASE = {
     "model": MINE, "corpus": "corpus", "kg": "graph", "tools": SEARCH, "k": 2,
     "max_turns": 4, "max_calls": 3, "max_tokens": 100, "max_tokens_total": 500_000,
-    "prompt_set": "v1",
+    "prompt_set": "paper",
 }  # fmt: skip
 ASKED = {"source": "questions.jsonl", "epochs": 2}
 
@@ -103,7 +103,7 @@ def test_beyond_the_budget_go_one_turn_its_extractions_the_answer_and_a_repair(
     parts: Path,
 ) -> None:
     base = {
-        "model": MINE, "corpus": "corpus", "prompt_set": "v1",
+        "model": MINE, "corpus": "corpus", "prompt_set": "paper",
         "extraction": True, "extraction_by": "passage",
     }  # fmt: skip
     free, fixed = plan(parts, base=base, factors={"k": [None, 2]}).systems

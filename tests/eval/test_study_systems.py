@@ -165,7 +165,6 @@ def test_where_readings_come_from_is_a_setting_of_expansion(parts: Path) -> None
     base = {**BASE, "readings_from": "memory"}
     found = [named.system for named in systems(parts, base=base)]
     assert [one.readings_from for one in found if one.expand] == ["memory"]
-    assert [one.since.get("readings_from") for one in found] == [None, None]
     base = {**BASE, "expansion": True}
     factors = {"readings_from": ["search", "memory"]}
     assert [named.name for named in systems(parts, base=base, factors=factors)] == [
@@ -302,8 +301,6 @@ def test_a_run_is_told_from_another_in_the_words_of_a_study_file() -> None:
     other = kept(nodes=("n.py:first",), settings={"first": {"most": 3}})
     assert told(base, other) == "+first, first.most=3"
     assert told(other, base) == "-first, -first.most"
-    older = {key: value for key, value in base.items() if key != "extract_by"}
-    assert told(base, older) == "extraction_by=passage"
 
 
 def test_a_plug_in_retriever_has_its_name_and_its_file_where_two_share_it() -> None:

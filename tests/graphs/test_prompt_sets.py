@@ -3,11 +3,12 @@
 import asyncio
 import re
 from itertools import combinations
+from typing import get_args
 
 import pytest
 
 from branchwise.agents.prompt_files import SCORING_PROMPTS, VARIABLES, Prompts
-from branchwise.corpora.prompt_sets import DEFAULT_SET
+from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import FLOWS
 from branchwise.graphs.flows.flow import Brief
@@ -77,7 +78,7 @@ def settings(flow, protocol, tools):
 
 
 @pytest.mark.parametrize("put", SEARCHING, ids="-".join)
-@pytest.mark.parametrize("of", ["v2", "paper"])
+@pytest.mark.parametrize("of", get_args(PromptSet))
 @pytest.mark.parametrize("tools", SUBSETS, ids="+".join)
 def test_no_tool_is_named_that_is_not_there(agent_of, tools, of, put):
     agent = agent_of(tools, *put, prompt_set=of)
@@ -109,16 +110,6 @@ def test_a_digest_covers_the_prompts_that_a_system_can_use(agent_of, tmp_path):
     }  # fmt: skip
 
 
-def test_a_system_of_before_is_read_as_it_was(places):
-    recorded = System(corpus=places["corpus"]).model_dump(mode="json")
-    assert System.recorded(recorded).prompt_set == DEFAULT_SET
-    for name in ("prompt_set", "budget_shown", "repeat_passages"):
-        del recorded[name]
-    begun = System.recorded(recorded)
-    assert (begun.prompt_set, begun.budget_shown, begun.repeat_passages) == ("v1", "off", True)
-    assert begun.since == {}
-
-
 def sentences(text):
     return set(filter(None, map(str.strip, re.split(r"(?<=[.?!])\s|\n", text))))
 
@@ -139,7 +130,7 @@ def test_the_papers_agent_is_given_no_advice(agent_of, tools, put):
 def test_the_papers_set_has_words_of_its_own_where_the_default_one_advises():
     paper, default = Prompts.load(of="paper").texts, Prompts.load().texts
     taken = {name for name in VARIABLES if paper[name] == default[name]}
-    never_said = {"passages", "graph_names", "graph_labels", "graph_queries", "graph_tools"}
+    never_said = {"passages", "graph_names", "graph_labels", "graph_queries"}
     limits = {"budget_left", "at_most_conditions", "at_most_citations"}
     shown = {name for name in VARIABLES if name.startswith("mdcr_example")}
     repair = {"repair", "repair_form", "text_protocol"}
@@ -157,11 +148,4 @@ def test_a_set_is_part_of_the_identity(agent_of):
     paper = agent_of(tools, prompt_set="paper")
     assert paper.identity["prompt_set"] == "paper"
     assert {"query"} == set(paper.tools[0].args) - {"k"}
-    assert len({paper.digest, agent_of(tools).digest, agent_of(tools, prompt_set="v1").digest}) == 3
-
-
-def test_the_first_set_says_what_it_said():
-    first, newest = Prompts.load(of="v1"), Prompts.load()
-    assert "You may ask for more passages at a time." in first.texts["answer_with_tools"]
-    assert "more passages at a time" not in newest.texts["answer_with_tools"]
-    assert first.texts["judge"] == newest.texts["judge"]
+    assert paper.digest != agent_of(tools).digest

@@ -68,16 +68,16 @@ def test_every_field_that_has_a_default_of_its_own_is_documented_by_its_setting(
     assert fields - marked == {("decoding", "attempts")}
 
 
-def test_a_digest_holds_what_changes_answers_and_a_later_setting_only_where_it_is_given():
+def test_a_digest_holds_what_changes_answers():
     class Sampling(BaseModel):
         temperature: Annotated[float | None, Setting()] = None
         stream: Annotated[bool, Setting(changes="requests")] = False
-        top_k: Annotated[int | None, Setting(later=True)] = None
+        model: Annotated[str, Setting(changes="sources")] = "offline"
         attempts: int = 6
 
     assert digested(Sampling(stream=True, attempts=2)) == {"temperature": None}
-    assert digested(Sampling(top_k=4)) == {"temperature": None, "top_k": 4}
-    assert [one.flag for one in declared(Sampling)] == ["--temperature", "--stream", "--top-k"]
+    assert digested(Sampling(temperature=1, model="other")) == {"temperature": 1}
+    assert [one.flag for one in declared(Sampling)] == ["--temperature", "--stream", "--model"]
 
 
 def test_the_page_of_study_files_names_every_key():

@@ -107,13 +107,6 @@ def test_a_title_of_several_passages_says_which_this_is(results):
     assert "[two] Heat (novel) · 2 of 2\n" in text
 
 
-def test_the_first_prompt_set_shows_as_it_did(results):
-    as_before = {"prompt_set": "v1", "repeat_passages": True}
-    first, second = results(search("novel"), search("novel"), k=2, **as_before)
-    assert first == second
-    assert " of 2" not in first
-
-
 def test_all_passages_of_a_title_are_opened_but_those_that_are_there(results):
     tools = ("local_retriever", "open_passages")
     opening = call("open_passages", title="heat (NOVEL)")

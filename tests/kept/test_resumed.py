@@ -22,15 +22,10 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 SYSTEMS = ("base", "expansion", "extraction", "expansion-extraction")
 MADE_AT = "/tmp/kept"
-SCRIPTED_AT = "http://127.0.0.1:37213/v1"
+SCRIPTED_AT = re.compile(r"http://127\.0\.0\.1:\d+/v1")
 BY_PROCESS = ("seconds", "replayed", "step", "lost_step", "events")
 """Fields that differ where all is well. Of tools that run at the same time any may end first, so
 that steps have other numbers; events are compared apart."""
-DEFAULTS_THEN = (
-    "prompt_set: v1, budget_shown: off, repeat_passages: true, readings_from: memory, "
-    "extraction_by: passage"
-)
-"""A run has its own settings; a study's file takes the defaults of the version that reads it."""
 TypeIn = Callable[..., tuple[int, str, str]]
 LATER_HALF = """SELECT rowid FROM responses AS one WHERE rowid >
     (SELECT AVG(rowid) FROM responses AS other WHERE other.item = one.item)"""
@@ -52,11 +47,11 @@ class Served:
 
 @pytest.fixture
 def kept(tmp_path: Path, type_in: TypeIn, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy with the index that its own message asks for, since `bm25` is now made otherwise."""
+    """A copy, with an index."""
     monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
     monkeypatch.setenv("COLUMNS", WIDTH)
     monkeypatch.chdir(shutil.copytree(HERE / "files", tmp_path / "files"))
-    assert type_in("corpus", "index", "C", "--kind", "bm25s", "--name", "bm25")[0] == 0
+    assert type_in("corpus", "index", "C", "--kind", "bm25")[0] == 0
     return tmp_path / "files"
 
 
@@ -140,8 +135,7 @@ def test_the_kept_study_goes_on_without_asking_again_and_ends_as_it_did(
 ) -> None:
     study, served = kept / "study.yaml", Served(reply)
     chat_server.play(served)
-    text = study.read_text("utf-8").replace(SCRIPTED_AT, chat_server.url)
-    study.write_text(text.replace("base: {", f"base: {{{DEFAULTS_THEN}, "))
+    study.write_text(SCRIPTED_AT.sub(chat_server.url, study.read_text("utf-8")))
     runs = [kept / "study" / "runs" / system for system in SYSTEMS]
     then = [same_as_then(told(path)) for path in runs]
     lost = sum(map(stop_halfway, runs))

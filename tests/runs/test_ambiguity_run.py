@@ -9,7 +9,6 @@ import pytest
 from branchwise import System, run, score
 from branchwise.agents.formats import FORMATS, FormatError
 from branchwise.agents.prediction import Prediction
-from branchwise.agents.prompt_files import SINCE_V2
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.errors import InputError, SettingError
 from branchwise.corpora.indexing import build_index
@@ -182,5 +181,4 @@ def test_what_is_no_verdict_is_a_format_error(data: object) -> None:
 
 def test_its_prompts_are_in_no_other_systems_digest() -> None:
     prompts = {*TASK.flow.prompts.values(), TASK.flow.readings}
-    assert prompts <= SINCE_V2
     assert not prompts & {*DEFAULT.prompts.values(), *FLOWS["conditions"].prompts.values()}

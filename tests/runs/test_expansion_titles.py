@@ -12,7 +12,6 @@ from branchwise.eval.scoring import score_run
 from branchwise.eval.store import open_run
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import Brief
-from branchwise.graphs.system import System
 from support.by_role import by_role, counts, role_of, user_of
 from support.chat_server import fail, say, search_then_answer
 from support.retrievers import EchoRetriever
@@ -179,8 +178,6 @@ def test_the_source_of_readings_is_part_of_the_system_where_it_makes_a_differenc
     memory, search = {"readings_from": "memory"}, {"readings_from": "search"}
     assert digest(system, **memory) == digest(system, **search)
     assert digest(system, **EXPANDS, **memory) != digest(system, **EXPANDS, **search)
-    alone = {"tools": (), "corpus": None, "k": None, **EXPANDS}
-    assert digest(system, **alone, **memory) == digest(system, **alone, **search)
 
 
 def test_a_prompt_for_titles_is_part_of_the_system_where_it_is_used(make_system, tmp_path):
@@ -190,11 +187,3 @@ def test_a_prompt_for_titles_is_part_of_the_system_where_it_is_used(make_system,
     memory = {"expand": True, "readings_from": "memory"}
     assert digest(system, **other, **memory) == digest(system, **memory)
     assert digest(system, **other, **EXPANDS) != digest(system, **EXPANDS)
-
-
-def test_systems_that_were_recorded_before_go_by_memory():
-    assert System().readings_from == "search"
-    assert System.recorded({"expand": True}).readings_from == "memory"
-    assert "readings_from" not in System.recorded({"expand": True}).since
-    assert "readings_from" not in System().since
-    assert System(expand=True).since["readings_from"] == "search"

@@ -110,9 +110,7 @@ def worked(tmp_path: Path) -> str:
     return f"mdcr:{conditions_file(tmp_path / 'q.json', WORKED, WORKED_RELATIONS)}"
 
 
-def test_settings_are_in_the_digest_where_they_are_not_as_before(
-    worked: str, tmp_path: Path
-) -> None:
+def test_settings_are_in_the_digest(worked: str, tmp_path: Path) -> None:
     found = {}
     for n, settings in enumerate(SETTINGS):
         made = run(worked, System(**settings), out=tmp_path / str(n))
@@ -121,7 +119,7 @@ def test_settings_are_in_the_digest_where_they_are_not_as_before(
         reader.close()
     assert len(found) == 15
     first, *_, last = found.values()
-    assert not {"shots", "reasoning", "hints"} & first.keys()
+    assert (first["shots"], first["reasoning"], first["hints"]) == (0, "off", "none")
     assert (last["shots"], last["reasoning"], last["hints"]) == (1, "steps", "all")
 
 

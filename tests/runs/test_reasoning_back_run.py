@@ -66,7 +66,7 @@ def test_a_server_that_demands_it_needs_no_setting(made, chat_server, type_in):
     # Refused once; the identity is that of a run without it.
     assert [len(sent_back(body)) for body in chat_server.requests] == [0, 1, 1, 2]
     reader = found.open()
-    assert "reasoning_back" not in reader.meta["identity"]["model"]
+    assert reader.meta["identity"]["model"]["reasoning_back"] == "auto"
     reader.close()
     printed = type_in("trace", found.path, "--print", "--question", "q0")[1]
     assert "must be passed back to the API" in printed

@@ -23,8 +23,6 @@ COUNTS = """UPDATE items SET
 
 def lay_out(connection: sqlite3.Connection, layout: Layout) -> None:
     """Undo all packing."""
-    if not layout.packs:
-        return
     layout.enable(connection)
     for packs in sorted(set(PACKED.values())):
         rows = connection.execute(f"SELECT {layout.columns(packs)} FROM {packs}").fetchall()

@@ -21,7 +21,6 @@ _MOST_USED = (
     _COLUMNS + ", NULL FROM things WHERE kind = 'property' AND statements"
     " ORDER BY statements DESC, id LIMIT ?"
 )
-_HAS_CLASSES = "SELECT 1 FROM sqlite_master WHERE name = 'classes'"
 _MEMBERS = (
     "SELECT id, members FROM classes JOIN things ON number = thing"
     " WHERE id IN (SELECT value FROM json_each(?))"
@@ -102,15 +101,8 @@ def bearers(
     ]
 
 
-def counts_classes(connection: sqlite3.Connection) -> bool:
-    """Whether the sizes of classes were counted when the graph was built."""
-    return connection.execute(_HAS_CLASSES).fetchone() is not None
-
-
 def with_members(connection: sqlite3.Connection, found: Sequence[Match]) -> list[Match]:
-    """The matches, with how many things are instances of them, where that was counted."""
-    if not counts_classes(connection):
-        return list(found)
+    """The matches, with how many things are instances of them."""
     ids = json.dumps([match.id for match in found])
     members = dict(connection.execute(_MEMBERS, (ids,)).fetchall())
     return [match._replace(members=members.get(match.id, 0)) for match in found]

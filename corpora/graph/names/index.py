@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -14,7 +13,6 @@ from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
 from branchwise.corpora.graph.description import NAMES_FILE, REBUILD, read_description
 from branchwise.corpora.graph.names.bearers import (
     bearers,
-    counts_classes,
     labels_of,
     most_used,
     properties,
@@ -59,12 +57,6 @@ class NameIndex:
         # Immutable: nothing locks or writes what stands beside the file.
         self._uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
         self._idle: SimpleQueue[sqlite3.Connection] = SimpleQueue()
-
-    @cached_property
-    def counts_classes(self) -> bool:
-        """Whether matches have `members`; a graph that an earlier version built lacks them."""
-        with self._connection() as connection:
-            return counts_classes(connection)
 
     def close(self) -> None:
         """Close what is open. Searches that are going on keep their own connection."""

@@ -177,20 +177,3 @@ def test_rows_are_unpacked_as_they_were_packed(responses, events):
     rows = list(unpacked("packed_items", (4, packed_item(responses, events))))
     assert [row for table, row in rows if table == "responses"] == responses
     assert [row for table, row in rows if table == "events"] == events
-
-
-def test_a_run_of_before_goes_on_unpacked(tmp_path):
-    old = shutil.copytree(KEPT / "none", tmp_path / "old")
-    with edited(old) as connection:
-        connection.execute(
-            "UPDATE items SET status = 'running', events = NULL, responses = NULL, outcome = NULL "
-            "WHERE item = 1"
-        )
-    before = open_run(old).responses(1)
-    with RunStore(old) as store:
-        (pending,) = store.pending()
-        assert len(store.begin(pending).__dict__["_recorded"]) == len(before) > 0
-    with closing(sqlite3.connect(old / "run.sqlite")) as connection:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
-    assert "packed_items" not in tables
-    assert verify_run(old).is_whole

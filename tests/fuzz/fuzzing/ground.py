@@ -58,15 +58,14 @@ class Ground:
 
     @property
     def corpus(self) -> Path:
-        """A corpus of twelve films with both indexes of words."""
+        """A corpus of twelve films with an index."""
 
         def make(path: Path) -> None:
             lines = (_FILMS / "corpus.jsonl").read_bytes().splitlines()[:12]
             source = self.path / "few.jsonl"
             source.write_bytes(b"\n".join(lines))
             typed_well("corpus", "build", "--from", source, "--out", path)
-            for kind in ("bm25", "bm25s"):
-                typed_well("corpus", "index", path, "--kind", kind)
+            typed_well("corpus", "index", path, "--kind", "bm25")
 
         return self._made("C", make)
 

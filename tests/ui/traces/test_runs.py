@@ -584,7 +584,16 @@ def test_a_folder_is_opened_once_and_names_are_told_apart(tmp_path):
 
 def test_a_studys_folder_stands_for_its_runs(tmp_path):
     systems = [
-        SystemRecord(name=name, slug=slug, changes={}, system={}, digest=spec().system_digest)
+        SystemRecord(
+            name=name,
+            slug=slug,
+            changes={},
+            system={},
+            digest=spec().system_digest,
+            model="m",
+            setting=name,
+            base="the base",
+        )
         for name, slug in (("the base", "base"), ("+ expand", "expand"))
     ]
     record = StudyRecord(

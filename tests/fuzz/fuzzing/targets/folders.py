@@ -63,7 +63,6 @@ TARGETS = (
             "corpus",
             ("corpus", "info", "folder"),
             (*_SEARCH, "bm25"),
-            (*_SEARCH, "bm25s"),
         ),
         needs=("corpus",),
     ),
