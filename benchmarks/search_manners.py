@@ -8,7 +8,7 @@ that were retrieved. Tokens are four characters each: of all messages of each re
 of the results of tools. The retriever alone is asked the question, once.
 
 With --recorded, the queries of a recorded run of a language model are asked again, in their order,
-in each variant (BRANCHWISE_DATA names the folder that holds it, as `recorded/base`).
+in each variant (BRANCHWISE_DATA names the folder that holds it, as `recorded2/base`).
 
     python benchmarks/search_manners.py [--recorded] [--variants base] [--work DIR]
 """
@@ -194,7 +194,7 @@ def _options() -> argparse.Namespace:
 
 def recorded_run() -> Path:
     data = os.environ.get("BRANCHWISE_DATA")
-    run = Path(data or "") / "recorded" / "base"
+    run = Path(data or "") / "recorded2" / "base"
     if not data or not run.is_dir():
         problem = f"{run} is not a folder" if data else "there is no data"
         remedy = "set BRANCHWISE_DATA to the folder of data"

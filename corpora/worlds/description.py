@@ -43,7 +43,7 @@ class WorldDescription(_Described):
     `format`: 2 since texts call an entity with a shared name by its title alone.
     """
 
-    format: Literal[2] = FORMAT
+    format: Literal[1, 2] = FORMAT
     version: str
     entities: int = Field(ge=1, le=MAX_ENTITIES)
     seed: int

@@ -17,6 +17,7 @@ from branchwise.eval.store.packing import unpacked
 from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.tables import (
     BY_ITSELF,
+    COLUMNS,
     LATER,
     Layout,
     Row,
@@ -153,7 +154,9 @@ def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mappin
     KeyError for damaged settings.
     """
     rows = connection.execute("SELECT * FROM meta").fetchall()
-    if not all(BY_ITSELF.read("meta", row) for row in rows):
+    # The first format's rows had no checksums: they are not damaged, but of another version.
+    has_checksums = all(len(row) > len(COLUMNS["meta"]) for row in rows)
+    if has_checksums and not all(BY_ITSELF.read("meta", row) for row in rows):
         raise DamagedError(run, "the run's settings are not what was written")
     meta = {row[0]: orjson.loads(row[1]) for row in rows}
     _check_format(meta, run)

@@ -222,9 +222,17 @@ def test_folders_that_hold_no_run_are_refused(tmp_path):
         open_run(tmp_path)
 
 
-def test_a_run_of_a_newer_version_is_refused(run_folder):
-    execute(run_folder, "UPDATE meta SET value = ? WHERE key = 'format'", str(FORMAT + 1))
-    with pytest.raises(InputError, match="newer version"):
+@pytest.mark.parametrize(("written", "said"), [(FORMAT + 1, "a newer"), (2, "an earlier")])
+def test_a_run_of_another_version_is_refused(run_folder, written, said):
+    execute(run_folder, "UPDATE meta SET value = ? WHERE key = 'format'", str(written))
+    with pytest.raises(InputError, match=f"written by {said} version"):
+        open_run(run_folder)
+
+
+def test_a_run_without_checksums_is_of_an_earlier_version_and_not_damaged(run_folder):
+    damage(run_folder, "UPDATE meta SET value = '1' WHERE key = 'format'")
+    damage(run_folder, "ALTER TABLE meta DROP COLUMN checksum")
+    with pytest.raises(InputError, match="written by an earlier version"):
         open_run(run_folder)
 
 

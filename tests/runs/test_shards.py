@@ -19,7 +19,6 @@ from branchwise.eval.costs.kept_prices import keep_limit, limit_of
 from branchwise.eval.selection import Selection, Shard
 from branchwise.eval.store import open_run
 from branchwise.eval.store.judgements import run_judgements
-from branchwise.eval.store.recovering import recover_run
 from branchwise.eval.store.verifying import verify_run
 from support.chat_server import fail, search_then_answer
 from support.runs.lasting import exported
@@ -206,14 +205,3 @@ def test_what_is_no_shard_is_refused(text, type_in):
     code, _, err = type_in("run", "--questions", "q.jsonl", "--model", "offline", "--shard", text)
     assert code == 2
     assert "is not a shard; write 1/4 to 4/4 for four shards" in err
-
-
-def test_a_run_that_an_earlier_version_recovered_is_read(shards, tmp_path):
-    recover_run(shards[0], tmp_path / "saved")
-    with closing(sqlite3.connect(tmp_path / "saved/run.sqlite")) as connection, connection:
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS paid_twice (item INTEGER NOT NULL, reply TEXT NOT NULL,"
-            " body BLOB NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (item, reply))"
-        )
-    assert verify_run(tmp_path / "saved").is_whole
-    assert merge([tmp_path / "saved", *shards[1:]], tmp_path / "out").state.done == EPOCHS * COUNT

@@ -222,7 +222,8 @@ def test_a_run_that_was_exchanged_is_refused(design, tmp_path):
     [
         ("", "cannot be read as a study"),
         ("[]", "cannot be read as a study"),
-        ('{"format": 4, "version": "9"}', "newer version"),
+        ('{"format": 4, "version": "9"}', "a newer version"),
+        ('{"format": 1, "version": "0"}', "an earlier version"),
         ('{"format": "x"}', "cannot be read as a study"),
     ],
 )
