@@ -59,7 +59,7 @@ def _draw(axes: "Axes", found: Cost) -> None:
         said = f"{point.name}: {recall} for {spent}"
         if point in front:
             said += ", on the Pareto front"
-        axes.plot([point.spent], [point.value], gid=tips(said), **look)
+        axes.plot([point.spent], [point.value], clip_on=False, gid=tips(said), **look)
     axes.set_ylim(bottom=0, top=min(1.03, axes.get_ylim()[1]))
     axes.margins(x=0.08)
     share_ticks(axes.yaxis)
