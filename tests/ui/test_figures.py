@@ -18,10 +18,10 @@ from branchwise.ui.figures.drawing import (
     line_look,
     new_figure,
     paper_style,
+    saved,
 )
 from branchwise.ui.figures.files import figure_files
 from branchwise.ui.figures.recall import draw_lines
-from branchwise.ui.html.charts import draw_lines as draw_page_lines
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 from support.ui.svg_figures import svg_files
 
@@ -111,15 +111,15 @@ def test_points_of_few_questions_are_hollow_and_joined_by_no_line() -> None:
     means = [(Aggregate(0.1 * n, n, None, None), n) for n in (9, 5, 4, 7)]
     lines = Lines("x", "X", "x", "y", ("1", "2", "3", "4"), (Series(0, "s", tuple(means)),), "")
     assert [lines.joins(mean) for mean in means] == [True, True, False, True]
-    page = draw_page_lines(lines)
-    assert len(re.findall("hollow", page)) == 1
-    (line,) = re.findall('points="([^"]*)" class="line', page)
-    assert len(line.split()) == 3
     with paper_style():
-        shown = draw_lines(lines).files["svg"].decode()
-        curve = draw_lines(replace(lines, is_curve=True)).files["svg"].decode()
-    assert "opacity: 0.6" in shown
-    assert "opacity: 0.6" not in curve
+        shown = saved(draw_lines(lines), "svg").decode()
+        curve = saved(draw_lines(replace(lines, is_curve=True)), "svg").decode()
+    alone = r'<use [^>]*style="fill: #ffffff; fill-opacity: 0.6'
+    assert len(re.findall(alone, shown)) == 1
+    assert not re.findall(alone, curve)
+    joined = r'<path d="([^"]*)" style="fill: none; stroke: #000000; stroke-linecap: square"'
+    line, _of_legend = re.findall(joined, shown)
+    assert len(re.findall("[ML]", line)) == 3
 
 
 def test_captions_say_what_hollow_points_are(files: dict[str, bytes]) -> None:

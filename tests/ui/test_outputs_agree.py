@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from html import unescape
+from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
@@ -26,6 +27,7 @@ from branchwise.eval.reporting.tables import report_tables
 from branchwise.ui.exports.csv_files import csv_files, guarded
 from branchwise.ui.exports.latex import LatexLook, latex, latex_files, read_width
 from branchwise.ui.exports.markdown import markdown
+from branchwise.ui.html.figures import figures
 from branchwise.ui.html.page import render_html
 from branchwise.ui.run_report import run_report
 from support.ui.latex_reading import read_latex, said
@@ -289,8 +291,11 @@ def test_the_front_is_the_same_wherever_it_is_drawn(outputs: Outputs) -> None:
     named = ", ".join(one.name for one in found.front)
     assert f"the Pareto front ({named})." in outputs.caption
     assert f"the Pareto front ({named})." in words(outputs.page.text)
-    rings = [one for one in outputs.page.attribute("class") if one == "ring"]
-    assert len(rings) == len(found.front)
+    (drawn,) = (one.drawing for one in figures(outputs.report)["cost"])
+    told = [one.text or "" for one in ElementTree.fromstring(drawn).iter("title")]
+    assert [one.split(": ")[0] for one in told if one.endswith(", on the Pareto front")] == [
+        one.name for one in found.points if one in found.front
+    ]
     equal = {one.name for one in outputs.report.systems} & {"twin"}
     assert equal <= {one.name for one in found.front}
 

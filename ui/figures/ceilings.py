@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from branchwise.eval.reporting.figures.lines import Series, ceilings
+from branchwise.eval.reporting.figures.lines import Lines, Series
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.drawing import (
     BLACK,
@@ -13,11 +13,11 @@ from branchwise.ui.figures.drawing import (
     VERMILION,
     Drawing,
     add_legend,
-    finish,
     name_rows,
     new_figure,
     row_height,
     share_ticks,
+    tips,
 )
 
 if TYPE_CHECKING:
@@ -33,11 +33,8 @@ _LOOKS: dict[str, dict[str, Any]] = {
 _HOLLOW = {"markerfacecolor": "white", "markeredgewidth": 0.8}
 
 
-def draw_ceilings(report: StudyReport) -> Drawing | None:
-    """A panel a subset, a row a system, a marker a place; None where no evidence was recorded."""
-    found = [(subset, lines) for subset in report.parts if (lines := ceilings(report, subset))]
-    if not found:
-        return None
+def draw_ceilings(report: StudyReport, found: Sequence[tuple[str, Lines]]) -> Drawing:
+    """A panel a subset, a row a system, a marker a place."""
     first = found[0][1]
     names = [one.name for one in first.series]
     height = 0.95 + len(found) * (0.25 + len(names) * row_height(names))
@@ -53,17 +50,18 @@ def draw_ceilings(report: StudyReport) -> Drawing | None:
     share_ticks(panels[-1].xaxis)
     panels[-1].set_xlabel(f"{first.y} of a perfect reader, and of the agent")
     add_legend(figure, [_handle(_LOOKS[place]) for place in first.columns], first.columns)
-    return finish(figure, "ceilings", first.caption)
+    return Drawing("ceilings", first.caption, figure)
 
 
 def _draw(axes: "Axes", row: int, one: Series, places: Sequence[str]) -> None:
     pairs = zip(places, one.means, strict=True)
-    known = [(of[0].mean, _LOOKS[place]) for place, of in pairs if of and of[0].mean is not None]
+    known = [(place, of[0].mean, of[0]) for place, of in pairs if of and of[0].mean is not None]
     if known:
-        ends = [min(mean for mean, _ in known), max(mean for mean, _ in known)]
+        ends = [min(mean for _, mean, _ in known), max(mean for _, mean, _ in known)]
         axes.plot(ends, [row, row], color="0.7", linewidth=1.5, zorder=1)
-    for mean, look in known:
-        axes.plot([mean], [row], linestyle="none", clip_on=False, **_marker(look))
+    for place, mean, found in known:
+        look = {"linestyle": "none", "gid": tips(one.told(place, found)), **_marker(_LOOKS[place])}
+        axes.plot([mean], [row], clip_on=False, **look)
 
 
 def _marker(look: dict[str, Any]) -> dict[str, Any]:

@@ -3,12 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from branchwise.eval.reporting.figures.changes import (
-    ChangeFigure,
-    change_figures,
-    model_change_figures,
-    total_notes,
-)
+from branchwise.eval.numbers import interval, signed
+from branchwise.eval.reporting.figures.changes import ChangeFigure, total_notes
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.statistics import ScoreDifference
 from branchwise.ui.exports.text import one_line
@@ -17,7 +13,6 @@ from branchwise.ui.figures.drawing import (
     BLUE,
     Drawing,
     add_legend,
-    finish,
     name_columns,
     name_rows,
     new_figure,
@@ -25,6 +20,7 @@ from branchwise.ui.figures.drawing import (
     row_height,
     share_ticks,
     system_name,
+    tips,
 )
 
 if TYPE_CHECKING:
@@ -41,17 +37,14 @@ _MEANING = (
 )
 
 
-def draw_changes(report: StudyReport) -> Drawing | None:
-    """A panel a metric, a row a system, a marker a subset; None without a comparison."""
-    found = change_figures(report)
-    if not found:
-        return None
+def draw_changes(report: StudyReport, found: Sequence[ChangeFigure]) -> Drawing:
+    """A panel a metric, a row a system, a marker a subset."""
     names = [row.name for row in found[0].rows]
     height = 0.7 + len(found) * (0.25 + len(names) * row_height(names, 0.24))
     figure, panels = new_figure(height, len(found))
     kinds = report.parts
     for axes, one in zip(panels, found, strict=True):
-        _draw_panel(axes, one, kinds)
+        _draw_panel(axes, one, report)
         axes.set_title(one.metric.title)
         name_rows(axes, names)
     share_ticks(panels[-1].xaxis)
@@ -63,20 +56,18 @@ def draw_changes(report: StudyReport) -> Drawing | None:
         [report.task.questions_words(s) for s in kinds],
     )
     caption = f"Change of each system against {base}: {_MEANING}"
-    return finish(figure, "changes", _with_notes(caption, report))
+    return Drawing("changes", _with_notes(caption, report), figure)
 
 
-def draw_model_changes(report: StudyReport) -> Drawing | None:
-    """A band a setting, a panel a metric, a row a model; None without several models."""
-    found, kinds = model_change_figures(report), report.parts
-    if not found:
-        return None
+def draw_model_changes(report: StudyReport, found: Sequence[Sequence[ChangeFigure]]) -> Drawing:
+    """A band a setting, a panel a metric, a row a model."""
+    kinds = report.parts
     names = [row.name for row in found[0][0].rows]
     height = 0.85 + len(found) * (0.28 + len(names) * row_height(names, 0.24))
     figure, bands = new_grid(height, len(found), len(report.compared))
     for panels, band in zip(bands, found, strict=True):
         for axes, one in zip(panels, band, strict=True):
-            _draw_panel(axes, one, kinds)
+            _draw_panel(axes, one, report)
             axes.tick_params(axis="y", length=0)
         panels[0].set_title(system_name(band[0].setting))
         name_rows(panels[0], names)
@@ -88,7 +79,7 @@ def draw_model_changes(report: StudyReport) -> Drawing | None:
         [report.task.questions_words(s) for s in kinds],
     )
     caption = f"Change by each setting and model against the model's base: {_MEANING}"
-    return finish(figure, "model-changes", _with_notes(caption, report))
+    return Drawing("model-changes", _with_notes(caption, report), figure)
 
 
 def _with_notes(caption: str, report: StudyReport) -> str:
@@ -96,21 +87,27 @@ def _with_notes(caption: str, report: StudyReport) -> str:
     return " ".join([caption, *total_notes(report), *map(one_line, report.cautions)])
 
 
-def _draw_panel(axes: "Axes", found: ChangeFigure, kinds: Sequence[str]) -> None:
+def _draw_panel(axes: "Axes", found: ChangeFigure, report: StudyReport) -> None:
+    kinds = report.parts
     for place, row in enumerate(found.rows):
         for difference in row.differences:
             shift = _APART * (kinds.index(difference.subset) - (len(kinds) - 1) / 2)
-            _draw(axes, difference, place + shift)
+            _draw(axes, difference, place + shift, _told(row.name, difference, report))
     axes.axvline(0, color="0.6", linewidth=0.6, zorder=0)
 
 
-def _draw(axes: "Axes", one: ScoreDifference, y: float) -> None:
+def _told(name: str, one: ScoreDifference, report: StudyReport) -> str:
+    change = f"{signed(one.difference or 0.0)} {interval(one.low, one.high)}".strip()
+    return f"{name}, {report.task.questions_words(one.subset)}: {change}"
+
+
+def _draw(axes: "Axes", one: ScoreDifference, y: float, told: str) -> None:
     look = _LOOKS[one.subset]
     if one.difference is None:
         return
     if one.low is not None and one.high is not None:
         axes.plot([one.low, one.high], [y, y], color=look["color"], linewidth=0.9)
-    axes.plot([one.difference], [y], linestyle="none", **look)
+    axes.plot([one.difference], [y], linestyle="none", gid=tips(told), **look)
 
 
 def _handle(subset: str) -> Any:

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from branchwise.eval.reporting.figures.cost import Cost, Point, cost_figure
-from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.numbers import as_text, interval, number
+from branchwise.eval.reporting.figures.cost import Cost, Point
 from branchwise.ui.exports.text import one_line
 from branchwise.ui.figures.drawing import (
     Drawing,
     add_legend,
-    finish,
     legend_height,
     line_look,
     new_figure,
     share_ticks,
     system_name,
+    tips,
 )
 
 if TYPE_CHECKING:
@@ -27,11 +27,8 @@ _LOG_FROM = 20
 """Largest cost over smallest, from which on the axis is logarithmic."""
 
 
-def draw_cost(report: StudyReport) -> Drawing | None:
-    """A marker a system; None where no unit of spending is known of all."""
-    found = cost_figure(report)
-    if found is None:
-        return None
+def draw_cost(found: Cost) -> Drawing:
+    """A marker a system, and what no system beats as a dashed line."""
     figure, (axes,) = new_figure(
         2.1 + legend_height([*(system_name(p.name) for p in found.points), _NAME])
     )
@@ -43,7 +40,7 @@ def draw_cost(report: StudyReport) -> Drawing | None:
     axes.set_ylabel(found.metric.name)
     axes.set_title(found.questions)
     _legend(figure, found.points)
-    return finish(figure, "cost", one_line(found.caption, 2_000))
+    return Drawing("cost", one_line(found.caption, 2_000), figure)
 
 
 def _draw(axes: "Axes", found: Cost) -> None:
@@ -56,7 +53,13 @@ def _draw(axes: "Axes", found: Cost) -> None:
         if point.found.low is not None and point.found.high is not None:
             ends = [point.found.low, point.found.high]
             axes.plot([point.spent] * 2, ends, color=look["color"], linewidth=0.6)
-        axes.plot([point.spent], [point.value], **{**look, "linestyle": "none", "markersize": 5})
+        spent = f"{as_text(point.spent, found.unit.unit)} {found.unit.axis}"
+        recall = f"{number(point.value)} {interval(point.found.low, point.found.high)}"
+        look |= {"linestyle": "none", "markersize": 5}
+        said = f"{point.name}: {recall} for {spent}"
+        if point in front:
+            said += ", on the Pareto front"
+        axes.plot([point.spent], [point.value], clip_on=False, gid=tips(said), **look)
     axes.set_ylim(bottom=0, top=min(1.03, axes.get_ylim()[1]))
     axes.margins(x=0.08)
     share_ticks(axes.yaxis)

@@ -5,7 +5,7 @@ the paper's own font), told apart by shape, dash and hatch as well as by colours
 readers can tell (Okabe and Ito 2008).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -33,13 +33,14 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _DASHES = ("-", "--", "-.", ":")
 
 FORMATS = ("svg", "pdf", "png")
+TIP = "\N{LINE SEPARATOR}"
+"""Stands before each of the tips of an artist; no text on one line has it."""
 PNG_DPI = 300
 _MAKER = {"svg": "Creator", "pdf": "Creator", "png": "Software"}
 _DATE = {"svg": "Date", "pdf": "CreationDate"}
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,  # publishers refuse Type 3
-    "svg.hashsalt": "branchwise",
     # A name with two dollar signs is a name, not a formula.
     "text.parse_math": False,
     "font.family": "sans-serif",
@@ -65,11 +66,14 @@ _SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: its name (safe in a path), its caption, and its file in each of `FORMATS`."""
+    """A figure: its name (safe in a path), its caption, and matplotlib's own.
+
+    The `gid` of an artist in it is what it says (`tips`).
+    """
 
     name: str
     caption: str
-    files: Mapping[str, bytes]
+    figure: "Figure"
 
 
 @contextmanager
@@ -98,17 +102,24 @@ def new_grid(height: float, rows: int, columns: int) -> "tuple[Figure, list[list
     return figure, [list(row) for row in axes]
 
 
-def finish(figure: "Figure", name: str, caption: str) -> Drawing:
-    """The drawing of a figure. The same report gives the same bytes."""
-    return Drawing(name, caption, {kind: _saved(figure, kind, name) for kind in FORMATS})
+def saved(drawing: Drawing, kind: str) -> bytes:
+    """The file of a drawing in one of `FORMATS`. The same report gives the same bytes.
 
+    References within an SVG are made of its contents and the drawing's name.
+    """
+    from matplotlib import rc_context
 
-def _saved(figure: "Figure", kind: str, title: str) -> bytes:
     stream = BytesIO()
-    made = {"Title": title, _MAKER[kind]: "branchwise"}
+    made = {"Title": drawing.name, _MAKER[kind]: "branchwise"}
     undated = {_DATE[kind]: None} if kind in _DATE else {}
-    figure.savefig(stream, format=kind, dpi=PNG_DPI, metadata=made | undated)
+    with rc_context({"svg.hashsalt": drawing.name}):
+        drawing.figure.savefig(stream, format=kind, dpi=PNG_DPI, metadata=made | undated)
     return stream.getvalue()
+
+
+def tips(*words: str) -> str:
+    """The `gid` of an artist that says `words` on a page: all of it one, or each mark its own."""
+    return "".join(f"{TIP}{one_line(one)}" for one in words)
 
 
 def system_name(name: str) -> str:

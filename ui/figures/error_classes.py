@@ -1,11 +1,12 @@
 """Errors by class: a column a class, a row a system, a band of rows a subset."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from branchwise.eval.errors.classes import ErrorClass, ErrorType
 from branchwise.eval.numbers import percent
 from branchwise.eval.reporting.error_counts import ErrorCounts
-from branchwise.eval.reporting.figures.errors import SystemErrors, error_shares
+from branchwise.eval.reporting.figures.errors import ErrorShares, SystemErrors
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.drawing import (
     BLACK,
@@ -15,11 +16,11 @@ from branchwise.ui.figures.drawing import (
     SKY,
     Drawing,
     add_legend,
-    finish,
     name_columns,
     name_rows,
     new_grid,
     row_height,
+    tips,
 )
 
 if TYPE_CHECKING:
@@ -36,11 +37,8 @@ _ROOM = 1.42
 """The end of the axis, with room for the number beside a whole bar."""
 
 
-def draw_error_classes(report: StudyReport) -> Drawing | None:
-    """Bars of the shares of the items that are not exact; None where there is no error."""
-    found = [shares for subset in report.parts if (shares := error_shares(report, subset))]
-    if not found:
-        return None
+def draw_error_classes(report: StudyReport, found: Sequence[ErrorShares]) -> Drawing:
+    """Bars of the shares of the items that are not exact."""
     names = [one.name for one in found[0].systems]
     used = {group.key for shares in found for group in shares.classes}
     of = found[0].of
@@ -58,20 +56,34 @@ def draw_error_classes(report: StudyReport) -> Drawing | None:
     axes.set_xlim(0, _ROOM)
     axes.set_xticks([0, 0.5, 1], labels=["0", "", "100"])
     _legend(figure, hollow=any(group.published for group in classes))
-    return finish(figure, "error-classes", " ".join([found[0].caption, *of.says]))
+    return Drawing("error-classes", " ".join([found[0].caption, *of.says]), figure)
 
 
 def _draw(axes: "Axes", one: SystemErrors, group: ErrorClass[Any], row: int, colour: str) -> None:
     share, of_all = one.counts.of_inexact(group) or 0, one.counts.of_all(group) or 0
     place, height = (row, _BAR) if group.published is None else (row - _ABOVE, _OVER)
-    axes.barh(place, share, height, color=colour)
+    axes.barh(place, share, height, color=colour, gid=tips(_told(one, group)))
     ends = [place - height / 2 - _ACROSS, place + height / 2 + _ACROSS]
     axes.plot([of_all] * 2, ends, **_LINE)
     _number(axes, max(share, of_all), place, one.counts, group)
     if group.published:
         own = one.counts.of_inexact(group.published) or 0
-        axes.barh(row + _BELOW, own, _THIN, **_HOLLOW)
+        axes.barh(row + _BELOW, own, _THIN, gid=tips(_told(one, group, by_paper=True)), **_HOLLOW)
         _number(axes, own, row + _BELOW, one.counts, group.published)
+
+
+def _told(one: SystemErrors, group: ErrorClass[Any], *, by_paper: bool = False) -> str:
+    counts = one.counts
+    if by_paper and (of_paper := group.published):
+        own = counts.inexact_with[of_paper.key]
+        share = percent(own, counts.inexact)
+        return f"{one.name}: {group.title} {of_paper.title}: {own:,} ({share})"
+    inexact, of_all = counts.inexact_with[group.key], counts.with_error[group.key]
+    return (
+        f"{one.name}: {group.title}: {inexact:,} of {counts.inexact:,} that are not exact "
+        f"({percent(inexact, counts.inexact)}), {of_all:,} of all {counts.items:,} "
+        f"({percent(of_all, counts.items)})"
+    )
 
 
 def _number(

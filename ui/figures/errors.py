@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from branchwise.eval.reporting.figures.losses import PLACES, losses
+from branchwise.eval.numbers import percent
+from branchwise.eval.reporting.figures.losses import PLACES, Bar, Losses
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.drawing import (
     BLUE,
@@ -14,10 +15,10 @@ from branchwise.ui.figures.drawing import (
     YELLOW,
     Drawing,
     add_legend,
-    finish,
     name_rows,
     new_figure,
     row_height,
+    tips,
 )
 
 if TYPE_CHECKING:
@@ -40,16 +41,13 @@ _LABELLED = 0.08
 _ON_DARK = (0, 8)
 
 
-def draw_errors(report: StudyReport) -> Drawing | None:
-    """A panel a subset, a bar a system, all bars 100%; None for tasks of sentences."""
-    found = [lost for subset in report.parts if (lost := losses(report, subset))]
-    if not found:
-        return None
+def draw_errors(report: StudyReport, found: Sequence[Losses]) -> Drawing:
+    """A panel a subset, a bar a system, all bars 100%."""
     names = [bar.name for bar in found[0].bars]
     height = 0.95 + len(found) * (0.25 + len(names) * row_height(names))
     figure, panels = new_figure(height, len(found))
     for axes, lost in zip(panels, found, strict=True):
-        _draw(axes, [bar.counts for bar in lost.bars])
+        _draw(axes, lost.bars)
         axes.set_title(report.task.questions_words(lost.subset))
         name_rows(axes, names)
     panels[-1].set_xlim(0, 1)
@@ -63,16 +61,18 @@ def draw_errors(report: StudyReport) -> Drawing | None:
     )
     caution = next((bar.caution for lost in found for bar in lost.bars if bar.caution), "")
     caption = f"{caption} {caution}".rstrip()
-    return finish(figure, "errors", caption)
+    return Drawing("errors", caption, figure)
 
 
-def _draw(axes: "Axes", counts: Sequence[Sequence[int]]) -> None:
-    for row, parts in enumerate(counts):
-        whole, left = sum(parts), 0.0
-        for place, count in enumerate(parts):
+def _draw(axes: "Axes", bars: Sequence[Bar]) -> None:
+    for row, bar in enumerate(bars):
+        whole, left = bar.gold, 0.0
+        for place, count in enumerate(bar.counts):
             share = count / whole if whole else 0.0
             if count:
-                axes.barh(row, share, 0.7, left, edgecolor="black", linewidth=0.4, **_LOOKS[place])
+                said = f"{PLACES[place]}: {count:,} of {whole:,} ({percent(count, whole)})"
+                look = {"edgecolor": "black", "linewidth": 0.4, **_LOOKS[place]}
+                axes.barh(row, share, 0.7, left, gid=tips(f"{bar.name}: {said}"), **look)
             if share >= _LABELLED:
                 _label(axes, left + share / 2, row, share, place)
             left += share

@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 
-from branchwise.eval.reporting.figures.lines import line_figures
+from branchwise.eval.reporting.figures.changes import change_figures, model_change_figures
+from branchwise.eval.reporting.figures.cost import cost_figure
+from branchwise.eval.reporting.figures.errors import error_shares
+from branchwise.eval.reporting.figures.lines import ceilings, line_figures
+from branchwise.eval.reporting.figures.losses import losses
 from branchwise.eval.reporting.figures.protocols import protocol_figure
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.ceilings import draw_ceilings
 from branchwise.ui.figures.changes import draw_changes, draw_model_changes
 from branchwise.ui.figures.cost import draw_cost
-from branchwise.ui.figures.drawing import Drawing, paper_style
+from branchwise.ui.figures.drawing import FORMATS, Drawing, paper_style, saved
 from branchwise.ui.figures.error_classes import draw_error_classes
 from branchwise.ui.figures.errors import draw_errors
 from branchwise.ui.figures.recall import draw_lines
@@ -16,34 +20,36 @@ from branchwise.ui.figures.recall import draw_lines
 CAPTIONS = "captions.txt"
 
 
-def draw_all(report: StudyReport) -> tuple[Drawing, ...]:
-    """Every figure that the report has anything for. Loads matplotlib."""
-    with paper_style():
-        drawn = [
-            draw_changes(report),
-            draw_model_changes(report),
-            draw_errors(report),
-            draw_error_classes(report),
-            *map(draw_lines, line_figures(report)),
-            *([draw_lines(one)] if (one := protocol_figure(report)) else []),
-            draw_cost(report),
-            draw_ceilings(report),
-        ]
-    return tuple(drawing for drawing in drawn if drawing)
-
-
 def figure_files(report: StudyReport) -> dict[str, bytes]:
-    """File name to its content: SVG, PDF and PNG of each figure, and a text with their captions.
+    """File name to its content: SVG, PDF and PNG of each figure that the report has anything for,
+    and a text with their captions. Loads matplotlib.
 
     The same report gives the same bytes with the same version of matplotlib.
     """
-    return captioned(draw_all(report))
+    changes, by_model = change_figures(report), model_change_figures(report)
+    lost = [one for subset in report.parts if (one := losses(report, subset))]
+    errors = [shares for subset in report.parts if (shares := error_shares(report, subset))]
+    ways = [(subset, way) for subset in report.parts if (way := ceilings(report, subset))]
+    cost = cost_figure(report)
+    lines = [*line_figures(report), *([asked] if (asked := protocol_figure(report)) else [])]
+    with paper_style():
+        drawn = [
+            draw_changes(report, changes) if changes else None,
+            draw_model_changes(report, by_model) if by_model else None,
+            draw_errors(report, lost) if lost else None,
+            draw_error_classes(report, errors) if errors else None,
+            *map(draw_lines, lines),
+            draw_cost(cost) if cost else None,
+            draw_ceilings(report, ways) if ways else None,
+        ]
+        return captioned([one for one in drawn if one])
 
 
 def captioned(drawn: Sequence[Drawing]) -> dict[str, bytes]:
-    """The files of drawings, and their captions."""
+    """The files of drawings, without their tips, and their captions."""
     captions = "\n\n".join(f"{drawing.name}\n{drawing.caption}" for drawing in drawn)
-    files = {
-        f"{drawing.name}.{kind}": data for drawing in drawn for kind, data in drawing.files.items()
-    }
+    for drawing in drawn:
+        for artist in drawing.figure.findobj(lambda artist: artist.get_gid() is not None):
+            artist.set_gid(None)
+    files = {f"{one.name}.{kind}": saved(one, kind) for one in drawn for kind in FORMATS}
     return {**files, CAPTIONS: f"{captions}\n".encode()}

@@ -11,7 +11,6 @@ from branchwise.ui.figures.drawing import (
     ORANGE,
     Drawing,
     add_legend,
-    finish,
     name_rows,
     new_figure,
     paper_style,
@@ -61,8 +60,9 @@ def question_figures(found: Statistics) -> dict[str, bytes]:
     with paper_style():
         for one, counts in shown:
             figure = _draw(one, _bounded(counts))
-            drawings.append(finish(figure, one.heading, _caption(one, counts)))
-    return captioned(drawings) | csv_files([_table(one, counts) for one, counts in shown])
+            drawings.append(Drawing(one.heading, _caption(one, counts), figure))
+        files = captioned(drawings)
+    return files | csv_files([_table(one, counts) for one, counts in shown])
 
 
 def _draw(one: _Figure, counts: Histogram) -> "Figure":

@@ -9,12 +9,12 @@ from branchwise.ui.figures.drawing import (
     Drawing,
     add_legend,
     colour,
-    finish,
     legend_height,
     line_look,
     new_figure,
     share_ticks,
     system_name,
+    tips,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def draw_lines(found: Lines) -> Drawing:
     axes.grid(axis="y", color="0.9", linewidth=0.5)
     axes.set_axisbelow(True)
     _legend(figure, found.series, names)
-    return finish(figure, found.name, found.caption)
+    return Drawing(found.name, found.caption, figure)
 
 
 def _draw_bins(axes: "Axes", found: Lines) -> None:
@@ -47,16 +47,20 @@ def _draw_bins(axes: "Axes", found: Lines) -> None:
         # Systems stand beside each other, so that their intervals can be told apart.
         apart = min(0.1, 0.6 / len(found.series))
         shift = (index - (len(found.series) - 1) / 2) * apart
-        known = [(place + shift, value) for place, value in _known(one)]
-        joined = [(place + shift, value) for place, value in _known(one, found)]
+        joined = _known(one, found)
         means = [value.mean or 0.0 for _, value in joined]
         look = line_look(one.index)
         if joined:  # an empty line has no place, and would leave the axes none
-            axes.plot([x for x, _ in joined], means, clip_on=False, **look)
-        for x, value in known:
-            if (x, value) not in joined:
+            said = tips(*(one.told(found.columns[place], value) for place, value in joined))
+            axes.plot(
+                [place + shift for place, _ in joined], means, clip_on=False, gid=said, **look
+            )
+        for place, value in _known(one):
+            x = place + shift
+            if (place, value) not in joined:
                 alone = {**look, "linestyle": "none", "markerfacecolor": "white", "alpha": 0.6}
-                axes.plot([x], [value.mean or 0.0], clip_on=False, **alone)
+                said = tips(one.told(found.columns[place], value))
+                axes.plot([x], [value.mean or 0.0], clip_on=False, gid=said, **alone)
             if value.low is not None and value.high is not None:
                 ends = [value.low, value.high]
                 axes.plot([x, x], ends, color=colour(one.index), linewidth=0.6)
@@ -71,7 +75,10 @@ def _draw_curves(axes: "Axes", found: Lines) -> None:
         known = _known(one)
         efforts = [int(found.columns[place].replace(",", "")) for place, _ in known]
         means = [value.mean or 0.0 for _, value in known]
-        axes.plot(efforts, means, **line_look(one.index), markevery=_markers(one.index, len(known)))
+        first, step = _markers(one.index, len(known))
+        marked = known[first::step]
+        said = tips(*(one.told(found.columns[place], value) for place, value in marked))
+        axes.plot(efforts, means, **line_look(one.index), markevery=(first, step), gid=said)
         if len(found.series) <= _MOST_BANDS:
             lows = [m if v.low is None else v.low for m, (_, v) in zip(means, known, strict=True)]
             highs = [
@@ -100,7 +107,7 @@ def _with_n(found: Lines) -> list[str]:
     return labels
 
 
-def _markers(index: int, count: int) -> Any:
+def _markers(index: int, count: int) -> tuple[int, int]:
     """Not at every point of a long line, and not at the same points as its neighbours."""
     every = max(1, count // 8)
     return (index % every, every)

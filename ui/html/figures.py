@@ -1,4 +1,4 @@
-"""Figures of the page: a drawing, its legend, what it says, and the numbers behind it."""
+"""Figures of the page: a drawing, what it says, and the numbers behind it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from branchwise.corpora.text import counted
 from branchwise.eval.errors.classes import ErrorClass, ErrorType
 from branchwise.eval.numbers import UNKNOWN, as_text, interval, p_value, percent, signed
 from branchwise.eval.reporting.figures.changes import (
@@ -20,61 +21,63 @@ from branchwise.eval.reporting.figures.lines import Lines, ceilings, line_figure
 from branchwise.eval.reporting.figures.losses import PLACES, Losses, losses
 from branchwise.eval.reporting.figures.protocols import protocol_figure
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.ui.html.bars import draw_error_shares, draw_stacked
-from branchwise.ui.html.charts import draw_lines, draw_scatter
-from branchwise.ui.html.forest import draw_forest
-from branchwise.ui.html.svg import key, swatch
+from branchwise.ui.figures.ceilings import draw_ceilings
+from branchwise.ui.figures.changes import draw_changes
+from branchwise.ui.figures.cost import draw_cost
+from branchwise.ui.figures.drawing import Drawing, paper_style
+from branchwise.ui.figures.error_classes import draw_error_classes
+from branchwise.ui.figures.errors import draw_errors
+from branchwise.ui.figures.recall import draw_lines
+from branchwise.ui.html.drawings import inlined
 from branchwise.ui.html.tables import MAX_NAME, PageCell, PageRow, PageTable, mean
 from branchwise.ui.html.text import short
 
 _SHARES = "Of the items that are not exact; below, of all."
-Legend = tuple[tuple[Markup, str], ...]
+_BETTER = "← worse · difference · better →"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """`legend`: pairs of a mark and what it stands for; none where the drawing names them."""
+    """What stands under a heading, above its numbers."""
 
     title: str
     drawing: Markup
     table: PageTable
     note: str = ""
-    legend: Legend = ()
 
 
 def figures(report: StudyReport) -> dict[str, list[Figure]]:
-    """The figures of each section."""
+    """The figures of each section. Loads matplotlib."""
     by_model = [one for figures in model_change_figures(report) for one in figures]
     asked = protocol_figure(report)
     cost, lost = cost_figure(report), losses(report, "all")
     errors = [one for subset in report.parts if (one := error_shares(report, subset))]
-    ways = [found for subset in report.subsets if (found := ceilings(report, subset))]
-    return {
-        "changes": [_changes(report, one) for one in by_model or change_figures(report)],
-        "errors": [*([_losses(lost)] if lost else []), *map(_errors, errors)],
-        "scores": [_lines(asked)] if asked else [],
-        "effort": [_lines(one) for one in line_figures(report)],
-        "cost": [_cost(cost)] if cost else [],
-        "ceilings": [_lines(one) for one in ways],
-    }
-
-
-def _legend(systems: Iterable[tuple[int, str]]) -> Legend:
-    return tuple((key(index), short(name, MAX_NAME)) for index, name in systems)
+    ways = [(subset, way) for subset in report.subsets if (way := ceilings(report, subset))]
+    with paper_style():
+        where = [_losses(report, lost)] if lost else []
+        return {
+            "changes": [_changes(report, one) for one in by_model or change_figures(report)],
+            "errors": where + [_errors(report, one) for one in errors],
+            "scores": [_lines(report, asked, draw_lines(asked))] if asked else [],
+            "effort": [_lines(report, one, draw_lines(one)) for one in line_figures(report)],
+            "cost": [_cost(report, cost)] if cost else [],
+            "ceilings": [_lines(report, one[1], draw_ceilings(report, [one])) for one in ways],
+        }
 
 
 def _name(name: str) -> PageCell:
     return PageCell(short(name, MAX_NAME))
 
 
-def _lines(found: Lines) -> Figure:
+def _lines(report: StudyReport, found: Lines, drawing: Drawing) -> Figure:
     rows = tuple(
         PageRow(_name(one.name), tuple(mean(*of) if of else PageCell(UNKNOWN) for of in one.means))
         for one in found.series
     )
     table = PageTable(found.title, ("system", *found.columns), rows)
-    legend = _legend((one.index, one.name) for one in found.series)
-    return Figure(found.title, draw_lines(found), table, found.caption, legend)
+    said = f"{found.y} by {found.x} for {counted(len(found.series), 'system')}; values below"
+    drawn = inlined(drawing, report.title, found.title, said)
+    return Figure(found.title, drawn, table, found.caption)
 
 
 def _changes(report: StudyReport, found: ChangeFigure) -> Figure:
@@ -103,10 +106,18 @@ def _changes(report: StudyReport, found: ChangeFigure) -> Figure:
     )
     notes = total_notes(report)
     table = PageTable(found.title, columns, rows, words=(1,), notes=notes)
-    return Figure(found.title, draw_forest(found, report.task), table)
+    drawing = draw_changes(report, [found])
+    # An interval over few questions may be wider than any difference.
+    ends = [abs(one.difference or 0.0) for row in found.rows for one in row.differences]
+    (axes,), most = drawing.figure.axes, 1.05 * max(1.0, *ends)
+    axes.set_xlim(max(-most, axes.get_xlim()[0]), min(most, axes.get_xlim()[1]))
+    axes.set_xlabel(_BETTER)
+    of = counted(len(found.rows), "system")
+    said = f"differences of {of} to the base with 95% intervals; values below"
+    return Figure(found.title, inlined(drawing, report.title, found.title, said), table)
 
 
-def _losses(found: Losses) -> Figure:
+def _losses(report: StudyReport, found: Losses) -> Figure:
     title = "Where the gold answers are"
     rows = [_counts("gold answers", [bar.gold for bar in found.bars])]
     rows += [
@@ -116,13 +127,14 @@ def _losses(found: Losses) -> Figure:
     table = PageTable(
         "Gold answers", ("", *(short(b.name, MAX_NAME) for b in found.bars)), tuple(rows)
     )
-    legend = tuple((swatch(f"e{place}"), PLACES[place]) for place in found.used)
     caution = next((bar.caution for bar in found.bars if bar.caution), "")
     note = f"All gold answers of all questions, branch by branch. {caution}".strip()
-    return Figure(title, draw_stacked(title, found.bars), table, note, legend)
+    said = f"shares of {counted(len(found.bars), 'system')}; values below"
+    drawn = inlined(draw_errors(report, [found]), report.title, title, said)
+    return Figure(title, drawn, table, note)
 
 
-def _errors(found: ErrorShares) -> Figure:
+def _errors(report: StudyReport, found: ErrorShares) -> Figure:
     rows = [
         _counts("items", [one.counts.items for one in found.systems]),
         _counts("not exact", [one.counts.inexact for one in found.systems]),
@@ -134,7 +146,10 @@ def _errors(found: ErrorShares) -> Figure:
         rows += [_error_row(found, f"· {one.words}", one) for one in found.types(group)]
     names = (short(one.name, MAX_NAME) for one in found.systems)
     table = PageTable(found.title, ("", *names), tuple(rows), notes=(_SHARES,))
-    return Figure(found.title, draw_error_shares(found), table, short(found.caption, 2_000))
+    of = counted(len(found.systems), "system")
+    said = f"shares of items of {of} with each error; values below"
+    drawn = inlined(draw_error_classes(report, [found]), report.title, found.title, said)
+    return Figure(found.title, drawn, table, short(found.caption, 2_000))
 
 
 def _error_row(found: ErrorShares, words: str, kind: ErrorClass[Any] | ErrorType[Any]) -> PageRow:
@@ -158,11 +173,13 @@ def _shares(words: str, counts: Iterable[tuple[int, int]]) -> PageRow:
     )
 
 
-def _cost(found: Cost) -> Figure:
+def _cost(report: StudyReport, found: Cost) -> Figure:
     rows = tuple(
         PageRow(_name(one.name), (PageCell(as_text(one.spent, found.unit.unit)), mean(one.found)))
         for one in found.points
     )
     table = PageTable(found.title, ("system", found.unit.axis, found.metric.name), rows)
-    legend = _legend((one.index, one.name) for one in found.points)
-    return Figure(found.title, draw_scatter(found), table, short(found.caption, 2_000), legend)
+    x, y, of = found.unit.axis, found.metric.name, counted(len(found.points), "system")
+    said = f"{y} against {x} of {of}; values below"
+    drawn = inlined(draw_cost(found), report.title, found.title, said)
+    return Figure(found.title, drawn, table, short(found.caption, 2_000))

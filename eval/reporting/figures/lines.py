@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from branchwise.eval.analysis import Analysis
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.grouping import UNKNOWN
+from branchwise.eval.numbers import interval, number
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.tasks.column import capital
 
@@ -42,6 +43,10 @@ class Series:
     index: int
     name: str
     means: tuple[tuple[Aggregate, int] | None, ...]
+
+    def told(self, column: str, found: Aggregate) -> str:
+        """What a point of the line is."""
+        return f"{self.name}, {column}: {number(found.mean)} {interval(found.low, found.high)}"
 
 
 @dataclass(frozen=True)

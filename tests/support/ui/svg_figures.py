@@ -8,5 +8,5 @@ from branchwise.ui.figures.files import figure_files
 
 def svg_files(report: StudyReport) -> dict[str, bytes]:
     """The SVG files and the captions of `figure_files`."""
-    with patch("branchwise.ui.figures.drawing.FORMATS", ("svg",)):
+    with patch("branchwise.ui.figures.files.FORMATS", ("svg",)):
         return figure_files(report)
