@@ -68,12 +68,6 @@ def _about(found: Costs) -> Iterator[str]:
         models.setdefault(role.model, []).append(role.role)
     named = (f"{' and '.join(roles)} {model}" for model, roles in models.items())
     yield printable(" · ".join([f"items {found.items}{failed}", *named]))
-    if found.unsplit.items:
-        price = ", and what that cost is unknown" if found.unsplit.cost is None else ""
-        yield (
-            f"items from before usage was kept by role: {found.unsplit.items} "
-            f"({found.unsplit.tokens:,} tokens, failed ones not counted), in no row{price}"
-        )
     if any(is_replay(role.model) for role in found.roles):
         yield "replayed: tokens and seconds are those of the run that was recorded; nothing is paid"
     yield from (_uncounted(role) for role in found.roles if role.uncounted and role.cost is None)

@@ -7,13 +7,13 @@ from typing import Any
 
 from branchwise.eval.costs.price_table import Price
 from branchwise.eval.costs.prices import Prices, cost_at
-from branchwise.graphs.ledger import AGENT, RoleUsage
+from branchwise.graphs.ledger import RoleUsage
 
 COUNTS = ("calls", "input", "cached", "output", "reasoning", "seconds")
 """Fields of `RoleUsage`, as reports order them."""
 KEPT_COUNTS = (*COUNTS, "written")
 """All fields of `RoleUsage`: what an item's outcome keeps of a role."""
-SPENT = ("error", "usage", "tokens")
+SPENT = ("error", "usage")
 """What of an item's outcome says what it cost."""
 
 
@@ -35,24 +35,11 @@ class RoleCost:
 
 
 @dataclass(frozen=True)
-class Unsplit:
-    """Ended items of runs from before usage was kept by role.
-
-    `tokens`: input and output together of those that were answered; of failed ones nothing is
-    known. `cost`: in USD where the agent's tokens cost nothing, else None.
-    """
-
-    items: int = 0
-    tokens: int = 0
-    cost: float | None = 0.0
-
-
-@dataclass(frozen=True)
 class Costs:
     """What a run cost, failed items included.
 
     `items` have ended, `failed` of them without an answer. `usage` and `cost` (USD) are sums over
-    `roles`; `cost` is None where any part is unknown, and covers `unsplit`, which `usage` cannot.
+    `roles`; `cost` is None where any part is unknown.
     `per_item`: means over the items whose usage was kept (matcher and judge: over all that ended),
     `cost` among them; all None where there are none. `unpriced`: models that were called and have
     no known price. `as_of`, `source`: the day the built-in prices held, and where they are
@@ -63,7 +50,6 @@ class Costs:
     items: int
     failed: int
     roles: tuple[RoleCost, ...]
-    unsplit: Unsplit
     usage: RoleUsage
     cost: float | None
     per_item: Mapping[str, float | None]
@@ -78,7 +64,6 @@ class Costs:
         return {
             **vars(self),
             "roles": [role.to_json() for role in self.roles],
-            "unsplit": dict(vars(self.unsplit)),
             "usage": self.usage.record(),
             "per_item": dict(self.per_item),
             "unpriced": list(self.unpriced),
@@ -87,9 +72,7 @@ class Costs:
         }
 
 
-NO_COSTS = Costs(
-    0, 0, (), Unsplit(), RoleUsage(), 0.0, dict.fromkeys((*COUNTS, "cost")), unpriced=()
-)
+NO_COSTS = Costs(0, 0, (), RoleUsage(), 0.0, dict.fromkeys((*COUNTS, "cost")), unpriced=())
 """Of what asked no model."""
 
 
@@ -115,21 +98,17 @@ def run_costs(
     """
     tallies: dict[str, _Tally] = {}
     items = failed = 0
-    unsplit = Unsplit()
     for outcome in outcomes:
         items += 1
         failed += outcome.get("error") is not None
-        if (recorded := outcome.get("usage")) is None:
-            unsplit = _with(unsplit, outcome, prices.price(role_model(system, AGENT)))
-            continue
-        for role, usage in recorded.items():
+        for role, usage in outcome["usage"].items():
             if role not in tallies:
                 tallies[role] = _Tally.of(role_model(system, role), prices)
             tallies[role].add(_usage(usage))
     of_items = [tally.role_cost(role) for role, tally in tallies.items()]
     of_run = [_scored(role, spent, prices) for role, spent in (scoring or {}).items()]
-    means = _means(of_items, items - unsplit.items, of_run, items)
-    return _totals(items, failed, [*of_items, *of_run], unsplit, means, prices)
+    roles = [*of_items, *of_run]
+    return _totals(items, failed, roles, _means(roles, items), prices)
 
 
 def file_costs(
@@ -137,7 +116,7 @@ def file_costs(
 ) -> Costs:
     """What scoring a predictions file cost; what its `items` cost before is not known to anyone."""
     roles = [_scored(role, spent, prices) for role, spent in scoring.items()]
-    return _totals(items, failed, roles, Unsplit(), _means((), items, roles, items), prices)
+    return _totals(items, failed, roles, _means(roles, items), prices)
 
 
 def role_model(system: Mapping[str, Any], role: str) -> str:
@@ -179,7 +158,6 @@ def _totals(
     items: int,
     failed: int,
     roles: Sequence[RoleCost],
-    unsplit: Unsplit,
     per_item: Mapping[str, float | None],
     prices: Prices,
 ) -> Costs:
@@ -192,9 +170,8 @@ def _totals(
         items=items,
         failed=failed,
         roles=tuple(roles),
-        unsplit=unsplit,
         usage=usage,
-        cost=_sum((*(role.cost for role in roles), unsplit.cost)),
+        cost=_sum(role.cost for role in roles),
         per_item=per_item,
         unpriced=tuple(model for model in called if prices.price(model) is None),
         as_of=prices.as_of.isoformat() if prices.as_of and shipped else None,
@@ -204,26 +181,14 @@ def _totals(
     )
 
 
-def _means(
-    of_items: Sequence[RoleCost], kept: int, of_run: Sequence[RoleCost], items: int
-) -> dict[str, float | None]:
-    if not kept:
+def _means(roles: Sequence[RoleCost], items: int) -> dict[str, float | None]:
+    if not items:
         return dict.fromkeys((*COUNTS, "cost"))
-    parts = [(role, kept) for role in of_items] + [(role, items) for role in of_run]
     means: dict[str, float | None] = {
-        name: sum(getattr(role.usage, name) / n for role, n in parts) for name in COUNTS
+        name: sum(getattr(role.usage, name) / items for role in roles) for name in COUNTS
     }
-    means["cost"] = _sum(None if role.cost is None else role.cost / n for role, n in parts)
+    means["cost"] = _sum(None if role.cost is None else role.cost / items for role in roles)
     return means
-
-
-def _with(unsplit: Unsplit, outcome: Mapping[str, Any], price: Price | None) -> Unsplit:
-    free = price is not None and not price.input and not price.output
-    return Unsplit(
-        unsplit.items + 1,
-        unsplit.tokens + outcome.get("tokens", 0),
-        unsplit.cost if free else None,
-    )
 
 
 def _usage(record: Mapping[str, Any]) -> RoleUsage:

@@ -134,12 +134,12 @@ def is_outcome(outcome: bytes | None) -> bool:
 
 
 def _is_cost(outcome: Mapping[str, Any]) -> bool:
-    """Whether an item's usage, by role if recorded so, consists of numbers."""
+    """Whether an item's usage, by role, consists of numbers."""
     from branchwise.eval.costs.usage import KEPT_COUNTS
 
-    roles = (outcome.get("usage") or {}).values()
+    roles = outcome["usage"].values()
     counts = [usage.get(name, 0) for usage in roles for name in KEPT_COUNTS]
-    return all(isinstance(count, int | float) for count in (outcome.get("tokens", 0), *counts))
+    return all(isinstance(count, int | float) for count in counts)
 
 
 def _references(body: bytes) -> list[str] | None:

@@ -106,23 +106,6 @@ def test_offline_costs_nothing_though_it_counts_nothing() -> None:
     assert (found.cost, found.per_item["cost"]) == (0, 0)
 
 
-def test_items_from_before_usage_was_kept_make_the_cost_unknown() -> None:
-    old = [{"error": None, "tokens": 700}, {"error": "boom"}]
-    found = run_costs([*old, outcome(agent=AGENT)], SYSTEM, PRICES)
-    assert (found.items, found.failed) == (3, 1)
-    assert (found.unsplit.items, found.unsplit.tokens, found.unsplit.cost) == (2, 700, None)
-    assert found.cost is None
-    # The means are over the one item whose usage is known.
-    assert found.per_item["cost"] == pytest.approx(1.6875)
-    assert found.per_item["calls"] == 5
-
-
-def test_old_runs_of_offline_cost_nothing() -> None:
-    found = run_costs([{"error": None, "tokens": 700}], {"model": "offline"}, PRICES)
-    assert found.cost == 0
-    assert set(found.per_item.values()) == {None}
-
-
 def test_a_run_without_ended_items_has_no_means() -> None:
     found = run_costs([], SYSTEM, PRICES)
     assert (found.items, found.cost, found.usage) == (0, 0, RoleUsage())

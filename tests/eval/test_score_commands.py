@@ -72,7 +72,13 @@ async def one_answered(path: Path, asked: Sequence[Question], task: str = "branc
     with RunStore(path) as store:
         journal = store.begin(next(store.pending()))
         prediction = {"answers": {"Heat 1995": ["Al Pacino"]}}
-        record = {"prediction": prediction, "evidence": [], "how": "strict", "error": None}
+        record = {
+            "prediction": prediction,
+            "evidence": [],
+            "how": "strict",
+            "usage": {},
+            "error": None,
+        }
         await journal.finish("done", record)
     return path
 

@@ -61,7 +61,7 @@ def run_folder(tmp_path):
 
 def outcome(**changes):
     record = {"prediction": {"answers": {"default": ["Mann"]}}, "evidence": ["p1"], "how": "strict"}
-    return record | {"error": None} | changes
+    return record | {"usage": {}, "error": None} | changes
 
 
 async def test_what_an_item_recorded_comes_back(run_folder):

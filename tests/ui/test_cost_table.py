@@ -109,14 +109,6 @@ def test_several_runs_stand_under_each_other_and_fit_80_columns() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_old_items_are_said_to_be_in_no_row() -> None:
-    old = run_costs([{"error": None, "tokens": 1234}], {"model": "openai:gpt-6.2-sol"}, PRICES)
-    text = printed([("old", old)])
-    assert rows(text, "all")[0][1:] == ["–"] * 7
-    assert "items from before usage was kept by role: 1 (1,234 tokens" in one_line(text)
-    assert "what that cost is unknown" in one_line(text)
-
-
 def test_a_server_that_counts_no_tokens_is_named() -> None:
     usage = {"agent": vars(RoleUsage(calls=2))}
     text = printed(

@@ -33,10 +33,7 @@ def _rows(report: StudyReport, system: SystemReport) -> Iterator[tuple[CellValue
     for role in found.roles:
         counts = _counts(vars(role.usage))
         yield (system.name, role.role, role.model, *counts, role.cost, None)
-    if found.unsplit.items:
-        # Sums of tokens that were not kept by role would leave those out that were not.
-        yield (system.name, "all", None, *(None for _ in COUNTS), found.cost, None)
-    elif len(found.roles) != 1:
+    if len(found.roles) != 1:
         yield (system.name, "all", None, *_counts(vars(found.usage)), found.cost, None)
     means = found.per_item
     times = ratio(report, system)
@@ -57,6 +54,3 @@ def _notes(report: StudyReport) -> Iterator[str]:
         as_of = f" as of {published.as_of}" if published.as_of else ""
         yield f"USD by {published.source}{as_of}, or by the prices that were given."
     yield from unpriced_notes(report)
-    for system in report.systems:
-        if items := system.run.costs.unsplit.items:
-            yield f"{system.name}: usage of {items} items was not kept by role, and is in no row."

@@ -53,7 +53,12 @@ async def run_of(tmp_path):
                     await journal.keep(journal.recall(key(turn)), result(*passages))
                     journal.event("tool", {"turn": turn, **result(*passages)})
                 if pending.item < len(found):
-                    how = {"prediction": {"answers": {}}, "evidence": [], "how": "strict"}
+                    how = {
+                        "prediction": {"answers": {}},
+                        "evidence": [],
+                        "how": "strict",
+                        "usage": {},
+                    }
                     await journal.finish("done" if pending.item != 2 else "failed", how)
         return tmp_path / name
 
@@ -97,7 +102,9 @@ async def test_a_failed_item_goes_on_with_its_responses(run_of):
         assert journal.recall(key(2)).value == result(*PASSAGES[:3])
         await journal.keep(journal.recall(key(7)), {"text": "more"})
         assert len(store.reader.responses(failed.item)) == 4
-        await journal.finish("done", {"prediction": {"answers": {}}, "evidence": [], "how": "x"})
+        await journal.finish(
+            "done", {"prediction": {"answers": {}}, "evidence": [], "how": "x", "usage": {}}
+        )
     assert verify_run(run).is_whole
     assert len(open_run(run).responses(failed.item)) == 4
     assert list(open_run(run).events(failed.item)) == []

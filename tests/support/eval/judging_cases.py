@@ -99,7 +99,13 @@ async def _finish(folder: Path, items: Sequence[AnsweredItem]) -> None:
     with RunStore(folder) as store:
         for pending, item in zip(list(store.pending()), items, strict=True):
             prediction = item.prediction.model_dump(mode="json")
-            record = {"prediction": prediction, "how": "strict", "evidence": [], "error": None}
+            record = {
+                "prediction": prediction,
+                "how": "strict",
+                "evidence": [],
+                "usage": {},
+                "error": None,
+            }
             await store.begin(pending).finish("done", record)
 
 

@@ -52,6 +52,7 @@ def outcome(*texts: str, **changes: Any) -> dict[str, Any]:
         "how": "strict",
         "problem": None,
         "evidence": [],
+        "usage": {},
         "turns": 1,
         "calls": 0,
         "tokens": 1000,

@@ -117,6 +117,7 @@ def outcome(answers: Gold, *, tokens: int) -> dict[str, Any]:
         "how": "strict",
         "problem": None,
         "evidence": ["p1"],
+        "usage": {},
         "turns": 2,
         "calls": 1,
         "tokens": tokens,
