@@ -88,6 +88,9 @@ class GraphError(Exception):
         super().__init__(message)
         self.kind, self.sign = kind, sign
 
+    def __reduce__(self) -> tuple[type["GraphError"], tuple[ErrorKind, str, Sign | None]]:
+        return GraphError, (self.kind, str(self), self.sign)
+
 
 class Graph(Protocol):
     """A knowledge graph that can be queried from any thread."""

@@ -1,7 +1,6 @@
 """A graph in a local folder, queried in processes that can be stopped."""
 
 from pathlib import Path
-from typing import Any
 
 from branchwise.corpora.errors import DamagedDataError
 from branchwise.corpora.graph.answers import (
@@ -11,14 +10,11 @@ from branchwise.corpora.graph.answers import (
     Match,
     QueryResult,
     SearchKind,
-    Term,
 )
 from branchwise.corpora.graph.description import REBUILD, read_description, refuse_replaced
 from branchwise.corpora.graph.names.index import NameIndex
-from branchwise.corpora.graph.processes.pool import IN_MEMORY_TRIPLES, MEMORY_BYTES, Pool
+from branchwise.corpora.graph.processes.pool import MEMORY_BYTES, Pool
 from branchwise.corpora.graph.store import check_graph
-
-_LATE = "There was no time left to find out why nothing matches."
 
 
 class EmbeddedGraph:
@@ -34,13 +30,12 @@ class EmbeddedGraph:
         folder: Path,
         workers: int | None = None,
         memory: int = MEMORY_BYTES,
-        in_memory: int = IN_MEMORY_TRIPLES,
     ) -> None:
         self._folder = folder
         check_graph(folder)
         self._description = read_description(folder)
         self._names = NameIndex.open(folder)
-        self._pool = Pool(folder, workers, memory, in_memory, self._description.sha256)
+        self._pool = Pool(folder, workers, memory, self._description.sha256)
 
     def identity(self) -> dict[str, str]:
         """The digest of the contents that it was built from, wherever it is."""
@@ -57,7 +52,7 @@ class EmbeddedGraph:
                 "refused", f"The query is longer than {MAX_QUERY_BYTES // 1024} KB: shorten it."
             )
         try:
-            return _answer(self._pool.ask(sparql, seconds))
+            return self._pool.query(sparql, seconds)
         except GraphError as error:
             if error.kind in ("resources", "damaged"):  # tables that are opened late may be gone
                 refuse_replaced(self._folder, self._description.sha256)
@@ -85,22 +80,3 @@ class EmbeddedGraph:
         """End the query processes."""
         self._pool.close()
         self._names.close()
-
-
-def _answer(frames: list[dict[str, Any]]) -> QueryResult:
-    """A result from the query process's messages: rows first, then why there are none."""
-    first, notes = frames[0]["answer"], []
-    if len(frames) > 1:
-        notes = frames[1]["notes"]
-    elif not frames[0]["last"]:
-        notes = [_LATE]
-    return QueryResult(
-        tuple(first["variables"]),
-        tuple(
-            tuple(None if cell is None else Term(*cell) for cell in row) for row in first["rows"]
-        ),
-        first["complete"],
-        first["boolean"],
-        first["labels"],
-        (*first["notes"], *notes),
-    )

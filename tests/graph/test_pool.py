@@ -7,22 +7,17 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.processes import keeper as keeper_module
 from branchwise.corpora.graph.processes import pool as pool_module
-from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
-from branchwise.corpora.graph.processes.keeper import QueryProcess
 from branchwise.corpora.graph.processes.pool import Pool
-from branchwise.corpora.graph.processes.turns import Turns
 from branchwise.corpora.graph.sparql.prepare import prepare
 from support.graph.processes import (
     COUNTRIES,
@@ -33,6 +28,7 @@ from support.graph.processes import (
     resident_bytes,
     wait_until_busy,
     wait_until_gone,
+    wait_until_none,
 )
 
 pytestmark = [
@@ -53,12 +49,12 @@ def opened(folder: Path | None, **settings: Any) -> Iterator[tuple[Pool, int]]:
 
 
 def rows_of(pool: Pool, sparql: str, seconds: float = LONG) -> list[Any]:
-    return list(pool.ask(sparql, seconds)[0]["answer"]["rows"])
+    return list(pool.query(sparql, seconds).rows)
 
 
 def failure_of(pool: Pool, sparql: str, seconds: float = LONG) -> GraphError:
     with pytest.raises(GraphError) as caught:
-        pool.ask(sparql, seconds)
+        pool.query(sparql, seconds)
     return caught.value
 
 
@@ -102,7 +98,7 @@ def test_fifty_runaway_queries_in_a_row_leave_nothing_behind(built_graph: Path) 
     with opened(built_graph, workers=1) as (pool, keeper):
         for _ in range(50):
             assert failure_of(pool, ENDLESS, 0.05).kind == "timeout"
-            assert query_processes(keeper) == []
+            wait_until_none(keeper)
         assert len(rows_of(pool, COUNTRIES)) == 2
     assert open_files() == files
 
@@ -139,11 +135,8 @@ def test_what_never_ends_is_stopped(built_graph: Path, sparql: str) -> None:
     ],
     ids=["group_concat", "order", "distinct"],
 )
-@pytest.mark.parametrize("in_memory", [0, 500_000], ids=["disk", "memory"])
-def test_a_memory_bomb_ends_its_own_process_only(
-    built_graph: Path, sparql: str, in_memory: int
-) -> None:
-    with opened(built_graph, workers=1, memory=48 * 2**20, in_memory=in_memory) as (pool, _):
+def test_a_memory_bomb_ends_its_own_process_only(built_graph: Path, sparql: str) -> None:
+    with opened(built_graph, workers=1, memory=48 * 2**20) as (pool, _):
         error = failure_of(pool, sparql)
         assert error.kind == "resources"
         assert "memory" in str(error)
@@ -174,7 +167,7 @@ def test_a_process_that_has_grown_is_replaced(built_graph: Path) -> None:
     with opened(built_graph, workers=1, memory=256 * 2**20) as (pool, keeper):
         ((cell,),) = rows_of(pool, f'SELECT (STRLEN(?x25) AS ?n) {{ BIND("a" AS ?x0) {doubled} }}')
         assert cell[0] == str(2**25)
-        assert query_processes(keeper) == []
+        wait_until_none(keeper)
         assert len(rows_of(pool, COUNTRIES)) == 2
         assert len(query_processes(keeper)) == 1
 
@@ -191,47 +184,51 @@ def test_a_killed_keeper_takes_its_query_with_it_and_is_replaced(built_graph: Pa
     assert keeper not in keepers()
 
 
-@pytest.mark.parametrize("ends", [False, True], ids=["late", "dead"])
-def test_an_answer_counts_though_its_explanation_does_not_come(ends: bool) -> None:
-    frame = {"answer": {"rows": []}, "last": False}
-    ours, theirs = socket.socketpair()
+@pytest.mark.parametrize("error", [TimeoutError, EOFError])
+def test_an_answer_counts_though_its_explanation_does_not_come(
+    built_graph: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    answers = []
+    receive = pool_module._QueryProcess.receive
 
-    def answer() -> None:
-        receive_frame(theirs)
-        send_frame(theirs, frame)
-        if ends:
-            theirs.shutdown(socket.SHUT_WR)
+    def once(process: Any, deadline: float) -> Any:
+        if answers:
+            raise error
+        message = receive(process, deadline)
+        if isinstance(message, tuple):
+            answers.append(message)
+        return message
 
-    with theirs, opened(None, workers=1) as (pool, _), ThreadPoolExecutor(1) as thread:
-        assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
-        pool._seats[0].vacate()
-        pool._seats[0].process = QueryProcess(pool._keeper, 0, ours)
-        answering = thread.submit(answer)
-        assert pool.ask(COUNTRIES, LONG if ends else 0.5) == [frame]
-        answering.result()
-        assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
+    with opened(built_graph, workers=1) as (pool, _):
+        with monkeypatch.context() as patched:
+            patched.setattr(pool_module._QueryProcess, "receive", once)
+            late = pool.query("SELECT * { ?x wdt:P57 wd:Q5 }", LONG)
+        assert (late.rows, late.complete) == ((), True)
+        assert late.notes == ("There was no time left to find out why nothing matches.",)
+        assert len(rows_of(pool, COUNTRIES)) == 2
 
 
 HOST = """
 import sys, threading, pathlib
-from branchwise.corpora.graph.processes.keeper import QueryProcess
 from branchwise.corpora.graph.processes.pool import Pool
 pool = Pool(pathlib.Path(sys.argv[1]), workers=1)
-pool.ask("ASK {}", 60.0)
+pool.query("ASK {}", 60.0)
 print("opened", flush=True)
-pool.ask(sys.argv[2], 60.0)
+print(len(pool.query(sys.argv[2], 60.0).rows))
 """
 
 
-def test_query_processes_die_with_their_host(built_graph: Path) -> None:
+@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_query_processes_die_with_their_host(built_graph: Path, ends: signal.Signals) -> None:
     command = [sys.executable, "-c", HOST, str(built_graph), ENDLESS]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as host:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as host:
         assert host.stdout is not None
         assert host.stdout.readline() == b"opened\n"
         (keeper,) = keepers(host.pid)
         working = wait_until_busy(keeper)
         handles = [os.pidfd_open(pid) for pid in (keeper, working.pid)]
-        host.kill()
+        host.send_signal(ends)
+        assert host.wait(LONG) == -ends
     assert wait_until_gone(handles)
 
 
@@ -248,11 +245,12 @@ def test_who_finds_no_free_process_in_time_is_told_so(built_graph: Path) -> None
 
 def test_a_query_waits_three_times_as_long_as_it_may_run() -> None:
     with opened(None, workers=1) as (pool, _):
-        seat = pool._turns.take(LONG)
+        free = threading.Event()
+        pool._threads.submit(free.wait)
         assert "free within 0.03 s" in str(failure_of(pool, COUNTRIES, 0.01))
         with pytest.raises(GraphError, match=r"free within 0\.01 s"):
             pool.prepare(COUNTRIES, 0.01)
-        pool._turns.give(seat)
+        free.set()
         assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
 
 
@@ -262,7 +260,7 @@ def test_there_are_as_many_processes_as_processors(
 ) -> None:
     monkeypatch.setattr(pool_module, "usable_cores", lambda: processors)
     with opened(None) as (pool, _):
-        assert len(pool._seats) == expected
+        assert pool._workers == expected
 
 
 def test_alternatives_travel_with_a_prepared_query() -> None:
@@ -287,17 +285,17 @@ def test_closing_ends_what_runs_and_leaves_nothing(built_graph: Path) -> None:
 def test_who_waits_for_a_process_to_open_hears_of_the_closing(
     built_graph: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    receive = pool_module._QueryProcess.receive
     with opened(built_graph, workers=1) as (pool, _), ThreadPoolExecutor(1) as thread:
-        keeper = pool._keeper
 
-        def receive(sock: socket.socket, deadline: float | None = None) -> Any:
-            if sock is keeper._control:
-                return receive_frame(sock, deadline)
+        def closed_meanwhile(process: Any, deadline: float) -> Any:
+            if process._pid is None:
+                return receive(process, deadline)
             thread.submit(pool.close)
-            keeper._process.wait()
+            pool._keeper._process.wait()
             raise EOFError
 
-        monkeypatch.setattr(keeper_module, "receive_frame", receive)
+        monkeypatch.setattr(pool_module._QueryProcess, "receive", closed_meanwhile)
         assert str(failure_of(pool, COUNTRIES)) == "The graph was closed."
 
 
@@ -309,12 +307,11 @@ def test_closing_at_once_does_not_wait_for_the_graph(built_graph: Path) -> None:
 
 
 def test_two_hosts_share_one_store_on_disk(built_graph: Path) -> None:
-    other = HOST.replace("pool.ask(sys.argv[2], 60.0)", "print(len(pool.ask(sys.argv[2], 60.0)))")
-    with opened(built_graph, in_memory=0) as (pool, _):
+    with opened(built_graph) as (pool, _):
         expected = rows_of(pool, COUNTRIES)
-        command = [sys.executable, "-c", other, str(built_graph), COUNTRIES]
+        command = [sys.executable, "-c", f"{HOST}pool.close()", str(built_graph), COUNTRIES]
         there = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert there.stdout.split() == ["opened", "1"]
+        assert there.stdout.split() == ["opened", "2"]
         assert rows_of(pool, COUNTRIES) == expected
 
 
@@ -322,9 +319,8 @@ def test_a_damaged_store_is_an_error_not_a_hang(built_graph: Path, tmp_path: Pat
     for name in ("graph.json", "names.sqlite"):
         (tmp_path / name).symlink_to(built_graph / name)
     (tmp_path / "store").mkdir()
-    for in_memory in (0, 500_000):
-        with opened(tmp_path, workers=1, in_memory=in_memory) as (pool, _):
-            assert failure_of(pool, COUNTRIES).kind == "damaged"
+    with opened(tmp_path, workers=1) as (pool, _):
+        assert failure_of(pool, COUNTRIES).kind == "damaged"
 
 
 def test_queries_are_prepared_without_a_graph() -> None:
@@ -340,53 +336,45 @@ def test_queries_are_prepared_without_a_graph() -> None:
             pool.prepare("SELECT ?film WHERE { ?film", LONG)
 
 
-def test_turns_are_given_in_the_order_of_asking() -> None:
-    turns, served = Turns(["the only one"]), []
-    thing = turns.take(LONG)
-
-    def wait(name: int) -> None:
-        taken = turns.take(LONG)
-        served.append(name)
-        turns.give(taken)
-
-    waiting = []
-    for name in range(5):
-        waiting.append(threading.Thread(target=wait, args=(name,)))
-        waiting[-1].start()
-        while len(turns._waiting) <= name:
-            os.sched_yield()
-    with pytest.raises(TimeoutError):
-        turns.take(0.0)
-    turns.give(thing)
-    for thread in waiting:
-        thread.join()
+def test_who_has_waited_longest_is_served_first() -> None:
+    with opened(None, workers=1) as (pool, _), ThreadPoolExecutor(5) as threads:
+        free, served = threading.Event(), []
+        pool._threads.submit(free.wait)
+        waiting = []
+        for name in range(5):
+            waiting.append(threads.submit(pool.prepare, COUNTRIES, LONG))
+            waiting[-1].add_done_callback(lambda _, name=name: served.append(name))
+            while pool._threads._work_queue.qsize() <= name:
+                os.sched_yield()
+        free.set()
+        assert {future.result().form for future in waiting} == {"SELECT"}
     assert served == [0, 1, 2, 3, 4]
-    assert turns.take(0.0) == "the only one"
 
 
-def test_frames_arrive_whole_or_not_at_all() -> None:
-    ours, theirs = socket.socketpair()
-    message = {"rows": [["ö" * 100_000, None, 1.5]], "last": True}
-    with ours, theirs, ThreadPoolExecutor(1) as thread:
-        sending = thread.submit(send_frame, ours, message)
-        assert receive_frame(theirs, time.monotonic() + LONG) == message
-        sending.result()
-        with pytest.raises(TimeoutError):
-            receive_frame(theirs, time.monotonic() - 1.0)
-        ours.sendall(b"\0\0\0\5[1")
-        ours.shutdown(socket.SHUT_WR)
-        with pytest.raises(EOFError):
-            receive_frame(theirs)
-        with suppress(OSError):
-            theirs.sendall(b"\xff\xff\xff\xff")
-        with pytest.raises(ValueError, match="a frame of"):
-            receive_frame(ours)
+def test_a_keeper_whose_host_went_while_it_loaded_ends() -> None:
+    host, theirs = socket.socketpair()
+    module = "branchwise.corpora.graph.processes.worker"
+    with theirs:
+        keeper = subprocess.Popen(
+            [sys.executable, "-m", module, "-", "0", ""],
+            stdin=theirs.fileno(),
+            start_new_session=True,
+        )
+    with keeper:
+        host.close()
+        assert keeper.wait(LONG) == -signal.SIGKILL
 
 
-def test_a_turn_that_is_given_up_is_not_lost() -> None:
-    turns = Turns(["the only one"])
-    thing = turns.take(LONG)
-    with pytest.raises(TimeoutError):
-        turns.take(0.001)
-    turns.give(thing)
-    assert turns.take(0.0) == thing
+def test_a_forked_host_has_processes_of_its_own(built_graph: Path) -> None:
+    with opened(built_graph, workers=1) as (pool, keeper):
+        expected = rows_of(pool, COUNTRIES)
+        child = os.fork()
+        if child == 0:
+            try:
+                same = rows_of(pool, COUNTRIES) == expected
+                pool.close()
+                os._exit(0 if same and pool._keeper._process.pid != keeper else 1)
+            finally:
+                os._exit(2)
+        assert os.waitpid(child, 0)[1] == 0
+        assert rows_of(pool, COUNTRIES) == expected

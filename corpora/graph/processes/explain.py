@@ -14,7 +14,6 @@ from pyoxigraph import NamedNode, Store
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.bounds import MAX_LABEL, MAX_SENTENCES, cut
 from branchwise.corpora.graph.names.index import NameIndex
-from branchwise.corpora.graph.processes.rows import holds
 from branchwise.corpora.graph.sparql.mentions import Mention
 from branchwise.corpora.graph.sparql.prefixes import WIKIDATA, shorten
 from branchwise.corpora.graph.sparql.prepare import Prepared
@@ -32,6 +31,11 @@ class _Triple(NamedTuple):
     subject: str
     predicate: str
     object: str
+
+
+def _holds(store: Store, pattern: str) -> bool:
+    """Whether a group graph pattern has a solution."""
+    return bool(store.query(f"ASK {{ {pattern} }}"))
 
 
 def _hint(pattern: str, store: Store, names: NameIndex) -> str:
@@ -65,7 +69,7 @@ def _wrong_language(triple: _Triple, store: Store) -> Iterator[str]:
     if text is None:
         return
     for form in (f"{text[0]}@en", text[0]):
-        if form != triple.object and holds(store, f"{triple.subject} {triple.predicate} {form}"):
+        if form != triple.object and _holds(store, f"{triple.subject} {triple.predicate} {form}"):
             yield f"It matches with {form}: text with a language and text without are different."
     if triple.predicate.endswith(("#label>", "#altLabel>")):
         yield "No name is written exactly so: wikidata_search finds near ones."
@@ -75,14 +79,14 @@ def _wrong_direction(triple: _Triple, store: Store) -> Iterator[str]:
     if triple.object[0] in "\"'" or triple.subject[0] == triple.object[0] == "?":
         return
     turned = f"{triple.object} {triple.predicate} {triple.subject}"
-    if holds(store, turned):
+    if _holds(store, turned):
         yield f"The other way round it matches: `{shorten(turned)}`."
 
 
 def _wrong_statement_form(triple: _Triple, store: Store) -> Iterator[str]:
     """Full statements may be there for some properties only."""
     for number in _STATEMENT.findall(triple.predicate):
-        if holds(store, f"?subject <{WIKIDATA}prop/direct/{number}> ?value"):
+        if _holds(store, f"?subject <{WIKIDATA}prop/direct/{number}> ?value"):
             yield f"It may be stated as wdt:{number} only, without a statement of its own."
 
 
@@ -118,7 +122,7 @@ def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> lis
     and names a number that the graph lacks.
     """
     patterns = prepared.patterns[:_MOST_PATTERNS]
-    barren = [i for i, pattern in enumerate(patterns) if not holds(store, pattern)]
+    barren = [i for i, pattern in enumerate(patterns) if not _holds(store, pattern)]
     needed = [mention for mention in prepared.mentioned if mention.pattern in barren]
     if fatal := _told(needed, prepared, names):
         raise GraphError("unknown", " ".join(fatal))
@@ -152,7 +156,7 @@ def _explain_branches(prepared: Prepared, store: Store, names: NameIndex) -> lis
 def _branch(patterns: Sequence[str], store: Store, names: NameIndex) -> str:
     """Why a branch matches nothing; "" if it matches."""
     for pattern in patterns:
-        if not holds(store, pattern):
+        if not _holds(store, pattern):
             return _alone(pattern, store, names)
     return _clash(patterns, store)
 
@@ -162,7 +166,7 @@ def _apart(prepared: Prepared, store: Store) -> bool:
     if not prepared.patterns or not 0 < len(prepared.alternatives) <= _MOST_BRANCHES:
         return False
     return not any(
-        holds(store, " . ".join((*prepared.patterns, *branch))) for branch in prepared.alternatives
+        _holds(store, " . ".join((*prepared.patterns, *branch))) for branch in prepared.alternatives
     )
 
 
@@ -187,7 +191,7 @@ def _alone(pattern: str, store: Store, names: NameIndex) -> str:
 def _clash(patterns: Sequence[str], store: Store) -> str:
     """Each pattern matches alone: the first that leaves nothing of those before it; "" if none."""
     for count in range(2, len(patterns) + 1):
-        if not holds(store, " . ".join(patterns[:count])):
+        if not _holds(store, " . ".join(patterns[:count])):
             before = " . ".join(shorten(pattern) for pattern in patterns[: count - 1])
             return (
                 f"`{before}` {'match together' if count > 2 else 'matches'}; "

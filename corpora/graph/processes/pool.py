@@ -1,20 +1,25 @@
 """Query processes that are killed when a query takes too long.
 
 Oxigraph and rdflib's parser cannot be interrupted: a runaway query would hold its thread for ever.
-So each runs in a separate process that can be killed, under a memory limit.
+So each runs in a separate process that can be killed, under a memory limit. See `worker`.
 """
 
+import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from branchwise.corpora.cores import usable_cores
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
-from branchwise.corpora.graph.processes.keeper import Keeper, QueryProcess
-from branchwise.corpora.graph.processes.turns import Turns
+from branchwise.corpora.graph.answers import GraphError, QueryResult
 from branchwise.corpora.text import encodable
 
 if TYPE_CHECKING:
@@ -23,27 +28,81 @@ if TYPE_CHECKING:
 MEMORY_BYTES = 2 * 2**30
 """What a query may take, beside the graph."""
 
-IN_MEMORY_TRIPLES = 500_000
-"""Graphs up to this size are held in memory, once for all query processes: 340 bytes a triple."""
-
 WAIT = 3
 """A query may wait for a free process this many times as long as it may run."""
 
 _FEWEST, _MOST = 2, 8
-_CLOSING_SECONDS = 60.0
+_STARTING_SECONDS = 60.0
+_LATE = "There was no time left to find out why nothing matches."
 
-_MEMORY_SIGNALS = {signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS}
+
+class _Keeper:
+    """The process that forks query processes, leader of their group. It loads at once.
+
+    It has its own session, so that Ctrl-C reaches only the host, and ends with the host, because it
+    reads the socket that the host holds.
+    """
+
+    def __init__(self, folder: Path | None, memory: int, sha256: str) -> None:
+        self.control, theirs = socket.socketpair()
+        module = "branchwise.corpora.graph.processes.worker"
+        source = "-" if folder is None else str(folder.absolute())
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", module, source, str(memory), sha256],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def close(self) -> None:
+        """Kill all processes, and wait until the keeper is gone."""
+        with suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self.control.close()
 
 
-class _Seat:
-    """A place for a query process; empty until the first query, and after a kill."""
+class _QueryProcess:
+    """A process that answers one query at a time."""
 
-    process: QueryProcess | None = None
+    def __init__(self, keeper: _Keeper) -> None:
+        """Raises GraphError if it cannot open the graph, EOFError or OSError if the keeper died."""
+        ours, theirs = socket.socketpair()
+        self.host = Connection(ours.detach())
+        self._pid: int | None = None
+        refusal: GraphError | None
+        deadline = time.monotonic() + _STARTING_SECONDS
+        try:
+            with theirs:
+                socket.send_fds(keeper.control, [b"!"], [theirs.fileno()])
+            self._pid = self.receive(deadline)
+            refusal = self.receive(deadline)
+        except TimeoutError:
+            refusal = GraphError("resources", "The graph takes too long to load.")
+        except (EOFError, OSError):
+            if self._pid is None:
+                self.host.close()
+                raise
+            message = "The process for the query could not open the graph: build it again."
+            refusal = GraphError("damaged", message)
+        if refusal is not None:
+            self.kill()
+            self.host.close()
+            raise refusal
 
-    def vacate(self) -> int | None:
-        """End the process; its exit status, None where there was none."""
-        process, self.process = self.process, None
-        return None if process is None else process.end()
+    def receive(self, deadline: float) -> Any:
+        """The next message. Raises TimeoutError, and EOFError or OSError if the process is gone."""
+        if not self.host.poll(max(deadline - time.monotonic(), 0.0)):
+            raise TimeoutError
+        return self.host.recv()
+
+    def kill(self) -> None:
+        """Kill it, if it is there."""
+        with suppress(OSError):
+            if self._pid is not None:
+                os.kill(self._pid, signal.SIGKILL)
 
 
 class Pool:
@@ -58,145 +117,128 @@ class Pool:
         folder: Path | None = None,
         workers: int | None = None,
         memory: int = MEMORY_BYTES,
-        in_memory: int = IN_MEMORY_TRIPLES,
         sha256: str = "",
     ) -> None:
-        self._settings = (folder, memory, in_memory, sha256)
-        self._seats = [_Seat() for _ in range(workers or _processes())]
-        self._turns = Turns(self._seats)
+        self._settings = (folder, memory, sha256)
+        self._workers = workers or max(_FEWEST, min(_MOST, usable_cores()))
         self._lock = threading.Lock()
         self._closed = False
-        self._keeper = Keeper(*self._settings)
+        self._begin()
 
-    def ask(self, sparql: str, seconds: float, wait: float | None = None) -> list[dict[str, Any]]:
-        """A query process's frames for a query, the last one marked `last`.
+    def _begin(self) -> None:
+        """Start the keeper, and a thread for each query process: the longest waiting query is
+        served first."""
+        self._host = os.getpid()
+        self._keeper = _Keeper(*self._settings)
+        self._threads = ThreadPoolExecutor(self._workers)
+        self._own = threading.local()
 
-        `seconds` limit the query; if they end after the first frame, that is all. Before that it
-        waits for a free process for `wait` seconds, by default three times `seconds`: with many
-        concurrent queries, most take far less than they may. Raises GraphError.
+    def query(self, sparql: str, seconds: float) -> QueryResult:
+        """A query's rows, and if there are none, why. Raises GraphError.
+
+        `seconds` limit the query and the explanation. Before that it waits for a free process for
+        three times as long: with many concurrent queries, most take far less than they may.
         """
-        wait = WAIT * seconds if wait is None else wait
-        try:
-            seat = self._turns.take(wait)
-        except TimeoutError:
-            raise GraphError(
-                "busy", f"No query process was free within {wait:g} s: try again."
-            ) from None
-        sparql = encodable(sparql)  # JSON may contain a lone surrogate
-        try:
-            return self._converse(seat, {"sparql": sparql}, seconds)
-        finally:
-            self._turns.give(seat)
+        return cast(QueryResult, self._ask(sparql, seconds, WAIT * seconds))
 
     def prepare(self, sparql: str, seconds: float) -> "Prepared":
-        """A query in the form for a remote graph; `seconds` also limit the wait. Raises
-        GraphError.
-        """
-        from branchwise.corpora.graph.sparql.mentions import Mention
-        from branchwise.corpora.graph.sparql.prepare import Prepared
+        """A query in the form for a remote graph; `seconds` also limit the wait.
 
-        fields = self.ask(sparql, seconds, wait=seconds)[0]["prepared"]
-        columns = fields["variables"]
-        return Prepared(
-            text=fields["text"],
-            form=fields["form"],
-            variables=None if columns is None else tuple(columns),
-            patterns=tuple(fields["patterns"]),
-            mentioned=tuple(
-                Mention(number, iri, pattern, tuple(variables))
-                for number, iri, pattern, variables in fields["mentioned"]
-            ),
-            alternatives=tuple(tuple(branch) for branch in fields["alternatives"]),
-        )
+        Raises GraphError.
+        """
+        return cast("Prepared", self._ask(sparql, seconds, seconds))
 
     def close(self) -> None:
         """End all processes; queries that run or wait get a GraphError. May be called again."""
         with self._lock:
             self._closed = True
-            keeper = self._keeper
-        keeper.close()
-        for seat in [self._turns.take(_CLOSING_SECONDS) for _ in self._seats]:
-            seat.vacate()
-            self._turns.give(seat)
+        self._keeper.close()
+        self._threads.shutdown(cancel_futures=True)
 
-    def _converse(
-        self, seat: _Seat, request: dict[str, Any], seconds: float
-    ) -> list[dict[str, Any]]:
-        process = self._seated(seat)
-        frames: list[dict[str, Any]] = []
+    def _ask(self, sparql: str, seconds: float, patience: float) -> Any:
+        running: list[_QueryProcess] = []
+        with self._lock:
+            self._refuse_closed()
+            if self._host != os.getpid():
+                self._begin()  # this process was forked, without the threads
+            asked = self._threads.submit(self._answer, sparql, seconds, running)
         try:
-            deadline = time.monotonic() + seconds
-            send_frame(process.sock, request)
-            while not frames or not frames[-1]["last"]:
-                frames.append(receive_frame(process.sock, deadline))
-        except TimeoutError:
-            seat.vacate()
-            if not frames:
-                raise _timeout(seconds) from None
-        except (EOFError, OSError):
-            status = seat.vacate()
-            self._living_keeper()
-            if not frames:
-                raise _ended(status, self._settings[1]) from None
-        except BaseException:
-            seat.vacate()
-            raise
-        if frames[-1].get("spent"):
-            seat.vacate()
-        if "error" in frames[-1]:
-            raise GraphError(*frames[-1]["error"])
-        return frames
+            with suppress(TimeoutError, CancelledError):
+                asked.exception(patience)
+            if asked.cancel():
+                self._refuse_closed()
+                message = f"No query process was free within {patience:g} s: try again."
+                raise GraphError("busy", message)
+            return asked.result()
+        finally:
+            if not asked.cancel() and not asked.done():  # Ctrl-C
+                for process in running:
+                    process.kill()
 
-    def _seated(self, seat: _Seat) -> QueryProcess:
-        """The seat's process, started where there is none, twice where its parent had died."""
-        if seat.process is not None and not seat.process.is_gone():
-            return seat.process
-        seat.vacate()
+    def _answer(self, sparql: str, seconds: float, running: list[_QueryProcess]) -> Any:
+        process = self._started()
+        running.append(process)
+        answers: list[Any] = []
+        deadline = time.monotonic() + seconds
+        more = True
+        try:
+            process.host.send(encodable(sparql))
+            while more:
+                answer, more, spent = process.receive(deadline)
+                answers.append(answer)
+        except (EOFError, OSError) as error:
+            if isinstance(error, TimeoutError):
+                process.kill()
+            process.host.close()
+            self._refuse_closed()
+            if not answers:
+                raise _stopped(error, seconds, self._settings[1]) from None
+        else:
+            self._own.process = None if spent else process
+        if isinstance(answers[-1], GraphError):
+            raise answers[-1]
+        if more or len(answers) > 1:
+            notes = (_LATE,) if more else answers[1]
+            return replace(answers[0], notes=(*answers[0].notes, *notes))
+        return answers[0]
+
+    def _started(self) -> _QueryProcess:
+        """This thread's idle process, or a new one; tries twice where the keeper had died."""
+        idle: _QueryProcess | None = getattr(self._own, "process", None)
+        self._own.process = None
+        if idle is not None and not idle.host.poll():  # it said nothing unasked, so it is there
+            return idle
         for _ in range(2):
-            keeper = self._living_keeper()
+            keeper = self._keeper
             try:
-                seat.process = keeper.start()
+                return _QueryProcess(keeper)
             except (EOFError, OSError):
-                self._replace(keeper)
+                with self._lock:
+                    self._refuse_closed()
+                    if self._keeper is keeper:
+                        keeper.close()
+                        self._keeper = _Keeper(*self._settings)
             except GraphError:
-                self._living_keeper()  # which says if the graph was closed meanwhile
+                self._refuse_closed()  # which may be why the process did not open the graph
                 raise
-            else:
-                return seat.process
         raise GraphError("resources", "The process for queries cannot be started.")
 
-    def _living_keeper(self) -> Keeper:
-        """Raises GraphError once the pool is closed."""
-        with self._lock:
-            if self._closed:
-                raise GraphError("resources", "The graph was closed.")
-            return self._keeper
-
-    def _replace(self, dead: Keeper) -> None:
-        dead.close()
-        with self._lock:
-            if self._keeper is dead and not self._closed:
-                self._keeper = Keeper(*self._settings)
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise GraphError("resources", "The graph was closed.")
 
 
-def _processes() -> int:
-    return max(_FEWEST, min(_MOST, usable_cores()))
-
-
-def _timeout(seconds: float) -> GraphError:
-    return GraphError(
-        "timeout",
-        f"The query was stopped after {seconds:g} s. Begin from a named entity (wd:Q...), use each "
-        "pattern to narrow the one before, avoid patterns that share no variable, and add LIMIT.",
-    )
-
-
-def _ended(status: int | None, memory: int) -> GraphError:
-    """The error for a process that ended during a query: usually it ran out of memory."""
-    if status is not None and -status in _MEMORY_SIGNALS:
+def _stopped(error: Exception, seconds: float, memory: int) -> GraphError:
+    """The error for a process that was late, or ended: usually it ran out of memory."""
+    if isinstance(error, TimeoutError):
         return GraphError(
-            "resources",
-            f"The query needed more than {memory / 2**20:,.0f} MB of memory, or nested too deep, "
-            "and was stopped: ask for less at once, with LIMIT or from a named entity.",
+            "timeout",
+            f"The query was stopped after {seconds:g} s. Begin from a named entity (wd:Q...), use "
+            "each pattern to narrow the one before, avoid patterns that share no variable, and add "
+            "LIMIT.",
         )
-    return GraphError("resources", "The query process ended unexpectedly: simplify the query.")
+    return GraphError(
+        "resources",
+        f"The query needed more than {memory / 2**20:,.0f} MB of memory, or nested too deep, and "
+        "was stopped: ask for less at once, with LIMIT or from a named entity.",
+    )

@@ -1,4 +1,4 @@
-"""Running a prepared query on an Oxigraph store, and its rows as plain lists."""
+"""Running a prepared query on an Oxigraph store, and bounding its answer."""
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -14,8 +14,11 @@ from pyoxigraph import (
     Store,
 )
 
-from branchwise.corpora.graph.answers import MAX_ROWS, GraphError
+from branchwise.corpora.graph.answers import MAX_ROWS, GraphError, QueryResult, Term
 from branchwise.corpora.graph.bounds import MAX_LABEL, cut, cut_value
+from branchwise.corpora.graph.names.index import NameIndex
+from branchwise.corpora.graph.processes.explain import unknown_mentions
+from branchwise.corpora.graph.sparql.prepare import Prepared
 
 _PLAIN = (
     "http://www.w3.org/2001/XMLSchema#string",
@@ -28,25 +31,26 @@ MAX_LABELS = 16 * 2**20
 """Bytes of all labels in JSON; those after that are left out: ten labels of 300 characters in each
 of 1,000 rows fit, in whatever script."""
 
-EncodedTerm = tuple[str, str, str, str] | None
-"""A Term (value, kind, datatype, language), or nothing."""
 
-
-def run(store: Store, text: str) -> dict[str, Any]:
-    """The fields of a QueryResult, without labels and notes.
+def run(store: Store, names: NameIndex, prepared: Prepared) -> QueryResult:
+    """Run a query; the rows' labels beside them, and what it names that the graph lacks.
 
     Raises GraphError if Oxigraph cannot parse or evaluate the query, or read the store.
     """
+    boolean = None
+    variables: tuple[str, ...] = ()
+    rows: list[tuple[Term | None, ...]] = []
+    complete = True
     try:
-        found = store.query(text)
+        found = store.query(prepared.text)
         if isinstance(found, QueryBoolean):
-            return {"variables": (), "rows": [], "complete": True, "boolean": bool(found)}
-        if isinstance(found, QueryTriples):
-            names: tuple[str, ...] = ("subject", "predicate", "object")
+            boolean = bool(found)
+        elif isinstance(found, QueryTriples):
+            variables = ("subject", "predicate", "object")
             rows, complete = _bounded(found, 3)
         else:
-            names = tuple(variable.value for variable in found.variables)
-            rows, complete = _bounded(found, len(names))
+            variables = tuple(variable.value for variable in found.variables)
+            rows, complete = _bounded(found, len(variables))
     except SyntaxError as error:
         raise GraphError("syntax", f"The query could not be read: {error.msg}") from None
     except OSError:
@@ -55,17 +59,12 @@ def run(store: Store, text: str) -> dict[str, Any]:
         ) from None
     except (ValueError, RuntimeError) as error:
         raise GraphError("resources", f"The query could not be evaluated: {error}") from None
-    return {"variables": names, "rows": rows, "complete": complete, "boolean": None}
-
-
-def holds(store: Store, pattern: str) -> bool:
-    """Whether a group graph pattern has a solution."""
-    return bool(store.query(f"ASK {{ {pattern} }}"))
-
-
-def iris(rows: Iterable[Iterable[EncodedTerm]]) -> set[str]:
-    """The IRIs in rows, each once."""
-    return {cell[0] for row in rows for cell in row if cell is not None and cell[1] == "iri"}
+    iris = {cell.value for row in rows for cell in row if cell is not None and cell.kind == "iri"}
+    notes = [cut(note) for note in unknown_mentions(prepared, names)]
+    if not complete and not rows:
+        notes.append("The first row alone is too long: ask for fewer columns.")
+    labels = short_labels(names.labels(iris))
+    return QueryResult(variables, tuple(rows), complete, boolean, labels, tuple(notes))
 
 
 def short_labels(labels: Mapping[str, str]) -> dict[str, str]:
@@ -81,20 +80,21 @@ def short_labels(labels: Mapping[str, str]) -> dict[str, str]:
     return kept
 
 
-def _bounded(found: Iterable[Any], width: int) -> tuple[list[list[EncodedTerm]], bool]:
+def _bounded(found: Iterable[Any], width: int) -> tuple[list[tuple[Term | None, ...]], bool]:
     """Rows in order, and whether that is all of them."""
-    rows: list[list[EncodedTerm]] = []
+    rows: list[tuple[Term | None, ...]] = []
     size = 0
     for solution in islice(found, MAX_ROWS + 1):
         row = [_cell(solution[column]) for column in range(width)]
         size += len(orjson.dumps(row))
         if len(rows) == MAX_ROWS or size > MAX_ANSWER:
             return rows, False
-        rows.append(row)
+        rows.append(tuple(None if cell is None else Term(*cell) for cell in row))
     return rows, True
 
 
-def _cell(term: Any) -> EncodedTerm:
+def _cell(term: Any) -> tuple[str, Any, str, str] | None:
+    """The fields of a Term, which orjson takes for no list."""
     if term is None:
         return None
     if isinstance(term, NamedNode):

@@ -1,159 +1,207 @@
 """The process that forks query processes: `python -m branchwise.corpora.graph.processes.worker`.
 
-It imports the parsers and loads a small graph into memory once. Each query process is a fork of
-it: there in 3 milliseconds instead of most of a second, and with the graph in shared pages. That is
-what makes it cheap to kill a query. It has one thread, opens no on-disk store itself (RocksDB
-starts threads, and threads do not survive a fork), and outlives neither its host nor its children.
+It imports the parsers once. Each query process is a fork of it: there in milliseconds instead of
+most of a second. That is what makes it cheap to kill a query. It has one thread, opens no store
+itself (RocksDB starts threads, and threads do not survive a fork), and outlives neither its host
+nor its children.
 """
 
 import ctypes
-import fcntl
+import gc
 import os
 import resource
 import signal
 import socket
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NamedTuple
 
-from branchwise.corpora.graph.description import STORE_FOLDER
-from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
-from branchwise.corpora.graph.processes.serving import Holdings, open_holdings, serve
+from pyoxigraph import Store
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.graph.answers import GraphError
+from branchwise.corpora.graph.bounds import cut
+from branchwise.corpora.graph.description import STORE_FOLDER, refuse_replaced
+from branchwise.corpora.graph.names.index import NameIndex
+from branchwise.corpora.graph.processes import rows
+from branchwise.corpora.graph.processes.explain import explain_emptiness
+from branchwise.corpora.graph.sparql.prepare import Prepared, prepare
+from branchwise.corpora.graph.store import open_store
 
 _PR_SET_PDEATHSIG = 1
 _OPENED_AT_ONCE = 9
 """Tables that RocksDB opens with a store, however few handles it is given: a quarter of those that
 Oxigraph leaves to it, and Oxigraph wants 96 or more. It is 16 where there are enough of them."""
 
+_WARM_UP = (
+    """SELECT ?film ?filmLabel (COUNT(?cast) AS ?n) WHERE {
+      ?film wdt:P31/wdt:P279* wd:Q11424 ; wdt:P577 ?date . OPTIONAL { ?film wdt:P161 ?cast }
+      FILTER(YEAR(?date) > 1990) SERVICE wikibase:label { bd:serviceParam wikibase:language "en" }
+    } GROUP BY ?film ?filmLabel HAVING(COUNT(?cast) > 1) ORDER BY DESC(?n) LIMIT 5""",
+    "SELECT * WHERE { ?film wdt:P2147483647 ?director }",
+    'ASK { ?film rdfs:label "film" }',
+    "SELECT * WHERE { ?film",
+)
 
-def main(arguments: list[str]) -> None:
-    """Keep query processes for the host that holds the other end of standard input.
 
-    Arguments: the graph's folder or "-", how many bytes a query process may take beside what it
-    has from here, up to how many triples a graph is loaded into memory, and the SHA-256 that the
-    graph must have ("" for any).
+class Opened(NamedTuple):
+    """What a query process has open."""
+
+    store: Store
+    names: NameIndex
+
+
+def main(folder: str, memory: str, sha256: str) -> None:
+    """Start query processes until the host is gone; it sends their sockets on standard input.
+
+    `folder`: the graph's, or "-": then they only prepare queries. `memory`: the bytes that a query
+    process may take beside what it has from here. `sha256`: what the graph's description must say,
+    "" for anything.
     """
-    folder, memory, in_memory, sha256 = arguments
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _allow_all_files()
-    control = socket.socket(fileno=0)
-    _end_with_host(control)
-    try:
-        holdings = open_holdings(None if folder == "-" else Path(folder), int(in_memory), sha256)
-    except Exception as error:  # noqa: BLE001 (whatever it is, the host must hear of it)
-        send_frame(control, {"error": type(error).__name__})
-        return
-    _read_of_its_end(control)
-    with suppress(EOFError, OSError):
-        send_frame(control, {"ready": True})
-        _keep(control, holdings, int(memory))
-
-
-def _end_with_host(control: socket.socket) -> None:
-    """Let the system end this process when its host is gone, in the middle of loading a graph.
-
-    Nothing is read then, and there may be no thread that reads. The host says nothing until it has
-    heard that this process is ready: what the signal tells is that the other end was closed.
-    """
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    fcntl.fcntl(control, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(control, fcntl.F_SETFL, fcntl.fcntl(control, fcntl.F_GETFL) | os.O_ASYNC)
-    with suppress(BlockingIOError):
-        if not control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
-            sys.exit()
-
-
-def _read_of_its_end(control: socket.socket) -> None:
-    """From now on the host's end is met by reading."""
-    fcntl.fcntl(control, fcntl.F_SETFL, fcntl.fcntl(control, fcntl.F_GETFL) & ~os.O_ASYNC)
-
-
-def _keep(control: socket.socket, holdings: Holdings, memory: int) -> None:
-    """Start and end query processes as the host asks, until it is gone."""
-    children: set[int] = set()
-    try:
-        while True:
-            request = receive_frame(control)
-            if request["do"] == "start":
-                pid = _start(control, holdings, memory)
-                children.add(pid)
-                send_frame(control, {"pid": pid})
-            else:
-                send_frame(control, {"status": _end(request["pid"], children)})
-    finally:
-        for pid in tuple(children):
-            _end(pid, children)
-
-
-def _end(pid: int, children: set[int]) -> int:
-    """Kill a child; its wait status, which says so where it had ended by itself before."""
-    if pid not in children:
-        return int(signal.SIGKILL)
-    children.remove(pid)
-    os.kill(pid, signal.SIGKILL)
-    return os.waitpid(pid, 0)[1]
-
-
-def _start(control: socket.socket, holdings: Holdings, memory: int) -> int:
-    """Fork a query process that talks over the socket which the host sends along."""
-    _, handles, _, _ = socket.recv_fds(control, 1, 1)
-    pid = os.fork()
-    if pid == 0:
-        _become_query_process(control, socket.socket(fileno=handles[0]), holdings, memory)
-    os.close(handles[0])
-    return pid
-
-
-def _become_query_process(
-    control: socket.socket, host: socket.socket, holdings: Holdings, memory: int
-) -> NoReturn:
-    try:
-        parent = os.getppid()
-        control.close()
-        _die_with_parent(parent)
-        if holdings.folder is not None:
-            os.chdir(holdings.folder)  # it stays this one when another is put in its place
-        serve(host, holdings, lambda: _limit(holdings, memory), memory // 8)
-    except BaseException:  # noqa: BLE001 (nothing may unwind into the parent's loop)
-        os._exit(1)
-    os._exit(0)
-
-
-def _allow_all_files() -> None:
-    """RocksDB keeps as many tables open as it may open files when it opens a store."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):
+    with suppress(ValueError, OSError):  # RocksDB keeps as many tables open as it may open files
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    control = socket.socket(fileno=0)
+    graph = None if folder == "-" else Path(folder)
+    with suppress(InputError):  # a query process says what is wrong
+        _warm_up(graph)
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps them
+    keeper = os.getpid()
+    try:
+        while handles := socket.recv_fds(control, 1, 1)[1]:
+            if os.fork() == 0:
+                control.close()
+                _serve(Connection(handles[0]), keeper, graph, int(memory), sha256)
+            os.close(handles[0])
+    finally:
+        if os.getpid() == keeper:
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
 
 
-def _limit(holdings: Holdings, memory: int) -> None:
+def _warm_up(folder: Path | None) -> None:
+    """Import everything that queries need: a query process cannot open the file of a module."""
+    names = None if folder is None else NameIndex.open(folder)
+    for text in _WARM_UP:
+        for _ in _answers(text, None if names is None else Opened(Store(), names)):
+            pass
+    if names is not None:
+        names.close()
+
+
+def _serve(host: Connection, keeper: int, folder: Path | None, memory: int, sha256: str) -> None:
+    """Answer one query after another until the host is gone.
+
+    It hears this process's number; None, or why the graph cannot be opened; and for each query
+    tuples of an answer, whether another follows, and whether this process has grown so much that
+    it ends: what a query took is not always given back, and the next would miss it.
+    """
+    if sys.platform == "linux":  # elsewhere only a keeper that is killed leaves it behind
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != keeper:
+        return
+    host.send(os.getpid())
+    try:
+        opened = None if folder is None else _open(folder, sha256)
+    except GraphError as error:
+        host.send(error)
+        return
+    except InputError as error:
+        message = f"The graph cannot be opened: {error.what}; {error.remedy}."
+        host.send(GraphError("damaged", message))
+        return
+    _limit(memory, opened is None)
+    host.send(None)
+    at_first = _peak_bytes()
+    spent = False
+    while not spent:
+        for answer, more in _answers(host.recv(), opened):
+            spent = _peak_bytes() - at_first > memory // 8
+            host.send((answer, more, spent))
+
+
+def _open(folder: Path, sha256: str) -> Opened:
+    """Open what is in the folder, entered first so that all of it is one graph's, whatever happens
+    to the folder's name meanwhile.
+
+    Raises InputError, and GraphError where it is another graph than when the host opened it.
+    """
+    os.chdir(folder)
+    here = Path()
+    opened = Opened(open_store(here), NameIndex.open(here))
+    opened.names.labels(["http://www.wikidata.org/entity/Q1"])
+    refuse_replaced(here, sha256)
+    return opened
+
+
+def _limit(memory: int, all_open: bool) -> None:
     """Let this process take so many bytes more, dump no core, and open nothing more.
 
     RocksDB opens the tables of a large store when it needs them: such a process may open files.
     """
+    limits = {resource.RLIMIT_CORE: 0}
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text().split()[0])
-        _bound(resource.RLIMIT_AS, pages * resource.getpagesize() + memory)
-    _bound(resource.RLIMIT_CORE, 0)
-    on_disk = holdings.folder is not None and holdings.in_memory is None
-    if not on_disk or sum(1 for _ in Path(STORE_FOLDER).glob("*.sst")) <= _OPENED_AT_ONCE:
-        _bound(resource.RLIMIT_NOFILE, 0)
+        limits[resource.RLIMIT_AS] = pages * resource.getpagesize() + memory
+    if all_open or sum(1 for _ in Path(STORE_FOLDER).glob("*.sst")) <= _OPENED_AT_ONCE:
+        limits[resource.RLIMIT_NOFILE] = 0
+    for what, value in limits.items():
+        _, most = resource.getrlimit(what)
+        value = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(what, (value, value))
 
 
-def _bound(what: int, value: int) -> None:
-    _, most = resource.getrlimit(what)
-    value = value if most == resource.RLIM_INFINITY else min(value, most)
-    resource.setrlimit(what, (value, value))
+def _peak_bytes() -> int:
+    """The most memory that this process ever had."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _die_with_parent(parent: int) -> None:
-    """Where Linux can do it; elsewhere the parent kills its children when its host is gone."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
+def _answers(text: str, opened: Opened | None) -> Iterator[tuple[Any, bool]]:
+    """What answers a query, each with whether more follows: a result, then why it has no row.
+
+    A Prepared where no graph is open. An error is the last.
+    """
+    try:
+        prepared = _prepared(text)
+        if opened is None:
+            yield prepared, False
+            return
+        answer = rows.run(opened.store, opened.names, prepared)
+        empty = answer.complete and not (answer.rows or answer.boolean)
+        yield answer, empty
+        if empty:
+            yield _explained(prepared, opened), False
+    except GraphError as error:
+        yield GraphError(error.kind, cut(str(error))), False
+    except (MemoryError, RecursionError):
+        message = "The query needs more memory or deeper nesting than is allowed: simplify it."
+        yield GraphError("resources", message), False
+    except Exception as error:  # noqa: BLE001 (a fault of ours must not end the conversation)
+        message = f"The query could not be evaluated ({type(error).__name__}): write it otherwise."
+        yield GraphError("resources", message), False
+
+
+def _explained(prepared: Prepared, opened: Opened) -> tuple[str, ...]:
+    """Why there is no row. The empty answer stands, even if the explanation fails."""
+    try:
+        return tuple(cut(note) for note in explain_emptiness(prepared, *opened))
+    except (SyntaxError, OSError, ValueError, RuntimeError):
+        return ()
+
+
+@lru_cache(maxsize=256)
+def _prepared(text: str) -> Prepared:
+    """The prepared query. Models repeat queries, and parsing is most of a short one's time."""
+    return prepare(text)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

@@ -59,13 +59,18 @@ def resident_bytes() -> int:
 def wait_until_busy(keeper: int, ticks: int = 5) -> Process:
     """The one query process of a keeper, once it has computed for 50 ms.
 
-    Only after a first answer: until then the child that computes may be the one that reads the
-    graph.
+    Only after a first answer: until then it may be busy with opening the graph.
     """
     while True:
         for process in query_processes(keeper):
             if process.busy >= ticks:
                 return process
+        os.sched_yield()
+
+
+def wait_until_none(keeper: int) -> None:
+    """Until a keeper has no query process; what was killed is there for a moment more."""
+    while query_processes(keeper):
         os.sched_yield()
 
 
