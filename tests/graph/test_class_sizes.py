@@ -1,14 +1,10 @@
 """Classes say how many things are instances of them: counted when built, else asked."""
 
-import sqlite3
-
 import pytest
 
-from branchwise.corpora.file_records import record_files
 from branchwise.corpora.graph.answers import GraphError, Match, QueryResult, Term
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.class_sizes import ClassSizes
-from branchwise.corpora.graph.embedded import EmbeddedGraph
 from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.tools.graph_text import matches_text
 
@@ -38,21 +34,6 @@ def folder(tmp_path_factory):
 def test_sizes_are_counted_when_a_graph_is_built(folder):
     index = NameIndex.open(folder)
     assert {name: index.search(name)[0].members for name in SIZES} == SIZES
-
-
-@pytest.mark.usefixtures("process")
-def test_a_graph_that_an_earlier_version_built_is_asked_for_them(folder, tmp_path):
-    import shutil
-
-    shutil.copytree(folder, tmp_path / "G")
-    with sqlite3.connect(tmp_path / "G" / "names.sqlite") as names:
-        names.execute("DROP TABLE classes")
-    record_files(tmp_path / "G")
-    graph = EmbeddedGraph(tmp_path / "G")
-    try:
-        assert {name: graph.search(name)[0].members for name in SIZES} == SIZES
-    finally:
-        graph.close()
 
 
 def film(members=0, statements=0):
