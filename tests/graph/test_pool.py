@@ -135,8 +135,11 @@ def test_what_never_ends_is_stopped(built_graph: Path, sparql: str) -> None:
     ],
     ids=["group_concat", "order", "distinct"],
 )
-def test_a_memory_bomb_ends_its_own_process_only(built_graph: Path, sparql: str) -> None:
-    with opened(built_graph, workers=1, memory=48 * 2**20) as (pool, _):
+@pytest.mark.parametrize("in_memory", [0, 500_000], ids=["disk", "memory"])
+def test_a_memory_bomb_ends_its_own_process_only(
+    built_graph: Path, sparql: str, in_memory: int
+) -> None:
+    with opened(built_graph, workers=1, memory=48 * 2**20, in_memory=in_memory) as (pool, _):
         error = failure_of(pool, sparql)
         assert error.kind == "resources"
         assert "memory" in str(error)
@@ -245,12 +248,11 @@ def test_who_finds_no_free_process_in_time_is_told_so(built_graph: Path) -> None
 
 def test_a_query_waits_three_times_as_long_as_it_may_run() -> None:
     with opened(None, workers=1) as (pool, _):
-        free = threading.Event()
-        pool._threads.submit(free.wait)
+        taken = pool._turns.take(LONG)
         assert "free within 0.03 s" in str(failure_of(pool, COUNTRIES, 0.01))
         with pytest.raises(GraphError, match=r"free within 0\.01 s"):
             pool.prepare(COUNTRIES, 0.01)
-        free.set()
+        pool._turns.give(taken)
         assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
 
 
@@ -307,7 +309,7 @@ def test_closing_at_once_does_not_wait_for_the_graph(built_graph: Path) -> None:
 
 
 def test_two_hosts_share_one_store_on_disk(built_graph: Path) -> None:
-    with opened(built_graph) as (pool, _):
+    with opened(built_graph, in_memory=0) as (pool, _):
         expected = rows_of(pool, COUNTRIES)
         command = [sys.executable, "-c", f"{HOST}pool.close()", str(built_graph), COUNTRIES]
         there = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -319,8 +321,9 @@ def test_a_damaged_store_is_an_error_not_a_hang(built_graph: Path, tmp_path: Pat
     for name in ("graph.json", "names.sqlite"):
         (tmp_path / name).symlink_to(built_graph / name)
     (tmp_path / "store").mkdir()
-    with opened(tmp_path, workers=1) as (pool, _):
-        assert failure_of(pool, COUNTRIES).kind == "damaged"
+    for in_memory in (0, 500_000):
+        with opened(tmp_path, workers=1, in_memory=in_memory) as (pool, _):
+            assert failure_of(pool, COUNTRIES).kind == "damaged"
 
 
 def test_queries_are_prepared_without_a_graph() -> None:
@@ -338,17 +341,26 @@ def test_queries_are_prepared_without_a_graph() -> None:
 
 def test_who_has_waited_longest_is_served_first() -> None:
     with opened(None, workers=1) as (pool, _), ThreadPoolExecutor(5) as threads:
-        free, served = threading.Event(), []
-        pool._threads.submit(free.wait)
+        taken, served = pool._turns.take(LONG), []
         waiting = []
         for name in range(5):
             waiting.append(threads.submit(pool.prepare, COUNTRIES, LONG))
             waiting[-1].add_done_callback(lambda _, name=name: served.append(name))
-            while pool._threads._work_queue.qsize() <= name:
+            while len(pool._turns._waiting) <= name:
                 os.sched_yield()
-        free.set()
+        pool._turns.give(taken)
         assert {future.result().form for future in waiting} == {"SELECT"}
     assert served == [0, 1, 2, 3, 4]
+
+
+def test_a_turn_that_is_given_up_is_not_lost() -> None:
+    with opened(None, workers=1) as (pool, _):
+        taken = pool._turns.take(LONG)
+        with pytest.raises(TimeoutError):
+            pool._turns.take(0.001)
+        pool._turns.give(taken)
+        assert pool._turns.take(0.0) is taken
+        pool._turns.give(taken)
 
 
 def test_a_keeper_whose_host_went_while_it_loaded_ends() -> None:
@@ -356,7 +368,7 @@ def test_a_keeper_whose_host_went_while_it_loaded_ends() -> None:
     module = "branchwise.corpora.graph.processes.worker"
     with theirs:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", module, "-", "0", ""],
+            [sys.executable, "-m", module, "-", "0", "0", ""],
             stdin=theirs.fileno(),
             start_new_session=True,
         )
