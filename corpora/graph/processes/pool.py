@@ -5,6 +5,7 @@ So each runs in a separate process that can be killed, under a memory limit. See
 """
 
 import os
+import pickle
 import select
 import signal
 import socket
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from branchwise.corpora.cores import usable_cores
-from branchwise.corpora.graph.answers import GraphError, QueryResult
+from branchwise.corpora.graph.answers import GraphError, QueryResult, Term
 from branchwise.corpora.text import encodable
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class _QueryProcess:
         """The next message. Raises TimeoutError, and EOFError or OSError if the process is gone."""
         if not self._poll.poll(max(deadline - time.monotonic(), 0.0) * 1000):
             raise TimeoutError
-        return self.host.recv()
+        return pickle.loads(self.host.recv_bytes())  # noqa: S301 - our own process wrote it
 
     def is_idle(self) -> bool:
         """Whether it is there and says nothing; what it says unasked is its end."""
@@ -189,7 +190,9 @@ class Pool:
         `seconds` limit the query and the explanation. Before that it waits for a free process for
         three times as long: with many concurrent queries, most take far less than they may.
         """
-        return cast(QueryResult, self._ask(sparql, seconds, WAIT * seconds))
+        answer = cast(QueryResult, self._ask(sparql, seconds, WAIT * seconds))
+        rows = (tuple(None if cell is None else Term(*cell) for cell in r) for r in answer.rows)
+        return replace(answer, rows=tuple(rows))
 
     def prepare(self, sparql: str, seconds: float) -> "Prepared":
         """A query in the form for a remote graph; `seconds` also limit the wait.
@@ -238,7 +241,7 @@ class Pool:
         deadline = time.monotonic() + seconds
         more = True
         try:
-            process.host.send(encodable(sparql))
+            process.host.send_bytes(encodable(sparql).encode())
             while more:
                 answer, more, spent = process.receive(deadline)
                 answers.append(answer)
