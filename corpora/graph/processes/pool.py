@@ -5,6 +5,7 @@ So each runs in a separate process that can be killed, under a memory limit. See
 """
 
 import os
+import pickle
 import select
 import signal
 import socket
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from branchwise.corpora.cores import usable_cores
-from branchwise.corpora.graph.answers import GraphError, QueryResult
+from branchwise.corpora.graph.answers import GraphError, QueryResult, Term
 from branchwise.corpora.text import encodable
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ WAIT = 3
 _FEWEST, _MOST = 2, 8
 _STARTING_SECONDS = 120.0
 _CLOSING_SECONDS = 60.0
+_LONGEST_WAIT = 1e6
+"""Seconds; the system takes no more milliseconds than fit 31 bits."""
+
 _LATE = "There was no time left to find out why nothing matches."
 
 
@@ -102,9 +106,10 @@ class _QueryProcess:
 
     def receive(self, deadline: float) -> Any:
         """The next message. Raises TimeoutError, and EOFError or OSError if the process is gone."""
-        if not self._poll.poll(max(deadline - time.monotonic(), 0.0) * 1000):
+        left = min(max(deadline - time.monotonic(), 0.0), _LONGEST_WAIT)
+        if not self._poll.poll(left * 1000):
             raise TimeoutError
-        return self.host.recv()
+        return pickle.loads(self.host.recv_bytes())  # noqa: S301 - our own process wrote it
 
     def is_idle(self) -> bool:
         """Whether it is there and says nothing; what it says unasked is its end."""
@@ -189,7 +194,9 @@ class Pool:
         `seconds` limit the query and the explanation. Before that it waits for a free process for
         three times as long: with many concurrent queries, most take far less than they may.
         """
-        return cast(QueryResult, self._ask(sparql, seconds, WAIT * seconds))
+        answer = cast(QueryResult, self._ask(sparql, seconds, WAIT * seconds))
+        rows = (tuple(None if cell is None else Term(*cell) for cell in r) for r in answer.rows)
+        return replace(answer, rows=tuple(rows))
 
     def prepare(self, sparql: str, seconds: float) -> "Prepared":
         """A query in the form for a remote graph; `seconds` also limit the wait.
@@ -202,6 +209,8 @@ class Pool:
         """End all processes; queries that run or wait get a GraphError. May be called again."""
         with self._lock:
             self._closed = True
+        if self._host != os.getpid():
+            return  # this process was forked: those processes are its parent's
         self._keeper.close()
         for process in [self._turns.take(_CLOSING_SECONDS) for _ in range(self._workers)]:
             if process is not None:
@@ -238,7 +247,7 @@ class Pool:
         deadline = time.monotonic() + seconds
         more = True
         try:
-            process.host.send(encodable(sparql))
+            process.host.send_bytes(encodable(sparql).encode())
             while more:
                 answer, more, spent = process.receive(deadline)
                 answers.append(answer)
