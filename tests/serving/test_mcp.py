@@ -321,10 +321,9 @@ async def test_http_requests_that_are_no_mcp_are_refused(serve, options):
 
 
 PRINTS = """
-import os, subprocess, sys
+import asyncio, os, subprocess, sys
 from langchain_core.tools import tool
-from branchwise.tools.serving.mcp_server import mcp_server
-from branchwise.tools.serving.mcp_stdio import serve_stdio, take_standard_streams
+from branchwise.tools.serving.mcp_server import mcp_server, serve_stdio, take_standard_streams
 
 @tool
 def noisy() -> str:
@@ -337,7 +336,7 @@ def noisy() -> str:
 
 streams = take_standard_streams()
 print("at the start", flush=True)
-serve_stdio(mcp_server([noisy]), streams)
+asyncio.run(serve_stdio(mcp_server([noisy]), streams))
 """
 
 
