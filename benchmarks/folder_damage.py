@@ -147,11 +147,14 @@ def ask_corpus(folder: Path) -> Any:
 
 
 def ask_graph(folder: Path) -> Any:
-    """Queries and names."""
-    with closing(EmbeddedGraph(folder, workers=1)) as graph:
-        found = [graph.query(query, 30) for query in SPARQL]
-        names = [str(row[1].value) for row in found[-1].rows[:20] if row[1]]
-        return found, [graph.search(name) for name in names]
+    """Queries, in memory and on disk, and names."""
+    found = []
+    for in_memory in (0, 500_000):
+        with closing(EmbeddedGraph(folder, workers=1, in_memory=in_memory)) as graph:
+            found.append([graph.query(query, 30) for query in SPARQL])
+            names = [str(row[1].value) for row in found[-1][-1].rows[:20] if row[1]]
+            found.append([graph.search(name) for name in names])
+    return found
 
 
 def ask_study(folder: Path) -> Any:

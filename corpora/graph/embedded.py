@@ -14,7 +14,7 @@ from branchwise.corpora.graph.answers import (
 from branchwise.corpora.graph.class_sizes import ClassSizes
 from branchwise.corpora.graph.description import REBUILD, read_description, refuse_replaced
 from branchwise.corpora.graph.names.index import NameIndex
-from branchwise.corpora.graph.processes.pool import MEMORY_BYTES, Pool
+from branchwise.corpora.graph.processes.pool import IN_MEMORY_TRIPLES, MEMORY_BYTES, Pool
 from branchwise.corpora.graph.store import check_graph
 
 _SIZES_SECONDS = 3.0  # what a search may wait for the sizes of classes
@@ -33,13 +33,14 @@ class EmbeddedGraph:
         folder: Path,
         workers: int | None = None,
         memory: int = MEMORY_BYTES,
+        in_memory: int = IN_MEMORY_TRIPLES,
     ) -> None:
         self._folder = folder
         check_graph(folder)
         self._description = read_description(folder)
         self._names = NameIndex.open(folder)
         self._sizes = ClassSizes()
-        self._pool = Pool(folder, workers, memory, self._description.sha256)
+        self._pool = Pool(folder, workers, memory, in_memory, self._description.sha256)
 
     def identity(self) -> dict[str, str]:
         """The digest of the contents that it was built from, wherever it is."""

@@ -46,6 +46,21 @@ def test_rows_are_those_of_the_graph_with_labels_beside(
     assert answer.labels == {iri: names[iri] for pair in expected for iri in pair}
 
 
+@pytest.mark.usefixtures("process")
+def test_memory_and_disk_give_the_same_answers(graph: EmbeddedGraph, built_graph: Path) -> None:
+    on_disk = EmbeddedGraph(built_graph, in_memory=0)
+    try:
+        for sparql in (
+            "SELECT ?c (COUNT(*) AS ?n) WHERE { ?x wdt:P31 ?c } GROUP BY ?c ORDER BY ?n ?c",
+            "SELECT ?x WHERE { ?x wdt:P31/wdt:P279* wd:Q11424 } ORDER BY ?x",
+            "SELECT ?x ?xLabel WHERE { ?x wdt:P31 wd:Q6256 } ORDER BY ?x",
+            "ASK { ?x wdt:P31 wd:Q5 }",
+        ):
+            assert on_disk.query(sparql) == graph.query(sparql)
+    finally:
+        on_disk.close()
+
+
 def test_terms_keep_kind_datatype_and_language(graph: EmbeddedGraph) -> None:
     answer = graph.query(
         'SELECT ?a ?b ?c ?d ?e WHERE { VALUES (?a ?b ?c ?d) {(wd:Q5 "x" "y"@en 7)} '
@@ -174,12 +189,15 @@ def test_half_a_character_in_a_query_is_a_question_mark(graph: EmbeddedGraph) ->
 
 
 @pytest.mark.usefixtures("process")
-def test_a_graph_that_is_rebuilt_in_use_is_not_mixed_with_the_new_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_memory", [0, 500_000], ids=["disk", "memory"])
+def test_a_graph_that_is_rebuilt_in_use_is_not_mixed_with_the_new_one(
+    tmp_path: Path, in_memory: int
+) -> None:
     source = tmp_path / "a.nt"
     source.write_text(f'<{WD}Q1> <{LABEL}> "old"@en .\n')
     build_graph([source], tmp_path / "kg")
-    used = EmbeddedGraph(tmp_path / "kg", workers=1)
-    unused = EmbeddedGraph(tmp_path / "kg", workers=1)
+    used = EmbeddedGraph(tmp_path / "kg", workers=1, in_memory=in_memory)
+    unused = EmbeddedGraph(tmp_path / "kg", workers=1, in_memory=in_memory)
     query = "SELECT ?label { wd:Q1 rdfs:label ?label }"
     try:
         assert used.query(query).rows == ((Term("old", "literal", "", "en"),),)

@@ -55,7 +55,7 @@ def cells(graph: EmbeddedGraph, query: str) -> list[tuple[str, ...]]:
 
 
 def test_a_graph_of_many_tables_is_counted_grouped_and_joined(many_tables: Path) -> None:
-    graph = EmbeddedGraph(many_tables, workers=1)
+    graph = EmbeddedGraph(many_tables, workers=1, in_memory=0)
     try:
         assert cells(graph, "SELECT (COUNT(*) AS ?n) { ?a ?b ?c }") == [(str(THINGS),)]
         assert cells(
@@ -74,7 +74,7 @@ def test_tables_that_a_new_graph_has_replaced_are_not_called_a_lack_of_memory(
     many_tables: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(many_tables, tmp_path / "kg")
-    graph = EmbeddedGraph(tmp_path / "kg", workers=1, memory=64 * 2**20)
+    graph = EmbeddedGraph(tmp_path / "kg", workers=1, in_memory=0, memory=64 * 2**20)
     try:
         assert cells(graph, "SELECT ?a { BIND(1 AS ?a) }") == [("1",)]
         built(tmp_path, 1)
@@ -88,7 +88,9 @@ def test_tables_that_a_new_graph_has_replaced_are_not_called_a_lack_of_memory(
 def test_where_all_is_open_nothing_more_can_be(
     many_tables: Path, tmp_path: Path, tables: str, files: int | None
 ) -> None:
-    graph = EmbeddedGraph(many_tables if tables == "many" else built(tmp_path, 0), workers=1)
+    graph = EmbeddedGraph(
+        many_tables if tables == "many" else built(tmp_path, 0), workers=1, in_memory=0
+    )
     try:
         assert cells(graph, "SELECT ?a { BIND(1 AS ?a) }") == [("1",)]
         [process] = query_processes(graph._pool._keeper._process.pid)

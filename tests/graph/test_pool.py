@@ -135,8 +135,11 @@ def test_what_never_ends_is_stopped(built_graph: Path, sparql: str) -> None:
     ],
     ids=["group_concat", "order", "distinct"],
 )
-def test_a_memory_bomb_ends_its_own_process_only(built_graph: Path, sparql: str) -> None:
-    with opened(built_graph, workers=1, memory=48 * 2**20) as (pool, _):
+@pytest.mark.parametrize("in_memory", [0, 500_000], ids=["disk", "memory"])
+def test_a_memory_bomb_ends_its_own_process_only(
+    built_graph: Path, sparql: str, in_memory: int
+) -> None:
+    with opened(built_graph, workers=1, memory=48 * 2**20, in_memory=in_memory) as (pool, _):
         error = failure_of(pool, sparql)
         assert error.kind == "resources"
         assert "memory" in str(error)
@@ -307,7 +310,7 @@ def test_closing_at_once_does_not_wait_for_the_graph(built_graph: Path) -> None:
 
 
 def test_two_hosts_share_one_store_on_disk(built_graph: Path) -> None:
-    with opened(built_graph) as (pool, _):
+    with opened(built_graph, in_memory=0) as (pool, _):
         expected = rows_of(pool, COUNTRIES)
         command = [sys.executable, "-c", f"{HOST}pool.close()", str(built_graph), COUNTRIES]
         there = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -319,8 +322,9 @@ def test_a_damaged_store_is_an_error_not_a_hang(built_graph: Path, tmp_path: Pat
     for name in ("graph.json", "names.sqlite"):
         (tmp_path / name).symlink_to(built_graph / name)
     (tmp_path / "store").mkdir()
-    with opened(tmp_path, workers=1) as (pool, _):
-        assert failure_of(pool, COUNTRIES).kind == "damaged"
+    for in_memory in (0, 500_000):
+        with opened(tmp_path, workers=1, in_memory=in_memory) as (pool, _):
+            assert failure_of(pool, COUNTRIES).kind == "damaged"
 
 
 def test_queries_are_prepared_without_a_graph() -> None:
@@ -356,7 +360,7 @@ def test_a_keeper_whose_host_went_while_it_loaded_ends() -> None:
     module = "branchwise.corpora.graph.processes.worker"
     with theirs:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", module, "-", "0", ""],
+            [sys.executable, "-m", module, "-", "0", "0", ""],
             stdin=theirs.fileno(),
             start_new_session=True,
         )

@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 MEMORY_BYTES = 2 * 2**30
 """What a query may take, beside the graph."""
 
+IN_MEMORY_TRIPLES = 500_000
+"""Graphs up to this size are held in memory, once for all query processes: 340 bytes a triple."""
+
 WAIT = 3
 """A query may wait for a free process this many times as long as it may run."""
 
 _FEWEST, _MOST = 2, 8
-_STARTING_SECONDS = 60.0
+_STARTING_SECONDS = 120.0
 _LATE = "There was no time left to find out why nothing matches."
 
 
@@ -43,13 +46,13 @@ class _Keeper:
     reads the socket that the host holds.
     """
 
-    def __init__(self, folder: Path | None, memory: int, sha256: str) -> None:
+    def __init__(self, folder: Path | None, memory: int, in_memory: int, sha256: str) -> None:
         self.control, theirs = socket.socketpair()
         module = "branchwise.corpora.graph.processes.worker"
         source = "-" if folder is None else str(folder.absolute())
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, source, str(memory), sha256],
+                [sys.executable, "-P", "-m", module, source, str(memory), str(in_memory), sha256],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -117,9 +120,10 @@ class Pool:
         folder: Path | None = None,
         workers: int | None = None,
         memory: int = MEMORY_BYTES,
+        in_memory: int = IN_MEMORY_TRIPLES,
         sha256: str = "",
     ) -> None:
-        self._settings = (folder, memory, sha256)
+        self._settings = (folder, memory, in_memory, sha256)
         self._workers = workers or max(_FEWEST, min(_MOST, usable_cores()))
         self._lock = threading.Lock()
         self._closed = False

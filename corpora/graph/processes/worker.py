@@ -1,9 +1,9 @@
 """The process that forks query processes: `python -m branchwise.corpora.graph.processes.worker`.
 
-It imports the parsers once. Each query process is a fork of it: there in milliseconds instead of
-most of a second. That is what makes it cheap to kill a query. It has one thread, opens no store
-itself (RocksDB starts threads, and threads do not survive a fork), and outlives neither its host
-nor its children.
+It imports the parsers and loads a small graph into memory once. Each query process is a fork of
+it: there in milliseconds instead of most of a second, and with the graph in shared pages. That is
+what makes it cheap to kill a query. It has one thread, opens no on-disk store itself (RocksDB
+starts threads, and threads do not survive a fork), and outlives neither its host nor its children.
 """
 
 import ctypes
@@ -20,12 +20,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pyoxigraph import Store
+from pyoxigraph import DefaultGraph, RdfFormat, Store
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.bounds import cut
-from branchwise.corpora.graph.description import STORE_FOLDER, refuse_replaced
+from branchwise.corpora.graph.description import STORE_FOLDER, read_description, refuse_replaced
 from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.processes import rows
 from branchwise.corpora.graph.processes.explain import explain_emptiness
@@ -55,12 +55,12 @@ class Opened(NamedTuple):
     names: NameIndex
 
 
-def main(folder: str, memory: str, sha256: str) -> None:
+def main(folder: str, memory: str, in_memory: str, sha256: str) -> None:
     """Start query processes until the host is gone; it sends their sockets on standard input.
 
     `folder`: the graph's, or "-": then they only prepare queries. `memory`: the bytes that a query
-    process may take beside what it has from here. `sha256`: what the graph's description must say,
-    "" for anything.
+    process may take beside what it has from here. `in_memory`: up to how many triples a graph is
+    loaded into memory. `sha256`: what the graph's description must say, "" for anything.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -68,8 +68,10 @@ def main(folder: str, memory: str, sha256: str) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     control = socket.socket(fileno=0)
     graph = None if folder == "-" else Path(folder)
+    store = None
     with suppress(InputError):  # a query process says what is wrong
         _warm_up(graph)
+        store = None if graph is None else _in_memory(graph, int(in_memory))
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps them
@@ -78,7 +80,7 @@ def main(folder: str, memory: str, sha256: str) -> None:
         while handles := socket.recv_fds(control, 1, 1)[1]:
             if os.fork() == 0:
                 control.close()
-                _serve(Connection(handles[0]), keeper, graph, int(memory), sha256)
+                _serve(Connection(handles[0]), keeper, graph, store, int(memory), sha256)
             os.close(handles[0])
     finally:
         if os.getpid() == keeper:
@@ -96,7 +98,37 @@ def _warm_up(folder: Path | None) -> None:
         names.close()
 
 
-def _serve(host: Connection, keeper: int, folder: Path | None, memory: int, sha256: str) -> None:
+def _in_memory(folder: Path, most: int) -> Store | None:
+    """The graph in memory, if it has at most so many triples and can be read.
+
+    A child reads it from disk: that starts threads, which must not be here. Raises InputError.
+    """
+    triples = read_description(folder).triples
+    if triples > most:
+        return None
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with suppress(BaseException), os.fdopen(theirs, "wb") as pipe:
+            os.close(ours)
+            open_store(folder).dump(pipe, RdfFormat.N_TRIPLES, from_graph=DefaultGraph())
+        os._exit(0)
+    os.close(theirs)
+    store = Store()
+    with os.fdopen(ours, "rb") as pipe, suppress(SyntaxError):
+        store.bulk_load(pipe, RdfFormat.N_TRIPLES, lenient=True)
+    os.waitpid(child, 0)
+    return store if len(store) == triples else None
+
+
+def _serve(
+    host: Connection,
+    keeper: int,
+    folder: Path | None,
+    store: Store | None,
+    memory: int,
+    sha256: str,
+) -> None:
     """Answer one query after another until the host is gone.
 
     It hears this process's number; None, or why the graph cannot be opened; and for each query
@@ -109,7 +141,7 @@ def _serve(host: Connection, keeper: int, folder: Path | None, memory: int, sha2
         return
     host.send(os.getpid())
     try:
-        opened = None if folder is None else _open(folder, sha256)
+        opened = None if folder is None else _open(folder, store, sha256)
     except GraphError as error:
         host.send(error)
         return
@@ -117,7 +149,7 @@ def _serve(host: Connection, keeper: int, folder: Path | None, memory: int, sha2
         message = f"The graph cannot be opened: {error.what}; {error.remedy}."
         host.send(GraphError("damaged", message))
         return
-    _limit(memory, opened is None)
+    _limit(memory, opened is None or store is not None)
     host.send(None)
     at_first = _peak_bytes()
     spent = False
@@ -127,7 +159,7 @@ def _serve(host: Connection, keeper: int, folder: Path | None, memory: int, sha2
             host.send((answer, more, spent))
 
 
-def _open(folder: Path, sha256: str) -> Opened:
+def _open(folder: Path, store: Store | None, sha256: str) -> Opened:
     """Open what is in the folder, entered first so that all of it is one graph's, whatever happens
     to the folder's name meanwhile.
 
@@ -135,7 +167,7 @@ def _open(folder: Path, sha256: str) -> Opened:
     """
     os.chdir(folder)
     here = Path()
-    opened = Opened(open_store(here), NameIndex.open(here))
+    opened = Opened(open_store(here) if store is None else store, NameIndex.open(here))
     opened.names.labels(["http://www.wikidata.org/entity/Q1"])
     refuse_replaced(here, sha256)
     return opened
