@@ -195,14 +195,6 @@ def test_half_characters_in_arguments_end_no_conversation(tools):
     )
 
 
-def test_many_calls_at_once_get_their_own_results(tools):
-    async def all_of_them():
-        calls = (tools["long"].call({"characters": n}, 60) for n in range(64))
-        return await asyncio.gather(*calls)
-
-    assert [len(r.content) for r in asyncio.run(all_of_them())] == [9, *range(1, 64)]
-
-
 def test_a_hanging_call_is_cancelled_at_its_limit_and_the_server_is_told(tools, tmp_path):
     mark = tmp_path / "cancelled"
     # Where every core is busy, a call may end before the server has begun it.

@@ -282,7 +282,7 @@ class _Conversation:
             raise LostError(self._ended(), untouched=untouched) from None
         except OSError:
             raise LostError(self._ended()) from None
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
             raise LostError(self._ended(), untouched=True) from None  # nothing was written
 
     async def close(self) -> None:
