@@ -248,12 +248,11 @@ def test_who_finds_no_free_process_in_time_is_told_so(built_graph: Path) -> None
 
 def test_a_query_waits_three_times_as_long_as_it_may_run() -> None:
     with opened(None, workers=1) as (pool, _):
-        free = threading.Event()
-        pool._threads.submit(free.wait)
+        taken = pool._turns.take(LONG)
         assert "free within 0.03 s" in str(failure_of(pool, COUNTRIES, 0.01))
         with pytest.raises(GraphError, match=r"free within 0\.01 s"):
             pool.prepare(COUNTRIES, 0.01)
-        free.set()
+        pool._turns.give(taken)
         assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
 
 
@@ -342,17 +341,26 @@ def test_queries_are_prepared_without_a_graph() -> None:
 
 def test_who_has_waited_longest_is_served_first() -> None:
     with opened(None, workers=1) as (pool, _), ThreadPoolExecutor(5) as threads:
-        free, served = threading.Event(), []
-        pool._threads.submit(free.wait)
+        taken, served = pool._turns.take(LONG), []
         waiting = []
         for name in range(5):
             waiting.append(threads.submit(pool.prepare, COUNTRIES, LONG))
             waiting[-1].add_done_callback(lambda _, name=name: served.append(name))
-            while pool._threads._work_queue.qsize() <= name:
+            while len(pool._turns._waiting) <= name:
                 os.sched_yield()
-        free.set()
+        pool._turns.give(taken)
         assert {future.result().form for future in waiting} == {"SELECT"}
     assert served == [0, 1, 2, 3, 4]
+
+
+def test_a_turn_that_is_given_up_is_not_lost() -> None:
+    with opened(None, workers=1) as (pool, _):
+        taken = pool._turns.take(LONG)
+        with pytest.raises(TimeoutError):
+            pool._turns.take(0.001)
+        pool._turns.give(taken)
+        assert pool._turns.take(0.0) is taken
+        pool._turns.give(taken)
 
 
 def test_a_keeper_whose_host_went_while_it_loaded_ends() -> None:

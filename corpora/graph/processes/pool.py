@@ -5,13 +5,16 @@ So each runs in a separate process that can be killed, under a memory limit. See
 """
 
 import os
+import pickle
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -19,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from branchwise.corpora.cores import usable_cores
-from branchwise.corpora.graph.answers import GraphError, QueryResult
+from branchwise.corpora.graph.answers import GraphError, QueryResult, Term
 from branchwise.corpora.text import encodable
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ WAIT = 3
 
 _FEWEST, _MOST = 2, 8
 _STARTING_SECONDS = 120.0
+_CLOSING_SECONDS = 60.0
 _LATE = "There was no time left to find out why nothing matches."
 
 
@@ -73,6 +77,8 @@ class _QueryProcess:
     def __init__(self, keeper: _Keeper) -> None:
         """Raises GraphError if it cannot open the graph, EOFError or OSError if the keeper died."""
         ours, theirs = socket.socketpair()
+        self._poll = select.poll()
+        self._poll.register(ours, select.POLLIN)
         self.host = Connection(ours.detach())
         self._pid: int | None = None
         refusal: GraphError | None
@@ -97,15 +103,59 @@ class _QueryProcess:
 
     def receive(self, deadline: float) -> Any:
         """The next message. Raises TimeoutError, and EOFError or OSError if the process is gone."""
-        if not self.host.poll(max(deadline - time.monotonic(), 0.0)):
+        if not self._poll.poll(max(deadline - time.monotonic(), 0.0) * 1000):
             raise TimeoutError
-        return self.host.recv()
+        return pickle.loads(self.host.recv_bytes())  # noqa: S301 - our own process wrote it
+
+    def is_idle(self) -> bool:
+        """Whether it is there and says nothing; what it says unasked is its end."""
+        return not self._poll.poll(0)
 
     def kill(self) -> None:
         """Kill it, if it is there."""
         with suppress(OSError):
             if self._pid is not None:
                 os.kill(self._pid, signal.SIGKILL)
+
+
+class _Turns:
+    """Query processes that threads take and give back, None where one must be started; the longest
+    waiting thread is served first.
+
+    A lock or a queue may serve a thread that arrives just when something is given back, and let
+    another starve.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free: deque[_QueryProcess | None] = deque([None] * count)
+        self._waiting: deque[Future[_QueryProcess | None]] = deque()
+        self._lock = threading.Lock()
+
+    def take(self, seconds: float) -> _QueryProcess | None:
+        """Raises TimeoutError if nothing was given back in time."""
+        with self._lock:
+            if self._free:
+                return self._free.popleft()
+            turn: Future[_QueryProcess | None] = Future()
+            self._waiting.append(turn)
+        try:
+            return turn.result(seconds)
+        except BaseException as error:
+            if not turn.cancel():  # it was served just then
+                if isinstance(error, TimeoutError):
+                    return turn.result()
+                self.give(turn.result())
+            raise
+
+    def give(self, process: _QueryProcess | None) -> None:
+        """Give back what was taken, or None in its place."""
+        with self._lock:
+            while self._waiting:
+                turn = self._waiting.popleft()
+                if turn.set_running_or_notify_cancel():
+                    turn.set_result(process)
+                    return
+            self._free.append(process)
 
 
 class Pool:
@@ -130,12 +180,9 @@ class Pool:
         self._begin()
 
     def _begin(self) -> None:
-        """Start the keeper, and a thread for each query process: the longest waiting query is
-        served first."""
         self._host = os.getpid()
         self._keeper = _Keeper(*self._settings)
-        self._threads = ThreadPoolExecutor(self._workers)
-        self._own = threading.local()
+        self._turns = _Turns(self._workers)
 
     def query(self, sparql: str, seconds: float) -> QueryResult:
         """A query's rows, and if there are none, why. Raises GraphError.
@@ -143,7 +190,9 @@ class Pool:
         `seconds` limit the query and the explanation. Before that it waits for a free process for
         three times as long: with many concurrent queries, most take far less than they may.
         """
-        return cast(QueryResult, self._ask(sparql, seconds, WAIT * seconds))
+        answer = cast(QueryResult, self._ask(sparql, seconds, WAIT * seconds))
+        rows = (tuple(None if cell is None else Term(*cell) for cell in r) for r in answer.rows)
+        return replace(answer, rows=tuple(rows))
 
     def prepare(self, sparql: str, seconds: float) -> "Prepared":
         """A query in the form for a remote graph; `seconds` also limit the wait.
@@ -157,61 +206,65 @@ class Pool:
         with self._lock:
             self._closed = True
         self._keeper.close()
-        self._threads.shutdown(cancel_futures=True)
+        for process in [self._turns.take(_CLOSING_SECONDS) for _ in range(self._workers)]:
+            if process is not None:
+                process.host.close()
+            self._turns.give(None)
 
     def _ask(self, sparql: str, seconds: float, patience: float) -> Any:
-        running: list[_QueryProcess] = []
         with self._lock:
             self._refuse_closed()
             if self._host != os.getpid():
-                self._begin()  # this process was forked, without the threads
-            asked = self._threads.submit(self._answer, sparql, seconds, running)
+                self._begin()  # this process was forked: those processes are its parent's
         try:
-            with suppress(TimeoutError, CancelledError):
-                asked.exception(patience)
-            if asked.cancel():
-                self._refuse_closed()
-                message = f"No query process was free within {patience:g} s: try again."
-                raise GraphError("busy", message)
-            return asked.result()
+            process = self._turns.take(patience)
+        except TimeoutError:
+            message = f"No query process was free within {patience:g} s: try again."
+            raise GraphError("busy", message) from None
+        kept = None
+        try:
+            process = self._started(process)
+            answers, kept = self._answers(process, sparql, seconds)
         finally:
-            if not asked.cancel() and not asked.done():  # Ctrl-C
-                for process in running:
-                    process.kill()
+            self._turns.give(kept)
+        if isinstance(answers[-1], GraphError):
+            raise answers[-1]
+        if len(answers) > 1:
+            return replace(answers[0], notes=(*answers[0].notes, *answers[1]))
+        return answers[0]
 
-    def _answer(self, sparql: str, seconds: float, running: list[_QueryProcess]) -> Any:
-        process = self._started()
-        running.append(process)
+    def _answers(
+        self, process: _QueryProcess, sparql: str, seconds: float
+    ) -> tuple[list[Any], _QueryProcess | None]:
+        """What a process answers, and the process, if it may be asked again. Raises GraphError."""
         answers: list[Any] = []
         deadline = time.monotonic() + seconds
         more = True
         try:
-            process.host.send(encodable(sparql))
+            process.host.send_bytes(encodable(sparql).encode())
             while more:
                 answer, more, spent = process.receive(deadline)
                 answers.append(answer)
-        except (EOFError, OSError) as error:
-            if isinstance(error, TimeoutError):
+        except BaseException as error:
+            ended = isinstance(error, EOFError | OSError) and not isinstance(error, TimeoutError)
+            if not ended:
                 process.kill()
             process.host.close()
+            if not isinstance(error, EOFError | OSError):
+                raise
             self._refuse_closed()
             if not answers:
                 raise _stopped(error, seconds, self._settings[1]) from None
-        else:
-            self._own.process = None if spent else process
-        if isinstance(answers[-1], GraphError):
-            raise answers[-1]
-        if more or len(answers) > 1:
-            notes = (_LATE,) if more else answers[1]
-            return replace(answers[0], notes=(*answers[0].notes, *notes))
-        return answers[0]
+            return [*answers, (_LATE,)], None
+        return answers, None if spent else process
 
-    def _started(self) -> _QueryProcess:
-        """This thread's idle process, or a new one; tries twice where the keeper had died."""
-        idle: _QueryProcess | None = getattr(self._own, "process", None)
-        self._own.process = None
-        if idle is not None and not idle.host.poll():  # it said nothing unasked, so it is there
+    def _started(self, idle: _QueryProcess | None) -> _QueryProcess:
+        """The idle process, or a new one if it has ended; tries twice where the keeper had."""
+        if idle is not None and idle.is_idle():
             return idle
+        if idle is not None:
+            idle.host.close()
+        self._refuse_closed()
         for _ in range(2):
             keeper = self._keeper
             try:

@@ -9,6 +9,7 @@ starts threads, and threads do not survive a fork), and outlives neither its hos
 import ctypes
 import gc
 import os
+import pickle
 import resource
 import signal
 import socket
@@ -139,24 +140,29 @@ def _serve(
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != keeper:
         return
-    host.send(os.getpid())
+    _say(host, os.getpid())
     try:
         opened = None if folder is None else _open(folder, store, sha256)
     except GraphError as error:
-        host.send(error)
+        _say(host, error)
         return
     except InputError as error:
         message = f"The graph cannot be opened: {error.what}; {error.remedy}."
-        host.send(GraphError("damaged", message))
+        _say(host, GraphError("damaged", message))
         return
     _limit(memory, opened is None or store is not None)
-    host.send(None)
+    _say(host, None)
     at_first = _peak_bytes()
     spent = False
     while not spent:
-        for answer, more in _answers(host.recv(), opened):
+        for answer, more in _answers(host.recv_bytes().decode(), opened):
             spent = _peak_bytes() - at_first > memory // 8
-            host.send((answer, more, spent))
+            _say(host, (answer, more, spent))
+
+
+def _say(host: Connection, message: Any) -> None:
+    """Send a message; Connection's own pickler looks up each class in Python."""
+    host.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
 
 def _open(folder: Path, store: Store | None, sha256: str) -> Opened:
