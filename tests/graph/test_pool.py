@@ -380,6 +380,12 @@ def test_a_keeper_whose_host_went_while_it_loaded_ends() -> None:
 def test_a_forked_host_has_processes_of_its_own(built_graph: Path) -> None:
     with opened(built_graph, workers=1) as (pool, keeper):
         expected = rows_of(pool, COUNTRIES)
+        inherited = os.fork()
+        if inherited == 0:
+            pool.close()  # ends nothing of its parent's
+            os._exit(0)
+        assert os.waitpid(inherited, 0)[1] == 0
+        assert keeper in keepers()
         child = os.fork()
         if child == 0:
             try:

@@ -40,6 +40,9 @@ WAIT = 3
 _FEWEST, _MOST = 2, 8
 _STARTING_SECONDS = 120.0
 _CLOSING_SECONDS = 60.0
+_LONGEST_WAIT = 1e6
+"""Seconds; the system takes no more milliseconds than fit 31 bits."""
+
 _LATE = "There was no time left to find out why nothing matches."
 
 
@@ -103,7 +106,8 @@ class _QueryProcess:
 
     def receive(self, deadline: float) -> Any:
         """The next message. Raises TimeoutError, and EOFError or OSError if the process is gone."""
-        if not self._poll.poll(max(deadline - time.monotonic(), 0.0) * 1000):
+        left = min(max(deadline - time.monotonic(), 0.0), _LONGEST_WAIT)
+        if not self._poll.poll(left * 1000):
             raise TimeoutError
         return pickle.loads(self.host.recv_bytes())  # noqa: S301 - our own process wrote it
 
@@ -205,6 +209,8 @@ class Pool:
         """End all processes; queries that run or wait get a GraphError. May be called again."""
         with self._lock:
             self._closed = True
+        if self._host != os.getpid():
+            return  # this process was forked: those processes are its parent's
         self._keeper.close()
         for process in [self._turns.take(_CLOSING_SECONDS) for _ in range(self._workers)]:
             if process is not None:
