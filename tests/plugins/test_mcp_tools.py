@@ -242,6 +242,21 @@ def test_ten_megabytes_are_cut(opened):
 
 
 @pytest.mark.usefixtures("process")
+def test_all_calls_of_a_server_that_dies_say_so(fresh, tmp_path):
+    tools = fresh()
+
+    async def at_once():
+        waiting = [tools["waits"].call({"mark": str(tmp_path / f"{n}")}, 300) for n in range(4)]
+        calls = [asyncio.ensure_future(call) for call in waiting]
+        while not all((tmp_path / f"{n}-begun").exists() for n in range(4)):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        return await asyncio.gather(*calls, tools["dies"].call({}, 300))
+
+    assert all("the MCP server is gone: it has ended" in r.error for r in asyncio.run(at_once()))
+    assert ask(tools["film_year"], title="Heat").content == "1995"
+
+
+@pytest.mark.usefixtures("process")
 def test_what_a_server_started_ends_with_it(fresh, tmp_path):
     mark = tmp_path / "pid"
     script = f"sleep 1000 & echo $! > {mark}; exec {sys.executable} {FILMS}"

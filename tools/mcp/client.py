@@ -245,9 +245,10 @@ class _Conversation:
         if self._task.done() or self._end.is_set():
             raise LostError("it has ended", untouched=True)
         session = await self._ready
-        if self._doubtful and not await _responds(session, PING_SECONDS):
-            raise LostError("it does not answer any more", untouched=True)
-        self._doubtful = False
+        if self._doubtful:
+            if not await _responds(session, PING_SECONDS):
+                raise LostError("it does not answer any more", untouched=True)
+            self._doubtful = False
         return session
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
@@ -330,6 +331,8 @@ class _Conversation:
         if error is not None and not isinstance(error, McpError | anyio.BrokenResourceError):
             said, url = fault(error), self._server.url
             return short_line(said.replace(url, self._server.place) if url else said)
+        if self._errors.closed:  # another call that was lost has ended the conversation
+            return "it has ended"
         size = os.fstat(self._errors.fileno()).st_size
         tail = os.pread(self._errors.fileno(), _TAIL_BYTES, max(size - _TAIL_BYTES, 0))
         words = [line for line in tail.decode("utf-8", "replace").splitlines() if line.strip()]
