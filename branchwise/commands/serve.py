@@ -1,11 +1,9 @@
 """`branchwise serve`: the corpus and the tools, for other programs."""
 
+import asyncio
 import logging
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -17,16 +15,15 @@ from branchwise.corpora.retrieval import MAX_K
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
+    from starlette.types import ASGIApp
 
     from branchwise.corpora.keys import Keys
-    from branchwise.tools.registry import ToolContext
-    from branchwise.tools.serving.listening import Listener
+    from branchwise.tools.serving.web import Listener
 
 serve_app = typer.Typer(
     help="Serve the corpus and the tools to other programs.", no_args_is_help=True
 )
 
-_CONNECTIONS = 1000
 Searched = Annotated[
     str | None,
     typer.Option(
@@ -58,19 +55,14 @@ def retrieve(
     require("serve", "serving")
     from branchwise.corpora.open import open_retriever
     from branchwise.tools.batcher import Batcher
-    from branchwise.tools.serving.listening import listen
     from branchwise.tools.serving.retrieve import PATH, retrieve_app
-    from branchwise.tools.serving.web import serve_app
+    from branchwise.tools.serving.web import listen
 
     keys = read_keys(key)
     listener = listen(host, port, "--host, --port")
     opened = open_retriever(corpus, retriever, keys=keys)
     app = retrieve_app(Batcher(opened), _complain, only_loopback=listener.is_local)
-    what = f"{opened.name} of {corpus}" if corpus else opened.name
-    _warn_of_strangers(listener)
-    _allow_connections()
-    serve_app(app, listener, lambda: _say(f"serving {listener.url}{PATH} ({what}); Ctrl-C ends it"))
-    _leave()
+    _serve(app, listener, f"{PATH} ({opened.name}{f' of {corpus}' if corpus else ''})")
 
 
 @serve_app.command()
@@ -105,111 +97,79 @@ def mcp(
     from branchwise.corpora.extras import require
 
     require("mcp", "serving")
+    from branchwise.tools.serving.mcp_server import (
+        PATH,
+        mcp_app,
+        serve_stdio,
+        take_standard_streams,
+    )
+    from branchwise.tools.serving.web import listen, parse_address
+
     # The client is told of its errors; without a handler Python prints the SDK's pages on them.
     logging.getLogger().addHandler(logging.NullHandler())
-    sources = _Sources(corpus, retriever, k, kg, tool, read_keys(key))
-    if http is None:
-        _serve_streams(sources)
-    else:
-        _serve_http(sources, http)
-    _leave()
-
-
-@dataclass(frozen=True)
-class _Sources:
-    """The options that say what to serve."""
-
-    corpus: Path | None
-    retriever: str | None
-    k: int | None
-    kg: str | None
-    tool: list[str] | None
-    keys: "Keys"
-
-    @contextmanager
-    def open_server(self) -> "Iterator[tuple[Server[Any, Any], str]]":
-        """The MCP server and its tools' names in a line; closes its graph at the end."""
-        from branchwise.agents.prompt_files import Prompts
-        from branchwise.tools.registry import make_tools, sections
-        from branchwise.tools.serving.mcp_server import mcp_server
-
-        context = self._open()
-        try:
-            tools = make_tools(self._names(context), context)
-            names = [tool.name for tool in tools]
-            prompts = Prompts.load(None)
-            advice = "\n\n".join(prompts.render(section) for section in sections(names))
-            yield mcp_server(tools, advice or None), ", ".join(names)
-        finally:
-            if context.graph is not None:
-                context.graph.close()
-
-    def _open(self) -> "ToolContext":
-        from branchwise.corpora.graph.open import open_graph
-        from branchwise.corpora.open import open_retriever
-        from branchwise.tools.registry import ToolContext
-
-        searches = (self.corpus, self.retriever, self.k) != (None, None, None)
-        found = open_retriever(self.corpus, self.retriever, keys=self.keys) if searches else None
-        graph = open_graph(self.kg, self.keys) if self.kg else None
-        return ToolContext(found, self.k, graph, self.corpus, keys=self.keys)
-
-    def _names(self, context: "ToolContext") -> tuple[str, ...]:
-        from branchwise.corpora.errors import InputError
-        from branchwise.tools.registry import GRAPH_TOOLS
-
-        search = ("local_retriever",) if context.retriever is not None else ()
-        names = tuple(self.tool or (*search, *(GRAPH_TOOLS if context.graph is not None else ())))
-        if not names:
-            raise InputError("there is nothing to serve", remedy="add --corpus DIR or --kg SRC")
-        return names
-
-
-def _serve_streams(sources: _Sources) -> None:
-    from branchwise.tools.serving.mcp_stdio import serve_stdio, take_standard_streams
-
+    if http is not None:
+        listener = listen(*parse_address(http, "--http"), "--http")
+        server, names = _mcp_server(corpus, retriever, k, kg, tool, read_keys(key))
+        app = mcp_app(server, only_loopback=listener.is_local)
+        _serve(app, listener, f"{PATH} ({names})")
     if sys.stdin is not None and sys.stdin.isatty():
         _complain(
             "this speaks MCP on standard input and output, for a client that starts it "
             "(docs/serving.md); Ctrl-C ends it"
         )
     streams = take_standard_streams()  # before anything that might print is loaded
-    with sources.open_server() as (server, _):
-        serve_stdio(server, streams)
+    server, _ = _mcp_server(corpus, retriever, k, kg, tool, read_keys(key))
+    asyncio.run(serve_stdio(server, streams))
+    _leave()
 
 
-def _serve_http(sources: _Sources, address: str) -> None:
-    from branchwise.tools.serving.listening import listen, parse_address
-    from branchwise.tools.serving.mcp_http import PATH, mcp_app
-    from branchwise.tools.serving.web import serve_app
+def _mcp_server(
+    corpus: Path | None,
+    retriever: str | None,
+    k: int | None,
+    kg: str | None,
+    tool: list[str] | None,
+    keys: "Keys",
+) -> "tuple[Server[Any, Any], str]":
+    """The MCP server and its tools' names in a line. Its graph's processes end with this one."""
+    from branchwise.agents.prompt_files import Prompts
+    from branchwise.corpora.errors import InputError
+    from branchwise.corpora.graph.open import open_graph
+    from branchwise.corpora.open import open_retriever
+    from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
+    from branchwise.tools.serving.mcp_server import mcp_server
 
-    listener = listen(*parse_address(address, "--http"), "--http")
-    with sources.open_server() as (server, names):
-        app = mcp_app(server, only_loopback=listener.is_local)
-        _warn_of_strangers(listener)
-        _allow_connections()
-        ready = f"serving {listener.url}{PATH} ({names}); Ctrl-C ends it"
-        serve_app(app, listener, lambda: _say(ready))
+    searches = (corpus, retriever, k) != (None, None, None)
+    found = open_retriever(corpus, retriever, keys=keys) if searches else None
+    graph = open_graph(kg, keys) if kg else None
+    names = tool or [*(["local_retriever"] if found else []), *(GRAPH_TOOLS if graph else [])]
+    if not names:
+        raise InputError("there is nothing to serve", remedy="add --corpus DIR or --kg SRC")
+    tools = make_tools(names, ToolContext(found, k, graph, corpus, keys=keys))
+    names = [tool.name for tool in tools]
+    prompts = Prompts.load(None)
+    advice = "\n\n".join(prompts.render(section) for section in sections(names))
+    return mcp_server(tools, advice or None), ", ".join(names)
 
 
-def _warn_of_strangers(listener: "Listener") -> None:
+def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
+    """Serve until Ctrl-C; `what` is said to be served, after the address."""
+    from branchwise.commands.run import allow_open_files
+    from branchwise.corpora.text import printable
+    from branchwise.tools.serving.web import MAX_CONNECTIONS, serve_app
+
     if not listener.is_local:
         _complain(
             f"warning: anyone who can reach {listener.url} gets answers: there is no authentication"
         )
+    allow_open_files(MAX_CONNECTIONS)
 
+    def ready() -> None:
+        typer.echo(printable(f"serving {listener.url}{what}; Ctrl-C ends it"))
+        sys.stdout.flush()
 
-def _allow_connections() -> None:
-    from branchwise.commands.run import allow_open_files
-
-    allow_open_files(_CONNECTIONS)
-
-
-def _say(line: str) -> None:
-    from branchwise.corpora.text import printable
-
-    typer.echo(printable(line))
-    sys.stdout.flush()
+    serve_app(app, listener, ready)
+    _leave()
 
 
 def _complain(line: str) -> None:

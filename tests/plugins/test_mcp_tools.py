@@ -24,9 +24,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.mcp_specs import parse_mcp
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.graphs.agent import Agent
-from branchwise.tools.mcp import program
-from branchwise.tools.mcp import server as mcp_server_module
-from branchwise.tools.mcp import session as mcp_session_module
+from branchwise.tools.mcp import client
 from branchwise.tools.mcp.opening import close_mcp_tools, close_now, open_mcp_tools
 from branchwise.tools.registry import ToolContext, make_tools
 from support import TESTS
@@ -197,14 +195,6 @@ def test_half_characters_in_arguments_end_no_conversation(tools):
     )
 
 
-def test_many_calls_at_once_get_their_own_results(tools):
-    async def all_of_them():
-        calls = (tools["long"].call({"characters": n}, 60) for n in range(64))
-        return await asyncio.gather(*calls)
-
-    assert [len(r.content) for r in asyncio.run(all_of_them())] == [9, *range(1, 64)]
-
-
 def test_a_hanging_call_is_cancelled_at_its_limit_and_the_server_is_told(tools, tmp_path):
     mark = tmp_path / "cancelled"
     # Where every core is busy, a call may end before the server has begun it.
@@ -224,7 +214,8 @@ def test_no_key_reaches_a_server(fresh, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf-secret")
     seen = ask(fresh()["surroundings"]).artifact
     assert "secret" not in json.dumps(seen)
-    assert set(seen) <= {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE", "pid"}
+    passed_on = {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE", "pid"}
+    assert set(seen) <= passed_on | {"PWD", "OLDPWD", "SHLVL", "_"}  # the shell's own
 
 
 @pytest.mark.usefixtures("process")
@@ -245,14 +236,23 @@ def test_a_server_that_dies_fails_its_call_alone(fresh):
     assert ask(tools["film_year"], title="Heat").content == "1995"
 
 
+def test_ten_megabytes_are_cut(opened):
+    content = ask(opened["stdio"]["long"], characters=10_000_000).content
+    assert content.endswith("[cut: 10000000 characters]")
+
+
 @pytest.mark.usefixtures("process")
-def test_ten_megabytes_are_cut_and_an_endless_line_ends_the_server_alone(fresh, monkeypatch):
+def test_all_calls_of_a_server_that_dies_say_so(fresh, tmp_path):
     tools = fresh()
-    assert ask(tools["long"], characters=10_000_000).content.endswith("[cut: 10000000 characters]")
-    monkeypatch.setattr(program, "MAX_LINE_BYTES", 100_000)
-    asyncio.run(close_mcp_tools(tools.values()))
-    error = ask(tools["long"], characters=1_000_000).error
-    assert "it wrote a line of more than 100000 bytes" in error
+
+    async def at_once():
+        waiting = [tools["waits"].call({"mark": str(tmp_path / f"{n}")}, 300) for n in range(4)]
+        calls = [asyncio.ensure_future(call) for call in waiting]
+        while not all((tmp_path / f"{n}-begun").exists() for n in range(4)):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        return await asyncio.gather(*calls, tools["dies"].call({}, 300))
+
+    assert all("the MCP server is gone: it has ended" in r.error for r in asyncio.run(at_once()))
     assert ask(tools["film_year"], title="Heat").content == "1995"
 
 
@@ -269,7 +269,7 @@ def test_what_a_server_started_ends_with_it(fresh, tmp_path):
 
 @pytest.mark.usefixtures("process")
 def test_a_server_that_is_stuck_is_replaced(fresh, monkeypatch):
-    monkeypatch.setattr(mcp_session_module, "_PING_SECONDS", 0.3)
+    monkeypatch.setattr(client, "PING_SECONDS", 0.3)
     tools = fresh()
     first = pid_of(tools)
     assert "no result within 0.3 seconds" in ask(tools["blocks"], seconds=0.3).error
@@ -350,8 +350,8 @@ FAULTS = {
         "it has ended; its last words: ValueError: no key",
     ),
     "does not listen": (
-        "python -c 'import os, time; os.close(0); time.sleep(99)'",
-        "Connection closed",
+        "python -c 'import os, time; os.close(0); time.sleep(100)'",
+        "not ready within 1 seconds",
     ),
     "says nothing": ("python -c 'import time; time.sleep(100)'", "not ready within 1 seconds"),
     "nonsense": (
@@ -359,7 +359,7 @@ FAULTS = {
         "does not speak MCP: 'hello",
     ),
     "nonsense, then ends": ("echo hello", "does not speak MCP: 'hello'"),
-    "is not there": ("no-such-command --x", "No such file or directory: 'no-such-command'"),
+    "is not there": ("no-such-command --x", "its last words: sh: "),
     "is no program": (shlex.quote(str(FILMS)), "Permission denied"),
     "is not listening": ("http://127.0.0.1:9/mcp", "ConnectError"),
     "is not read": ("python 'x", "No closing quotation"),
@@ -373,10 +373,8 @@ FAULTS = {
 def test_a_server_that_cannot_be_used_is_one_line_and_exit_2(
     named, said, type_in, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(
-        mcp_server_module, "START_SECONDS", 1 if "sleep(100)'" in named[:60] else 300
-    )
-    monkeypatch.setattr(mcp_session_module, "_AFTER_NONSENSE", 0.05)
+    monkeypatch.setattr(client, "START_SECONDS", 1 if "sleep(100)'" in named[:60] else 300)
+    monkeypatch.setattr(client, "AFTER_NONSENSE_SECONDS", 0.05)
     questions = write_questions(tmp_path, "x")
     out = tmp_path / "run"
     code, printed, error = type_in(
@@ -534,37 +532,6 @@ def test_no_process_is_left_when_a_run_is_ended(ending, chat_server, tmp_path):
     process.send_signal(ending)
     process.wait(300)
     assert gone(int(mark.read_text()))
-
-
-STUBBORN = """
-import os, signal, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-with open(sys.argv[1], "w"):
-    time.sleep(3600)
-"""
-KILLED_HOST = """
-import asyncio, os, signal, sys
-from branchwise.tools.mcp import program
-
-async def main():
-    async with program.program([sys.executable, "-c", sys.argv[1], sys.argv[2]], sys.stderr):
-        with open(sys.argv[2]):  # opens when the program has it
-            os.kill(os.getpid(), signal.SIGKILL)
-
-program._PATIENCE = 0
-asyncio.run(main())
-"""
-
-
-@pytest.mark.usefixtures("process")
-def test_a_program_that_goes_on_without_input_ends_with_a_killed_host(tmp_path):
-    held = tmp_path / "held"
-    os.mkfifo(held)
-    command = [sys.executable, "-c", KILLED_HOST, STUBBORN, held]
-    with subprocess.Popen(command) as host:
-        # Opens as they do; ends when both the host and its program are gone.
-        assert held.read_bytes() == b""
-    assert host.returncode == -signal.SIGKILL
 
 
 @pytest.mark.usefixtures("process")

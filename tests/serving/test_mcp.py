@@ -162,19 +162,6 @@ async def test_clients_at_once_get_their_own_results(serve, options):
     assert found == [({place}, f"{place}-river") for place in places]
 
 
-async def test_tools_come_back_through_langchains_adapters(options):
-    from langchain_mcp_adapters.client import MultiServerMCPClient
-
-    program, *arguments = command("mcp", *options)
-    connection = {"transport": "stdio", "command": program, "args": arguments}
-    tools = await MultiServerMCPClient({"branchwise": connection}).get_tools()
-    assert [tool.name for tool in tools] == NAMES
-    call = {"type": "tool_call", "id": "1", "name": NAMES[0], "args": {"query": "Etna", "k": 1}}
-    message = await tools[0].ainvoke(call)
-    assert "Etna" in message.text
-    assert message.artifact["structured_content"]["passages"][0]["title"] == "Etna"
-
-
 # --- clients that leave, break off, or talk nonsense ----------------------------------------
 
 
@@ -321,10 +308,9 @@ async def test_http_requests_that_are_no_mcp_are_refused(serve, options):
 
 
 PRINTS = """
-import os, subprocess, sys
+import asyncio, os, subprocess, sys
 from langchain_core.tools import tool
-from branchwise.tools.serving.mcp_server import mcp_server
-from branchwise.tools.serving.mcp_stdio import serve_stdio, take_standard_streams
+from branchwise.tools.serving.mcp_server import mcp_server, serve_stdio, take_standard_streams
 
 @tool
 def noisy() -> str:
@@ -337,7 +323,7 @@ def noisy() -> str:
 
 streams = take_standard_streams()
 print("at the start", flush=True)
-serve_stdio(mcp_server([noisy]), streams)
+asyncio.run(serve_stdio(mcp_server([noisy]), streams))
 """
 
 

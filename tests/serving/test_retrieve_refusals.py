@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from branchwise.tools.batcher import LARGEST_BATCH, Batcher
-from branchwise.tools.serving import requests, retrieve, web
+from branchwise.tools.serving import retrieve, web
 from branchwise.tools.serving.retrieve import MAX_BODY_BYTES, retrieve_app
 from support.serving.serving_peers import running, served
 
@@ -144,7 +144,7 @@ async def last_answer(reader):
 
 
 async def test_what_is_announced_too_large_is_refused_before_it_is_sent(server, monkeypatch):
-    monkeypatch.setattr(requests, "_DISCARD_SECONDS", 0.01)
+    monkeypatch.setattr(web, "DISCARD_SECONDS", 0.01)
     reader, _ = await connect(server, head(MAX_BODY_BYTES + 1))
     status, answer = await last_answer(reader)
     assert status == 413

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from branchwise.corpora.errors import InputError
-from branchwise.tools.serving.listening import LOOPBACK, listen, parse_address
+from branchwise.tools.serving.web import LOOPBACK, listen, parse_address
 from support.retrieval_server import RetrievalServer, hangs
 from support.serving.serving_peers import command
 

@@ -1,5 +1,6 @@
 """From specs to tools: each server is opened once, and closed with the agent that has its tools."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ def open_mcp_tools(specs: Sequence[str], keys: Keys = NO_KEYS) -> "dict[str, Seq
     if not by_server:
         return {}
     require("mcp", "a tool of an MCP server", "--tool mcp:")
-    from branchwise.tools.mcp.server import McpServer
+    from branchwise.tools.mcp.client import McpServer
     from branchwise.tools.mcp.tools import mcp_tools
 
     found: dict[str, Sequence[BaseTool]] = {}
@@ -38,13 +39,12 @@ def open_mcp_tools(specs: Sequence[str], keys: Keys = NO_KEYS) -> "dict[str, Seq
     return {text: found[text] for text in dict.fromkeys(specs)}
 
 
-async def close_mcp_tools(tools: "Iterable[BaseTool]") -> None:
+def close_now(tools: "Iterable[BaseTool]") -> None:
     """End the conversations of the MCP servers' tools among these; a later call begins another."""
     for server in {id(s): s for tool in tools if (s := getattr(tool, "server", None))}.values():
-        await server.aclose()
-
-
-def close_now(tools: "Iterable[BaseTool]") -> None:
-    """The same, for callers without a loop."""
-    for server in {id(s): s for tool in tools if (s := getattr(tool, "server", None))}.values():
         server.close()
+
+
+async def close_mcp_tools(tools: "Iterable[BaseTool]") -> None:
+    """The same, for callers in a loop."""
+    await asyncio.to_thread(close_now, tools)

@@ -29,9 +29,14 @@ from branchwise.corpora.plugins.faults import WrongResult, fault_line
 from branchwise.corpora.plugins.mcp_specs import McpSpec
 from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.corpora.text import one_line, storable
-from branchwise.tools.mcp.server import MAX_TOOLS, Listed, McpServer
-from branchwise.tools.mcp.session import LostError
-from branchwise.tools.mcp.transport import fault, short_line
+from branchwise.tools.mcp.client import (
+    MAX_TOOLS,
+    Listed,
+    LostError,
+    McpServer,
+    fault,
+    short_line,
+)
 from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, failed
 from branchwise.tools.plugins.results import bounded, read_artifact
 

@@ -1,21 +1,40 @@
-"""An MCP server with our tools, for one client over any transport. Needs mcp."""
+"""An MCP server with our tools, over standard input and output or streamable HTTP. Needs mcp."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
+from io import TextIOWrapper
+from typing import Any, BinaryIO, NamedTuple, cast
 
+import anyio
 import mcp.types as types
 import orjson
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.text import encodable
 from branchwise.tools.errors import ToolError
+from branchwise.tools.serving.web import STOPPING, LoopbackOnly, json_response, refused, say_why
 
+PATH = "/mcp"
+MAX_BYTES = 4 * 1024 * 1024
+"""Of a request's line or body."""
 CALL_SECONDS = 120.0
 MAX_TEXT_CHARS = 200_000
 MAX_STRUCTURED_BYTES = 256 * 1024
@@ -99,9 +118,6 @@ def _bounded(text: str) -> str:
     return f"{text[:MAX_TEXT_CHARS]}\n[cut: {len(text)} characters]"
 
 
-NAME = "branchwise"
-
-
 def mcp_server(tools: Sequence[BaseTool], instructions: str | None = None) -> Server[Any, Any]:
     """The server; `instructions` tell a client's model how the tools go together.
 
@@ -110,7 +126,7 @@ def mcp_server(tools: Sequence[BaseTool], instructions: str | None = None) -> Se
     """
     by_name = {tool.name: tool for tool in tools}
     catalogue = types.ListToolsResult(tools=[listed(tool) for tool in tools])
-    server: Server[Any, Any] = Server(NAME, version("branchwise"), instructions)
+    server: Server[Any, Any] = Server("branchwise", version("branchwise"), instructions)
 
     async def list_tools(_: types.ListToolsRequest) -> types.ServerResult:
         return types.ServerResult(catalogue)
@@ -122,3 +138,98 @@ def mcp_server(tools: Sequence[BaseTool], instructions: str | None = None) -> Se
     server.request_handlers[types.ListToolsRequest] = list_tools
     server.request_handlers[types.CallToolRequest] = call_tool
     return server
+
+
+class ProtocolStreams(NamedTuple):
+    """The original standard streams."""
+
+    source: BinaryIO
+    sink: BinaryIO
+
+
+def take_standard_streams() -> ProtocolStreams:
+    """Reserve standard input and output for the protocol.
+
+    What libraries or child processes print goes to standard error from now on, and their input is
+    empty: a single stray line would end the conversation. Raises InputError.
+    """
+    try:
+        source, sink = os.dup(0), os.dup(1)
+    except OSError:
+        raise InputError(
+            "standard input or output is closed",
+            where="serve mcp",
+            remedy="let an MCP client start it, or add --http PORT",
+        ) from None
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return ProtocolStreams(os.fdopen(source, "rb"), os.fdopen(sink, "wb"))
+
+
+async def serve_stdio(server: Server[Any, Any], streams: ProtocolStreams) -> None:
+    """Answer one client until it closes its end; SIGINT and SIGTERM end the process."""
+
+    async def lines() -> AsyncIterator[str]:
+        # In pieces of bounded size, which the protocol refuses. The SDK's own stream reads in a
+        # thread that nothing can stop.
+        read = streams.source.readline
+        while line := await anyio.to_thread.run_sync(read, MAX_BYTES, abandon_on_cancel=True):
+            yield line.decode("utf-8", "replace")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, os._exit, 0)
+    output = anyio.wrap_file(TextIOWrapper(streams.sink, "utf-8"))
+    try:
+        async with stdio_server(cast(Any, lines()), output) as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+    except* BrokenPipeError:
+        pass  # the client has left
+
+
+def mcp_app(server: Server[Any, Any], *, only_loopback: bool = True) -> Starlette:
+    """The app: the protocol at `/mcp`, a description at `/` and `/health`.
+
+    There are no sessions: our tools remember nothing between calls, a client that vanishes leaves
+    nothing behind, and one that stays is not disturbed by a restart.
+    """
+    sessions = StreamableHTTPSessionManager(
+        server, json_response=True, stateless=True, max_request_body_size=MAX_BYTES
+    )
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with sessions.run():
+            yield
+
+    async def describe(_: Request) -> Response:
+        protocol = f"MCP, streamable HTTP: {PATH}"
+        what = {"status": "ok", "server": f"branchwise {version('branchwise')}"}
+        return json_response(what | {"protocol": protocol})
+
+    return Starlette(
+        routes=[
+            Route(PATH, _Endpoint(sessions), methods=["POST"]),
+            Route("/", describe, methods=["GET"]),
+            Route("/health", describe, methods=["GET"]),
+        ],
+        middleware=[Middleware(LoopbackOnly)] if only_loopback else [],
+        exception_handlers={HTTPException: say_why},
+        lifespan=lifespan,
+    )
+
+
+class _Endpoint:
+    """The SDK's handler for a route: Starlette takes an instance of a class as an app."""
+
+    def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
+        self._sessions = sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; one in progress when the server ends is told so."""
+        try:
+            await self._sessions.handle_request(scope, receive, send)
+        except asyncio.CancelledError:
+            # Only the end of the server cancels.
+            await refused(503, STOPPING, last=True)(scope, receive, send)

@@ -19,19 +19,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive
 
-from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, RetrieverError
-from branchwise.corpora.text import encodable, one_line
+from branchwise.corpora.text import encodable, one_line, parsed
 from branchwise.tools.batcher import LARGEST_BATCH, Batcher
-from branchwise.tools.serving.guard import LoopbackOnly
-from branchwise.tools.serving.requests import (
+from branchwise.tools.serving.web import (
     STOPPING,
+    LoopbackOnly,
     RefusalError,
     json_response,
-    read_json,
+    read_body,
     refused,
-    say_no_route,
-    say_refusal,
+    say_why,
 )
 
 MAX_QUERIES, MAX_QUERY_CHARS = 8192, 16_000
@@ -57,31 +55,36 @@ class _RetrieveRequest(BaseModel):
         return self.topk or DEFAULT_K
 
 
-def _parse_request(value: Any) -> _RetrieveRequest:
-    """The request in a JSON value, with whole characters. Raises RefusalError (422)."""
+async def _read(request: Request) -> _RetrieveRequest:
+    """What a client asks, with whole characters. Raises RefusalError and ClientDisconnect."""
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != "application/json":
+        # This also stops forms on web pages: browsers do not let a page send this type unasked.
+        raise RefusalError(
+            415, "send JSON, with the header Content-Type: application/json", last=True
+        )
+    try:
+        value = parsed(await read_body(request, MAX_BODY_BYTES, BODY_SECONDS))
+    except ValueError:
+        raise RefusalError(400, "the request is not valid JSON") from None
     if not isinstance(value, dict):
         raise RefusalError(422, 'write {"queries": [...], "topk": 3, "return_scores": true}')
+    if isinstance(queries := value.get("queries"), list):
+        # A stray half of a character from a model must not cause all queries to be refused.
+        value["queries"] = [encodable(q) if isinstance(q, str) else q for q in queries]
     try:
-        request = _RetrieveRequest.model_validate(value | _whole_queries(value.get("queries")))
+        asked = _RetrieveRequest.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = "".join(f"[{p}]" if isinstance(p, int) else str(p) for p in first["loc"])
         raise RefusalError(422, f"{where}: {first['msg']}") from None
-    if len(request.queries) * request.k > MAX_PASSAGES:
+    if len(asked.queries) * asked.k > MAX_PASSAGES:
         raise RefusalError(
             422,
-            f"{len(request.queries)} queries with {request.k} passages each are more than "
+            f"{len(asked.queries)} queries with {asked.k} passages each are more than "
             f"{MAX_PASSAGES} passages; send them in parts",
         )
-    return request
-
-
-def _whole_queries(queries: Any) -> dict[str, Any]:
-    """Replace lone surrogates: a stray one from a model must not cause all queries to be
-    refused."""
-    if not isinstance(queries, list):
-        return {}
-    return {"queries": [encodable(q) if isinstance(q, str) else q for q in queries]}
+    return asked
 
 
 PATH = "/retrieve"
@@ -104,7 +107,7 @@ def retrieve_app(
             Route("/health", server.describe, methods=["GET"]),
         ],
         middleware=[Middleware(LoopbackOnly)] if only_loopback else [],
-        exception_handlers={RefusalError: say_refusal, HTTPException: say_no_route},
+        exception_handlers={RefusalError: say_why, HTTPException: say_why},
     )
 
 
@@ -115,8 +118,7 @@ class _Server:
     async def retrieve(self, request: Request) -> Response:
         """The passages for each query of a request, in the order of its queries."""
         try:
-            value = await read_json(request, MAX_BODY_BYTES, BODY_SECONDS)
-            asked = _parse_request(value)
+            asked = await _read(request)
             found = await _unless_gone(request.receive, self._search(asked.queries, asked.k))
         except ClientDisconnect:
             return Response(status_code=_GONE)
@@ -181,20 +183,12 @@ async def _left(receive: Receive) -> None:
 
 def json_answer(rankings: Sequence[Sequence[Hit]], *, with_scores: bool) -> dict[str, Any]:
     """The response with these rankings, in Search-R1's form."""
-    write = _with_score if with_scores else _document
-    return {"result": [list(map(write, hits)) for hits in rankings]}
 
+    def written(hit: Hit) -> dict[str, Any]:
+        passage = hit.passage
+        # As in corpora: a passage of one line without a title is all text.
+        bare = not passage.title and "\n" not in passage.text
+        document = {"id": passage.id, "contents": passage.text if bare else passage.contents}
+        return {"document": document, "score": float(hit.score)} if with_scores else document
 
-def _with_score(hit: Hit) -> dict[str, Any]:
-    return {"document": _document(hit), "score": float(hit.score)}
-
-
-def _document(hit: Hit) -> dict[str, str]:
-    return {"id": hit.passage.id, "contents": _contents(hit.passage)}
-
-
-def _contents(passage: Passage) -> str:
-    """Title and text as in corpora: a passage of one line without a title is all text."""
-    if not passage.title and "\n" not in passage.text:
-        return passage.text
-    return passage.contents
+    return {"result": [list(map(written, hits)) for hits in rankings]}

@@ -12,7 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from branchwise.tools.serving import web
-from branchwise.tools.serving.listening import listen
+from branchwise.tools.serving.web import listen
 
 PLACES = ("Etna", "Rhine", "Danube", "Gouda", "Moon", "Mars", "Sicily", "Alps")
 KINDS = ("volcano", "river", "cheese", "planet", "island")

@@ -109,8 +109,7 @@ def asked_of(
 
     @contextmanager
     def opened(ground: Ground, here: Path) -> Iterator[Check]:
-        from branchwise.tools.serving.listening import listen
-        from branchwise.tools.serving.web import web_server
+        from branchwise.tools.serving.web import listen, web_server
 
         complaints: list[str] = []
         listener, ready = listen("127.0.0.1", 0, "fuzz"), threading.Event()
@@ -163,8 +162,7 @@ def _mcp_app(ground: Ground, complaints: list[str]) -> "ASGIApp":
     from branchwise.corpora.graph.open import open_graph
     from branchwise.corpora.open import open_retriever
     from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools
-    from branchwise.tools.serving.mcp_http import mcp_app
-    from branchwise.tools.serving.mcp_server import mcp_server
+    from branchwise.tools.serving.mcp_server import mcp_app, mcp_server
 
     logging.getLogger().addHandler(logging.NullHandler())
     context = ToolContext(
@@ -177,13 +175,12 @@ def _mcp_app(ground: Ground, complaints: list[str]) -> "ASGIApp":
 def _as_mcp_server(ground: Ground, here: Path) -> Iterator[Check]:
     """Inputs say what a server answers to each method; its tool is shown, then called."""
     from branchwise.corpora.errors import InputError
-    from branchwise.tools.mcp import server as opening
-    from branchwise.tools.mcp import session
+    from branchwise.tools.mcp import client
     from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 
     # A server may take a minute to start, and three seconds to come to its senses. Not here.
-    opening.START_SECONDS = session.START_SECONDS = 2.0
-    session._AFTER_NONSENSE = 0.2
+    client.START_SECONDS = 2.0
+    client.AFTER_NONSENSE_SECONDS = 0.2
     with serving() as server:
         spec = f"mcp:{server.url}/mcp"
 
