@@ -14,6 +14,7 @@ import typer
 from branchwise.commands.options import Key, read_keys
 from branchwise.corpora.kinds import DEFAULT, NAMES
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.ui.console import echo, output
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -208,8 +209,8 @@ def _allow_connections() -> None:
 def _say(line: str) -> None:
     from branchwise.corpora.text import printable
 
-    typer.echo(printable(line))
-    sys.stdout.flush()
+    echo(printable(line))
+    output().flush()
 
 
 def _complain(line: str) -> None:
@@ -220,6 +221,6 @@ def _complain(line: str) -> None:
 
 def _leave() -> NoReturn:
     """Exit now: an abandoned search would delay the end of the process."""
-    sys.stdout.flush()
+    output().flush()
     sys.stderr.flush()
     os._exit(0)

@@ -10,6 +10,7 @@ import typer
 
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.trace.events import Tool
@@ -155,10 +156,10 @@ def _print(lines: Iterable[str]) -> None:
     from branchwise.corpora.text import printable
 
     for line in lines:
-        typer.echo(printable(line))
+        echo(printable(line))
 
 
 def _print_json(value: Any) -> None:
     from branchwise.ui.console import printable_json
 
-    typer.echo(printable_json(value))
+    echo(printable_json(value))
