@@ -16,7 +16,7 @@ from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
 from branchwise.graphs.flows import FLOWS, GraphParts
 from branchwise.graphs.sources import OpenSources
 from branchwise.graphs.system import System
-from branchwise.tools.plugins.plugged import PluggedTool
+from branchwise.tools.plugin_tools import PluggedTool
 from branchwise.tools.registry import sections
 
 

@@ -49,7 +49,7 @@ def console() -> "Console":
 
     class Output(Console):
         @property
-        def file(self) -> IO[str]:
+        def file(self) -> IO[str]:  # type: ignore[misc]
             return output()
 
         def on_broken_pipe(self) -> None:

@@ -81,7 +81,7 @@ def try_tool(
     json_output: AsJson = False,
 ) -> None:
     """Call a tool as an agent would, and print what the model would read. Below it comes what only
-    the trace keeps: captured output and the artifact. Exits with 1 if the call failed.
+    the trace keeps: the artifact. Exits with 1 if the call failed.
 
     Example: branchwise tools try film_year.py:film_year --args '{"title": "King Kong"}'
     """
@@ -93,7 +93,7 @@ def try_tool(
     call = ToolTrial(spec, given, corpus, retriever, k, kg, settings, question, model, keys)
     result = asyncio.run(call.made())
     if json_output:
-        kept = ("content", "error", "failure", "printed", "artifact", "asked", "seconds")
+        kept = ("content", "error", "failure", "artifact", "asked", "seconds")
         record = result.record()
         _print_json({name: record[name] for name in kept if name in record})
     else:
@@ -135,9 +135,6 @@ def _outcome(result: "Tool") -> Iterable[str]:
 
     yield f"the model reads ({result.seconds:.2f} s)"
     yield from _below(result.content)
-    if result.printed:
-        yield "printed"
-        yield from _below(result.printed)
     artifact, lines = result.found.data, result.found.rendered
     if isinstance(lines, list):
         yield "shown in the trace"

@@ -23,9 +23,9 @@ HERE = Path(__file__).parent
 SYSTEMS = ("base", "expansion", "extraction", "expansion-extraction")
 MADE_AT = "/tmp/kept"
 SCRIPTED_AT = "http://127.0.0.1:37213/v1"
-BY_PROCESS = ("seconds", "replayed", "step", "lost_step", "events")
+BY_PROCESS = ("seconds", "replayed", "step", "lost_step", "events", "printed")
 """Fields that differ where all is well. Of tools that run at the same time any may end first, so
-that steps have other numbers; events are compared apart."""
+that steps have other numbers; events are compared apart. What nodes print is no longer recorded."""
 DEFAULTS_THEN = (
     "prompt_set: v1, budget_shown: off, repeat_passages: true, readings_from: memory, "
     "extraction_by: passage"

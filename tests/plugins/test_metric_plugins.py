@@ -20,8 +20,7 @@ from branchwise.eval.costs.usage import NO_COSTS
 from branchwise.eval.experiment import run
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
-from branchwise.eval.plugins.loading import load_metrics, metrics_of
-from branchwise.eval.plugins.metric import MetricPlugin, metric
+from branchwise.eval.plugin_metrics import MetricPlugin, load_metrics, metric, metrics_of
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.scores import Scorer, Scores, score_items
 from branchwise.eval.scoring import ScoredRun, ScoringSettings, score_run
@@ -170,17 +169,6 @@ def test_what_is_no_number_leaves_the_item_unscored_and_says_why(
     assert "\n" not in row.failures["found"]
     assert scores.aggregates["all"]["found"].n == 2
     json.dumps(scores.to_json(), allow_nan=False)
-
-
-def test_a_metric_that_always_hangs_is_called_no_more(write: Write) -> None:
-    items = [item(f"q{n}") for n in range(40)]
-    body = returning("threading.Event().wait()").replace("20", "0.05")
-    rows = scored(write(body), items).items
-    late = ["no result" in row.failures["found"] for row in rows]
-    # A busy machine may also start a thread too late, which is not a call that never ends.
-    assert late == sorted(late, reverse=True)
-    assert 4 <= sum(late) < 40
-    assert rows[-1].failures["found"] == "found: not called: 4 earlier calls have never ended"
 
 
 def test_a_metric_gets_a_copy(write: Write) -> None:
@@ -463,7 +451,7 @@ def test_run_and_its_table_on_the_command_line(type_in: Cli, tmp_path: Path, wri
     assert code == 0, err
     assert "further metrics" in out
     assert "7.00" in out
-    write(returning("sys.exit(5)"))
+    write(returning("1 / 0"))
     code, _, err = type_in("resume", tmp_path / "R")
     assert code == 1
     assert "the metric found left 1 of 1 items unscored" in err

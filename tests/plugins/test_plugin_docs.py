@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from branchwise import Corpus
-from branchwise.corpora.plugins.loading import load_plugin
-from branchwise.corpora.plugins.retriever import RetrieverPlugin
-from branchwise.eval.plugins.metric import MetricPlugin
-from branchwise.tools.plugins.declared import ToolPlugin
+from branchwise.corpora.plugin_retriever import RetrieverPlugin
+from branchwise.corpora.plugins.specs import find_plugin
+from branchwise.eval.plugin_metrics import MetricPlugin
+from branchwise.tools.plugin_tools import ToolPlugin
 
 ROOT = Path(__file__).parents[2]
 FILE = re.compile(r"```python\n# (\w+)\.py\n(.*?)```", re.DOTALL)
@@ -59,7 +59,7 @@ def test_the_plug_ins_on_the_page_load(tmp_path: Path):
     }
     assert set(written) == set(kinds)
     for file, (name, group, kind) in kinds.items():
-        assert isinstance(load_plugin(f"{written[file]}:{name}", group), kind)
+        assert isinstance(find_plugin(f"{written[file]}:{name}", group).object, kind)
 
 
 def test_the_retriever_on_the_page_searches(tmp_path: Path):
@@ -68,6 +68,8 @@ def test_the_retriever_on_the_page_searches(tmp_path: Path):
         '{"id": "a", "contents": "Oslo\\nA city."}\n'
         '{"id": "b", "contents": "King Kong\\nA film."}\n'
     )
-    search = load_plugin(f"{written['by_title']}:by_title", "retrievers")(Corpus.open(tmp_path))
+    search = find_plugin(f"{written['by_title']}:by_title", "retrievers").object(
+        Corpus.open(tmp_path)
+    )
     [ranked] = search(["king of Oslo or Kong"], 1)
     assert [passage.id for passage, _ in ranked] == ["b"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from branchwise.tools.plugins.plugged import MAX_CHARS, MAX_LINES, PluginResult
+from branchwise.tools.plugin_tools import MAX_CHARS, MAX_LINES, PluginResult
 from branchwise.tools.registry import ToolContext, make_tools
 from branchwise.trace.events import Event
 from branchwise.ui.steps.describe import blocks

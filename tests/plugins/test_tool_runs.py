@@ -13,7 +13,6 @@ CODE = '''
 @tool
 async def awry(how: str) -> Any:
     """Goes wrong. `how`: in which way."""
-    print(how)
     match how:
         case "well":
             return "well done"
@@ -70,7 +69,6 @@ def test_what_cannot_be_shown_is_a_tool_error_and_nothing_else(
     wrong = ran.tools["q1"].data
     assert wrong["error"].startswith(line)
     assert wrong["failure"] == "failed"
-    assert wrong["printed"].startswith(f"{how}\n")
     assert ran.shown("Question 1").startswith("Error: ")
     for other in ("q0", "q2"):
         assert ran.tools[other].data["error"] is None
@@ -203,15 +201,6 @@ def test_sixty_four_items_call_at_once(chat_server, tmp_path):
     assert len(ran.tools) == 64
 
 
-def test_what_is_printed_stays_off_standard_output(chat_server, tmp_path, capfd):
-    path = write_tools(tmp_path, CODE + 'print("at import")\n')
-    chat_server.play(calls_once("awry", {"how": "raises"}, {"how": "well"}))
-    run_tools(chat_server, tmp_path, f"{path}:awry")
-    said = capfd.readouterr()
-    assert said.out == ""
-    assert "at import" in said.err
-
-
 def test_the_models_key_goes_nowhere_with_what_a_tool_says(chat_server, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-somebody")
     code = """
@@ -221,7 +210,6 @@ import os
 def leak(how: str) -> Any:
     \"\"\"Says too much. `how`: in which way.\"\"\"
     key = os.environ["OPENAI_API_KEY"]
-    print("printed", key)
     if how == "tells":
         raise ToolError(f"told {key}")
     return ToolResult(f"returned {key}", {"kept": [key]})

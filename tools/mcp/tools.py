@@ -32,8 +32,8 @@ from branchwise.corpora.text import one_line, storable
 from branchwise.tools.mcp.server import MAX_TOOLS, Listed, McpServer
 from branchwise.tools.mcp.session import LostError
 from branchwise.tools.mcp.transport import fault, short_line
-from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, failed
-from branchwise.tools.plugins.results import bounded, read_artifact
+from branchwise.tools.plugin_tools import PluggedTool, PluginResult, failed
+from branchwise.tools.tool_results import bounded, read_artifact
 
 
 def read_call(name: str, result: CallToolResult) -> PluginResult:
@@ -41,9 +41,7 @@ def read_call(name: str, result: CallToolResult) -> PluginResult:
     text = bounded("\n".join(_said(result.content)))
     if result.isError:
         told = text or "it failed, and says no more"
-        return PluginResult(
-            f"Error: {told}", {}, "", bounded(one_line(f"{name}: {told}")), "failed"
-        )
+        return PluginResult(f"Error: {told}", {}, bounded(one_line(f"{name}: {told}")), "failed")
     structured = result.structuredContent
     # The SDK's own servers repeat a text under this key.
     artifact = {} if structured == {"result": text} else _artifact(structured)
