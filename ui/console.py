@@ -48,8 +48,8 @@ def console() -> "Console":
     from rich.console import Console
 
     class Output(Console):
-        @property
-        def file(self) -> IO[str]:  # type: ignore[misc]
+        @property  # type: ignore[misc]
+        def file(self) -> IO[str]:
             return output()
 
         def on_broken_pipe(self) -> None:

@@ -24,7 +24,7 @@ class ToolCard:
     schema: Mapping[str, Any]
     section: str = ""
     seconds: float | None = None
-    runs: str = "in the event loop"
+    runs: str = "in the run's event loop"
     settings: Mapping[str, Any] | None = None
     injected: Mapping[str, str] = field(default_factory=dict)
     renders: bool = False
@@ -146,7 +146,7 @@ def _plain(tool: "BaseTool", blocking: bool = False, *, of_server: bool = False)
 
 
 def _runs(blocking: bool) -> str:
-    return "on its own thread" if blocking else "in the event loop"
+    return "on its own thread" if blocking else "in the run's event loop"
 
 
 def _schema(tool: "BaseTool") -> Mapping[str, Any]:
