@@ -171,30 +171,6 @@ def test_what_is_no_number_leaves_the_item_unscored_and_says_why(
     json.dumps(scores.to_json(), allow_nan=False)
 
 
-def test_a_metric_gets_a_copy(write: Write) -> None:
-    body = """
-@metric
-def first(item):
-    \"\"\"Takes away what it can.\"\"\"
-    item.prediction.answers.clear()
-    item.question.meta["gone"] = 1
-    vars(item).clear()
-    return 1
-
-@metric
-def second(item):
-    \"\"\"Counts what is left.\"\"\"
-    return len(item.prediction.answers) + 10 * len(item.question.meta)
-"""
-    path = write(body, "first")
-    metrics = load_metrics([path, path.replace(":first", ":second")])
-    given = [item("q1", "A")]
-    scores = score_items(get_task("branches"), given, metrics=metrics)
-    assert values(scores, "second") == [1.0]
-    assert scores.without_plugins() == score_items(get_task("branches"), given)
-    assert given == [item("q1", "A")]
-
-
 def test_a_failed_item_has_no_prediction_and_says_why(write: Write) -> None:
     failed = [item("q1", "A", "B", error="timeout: late")]
     body = returning("len(item.prediction.answers) + 10 * (item.error == 'timeout: late')")
@@ -467,14 +443,6 @@ def test_a_predictions_file_is_scored_with_it(type_in: Cli, tmp_path: Path, writ
     assert json.loads(out)["aggregates"]["all"]["texts"]["mean"] == 2.0
     code, out, _ = type_in("score", *named)
     assert "further metrics" in out
-
-
-def test_a_choice_keeps_metrics_apart_from_models() -> None:
-    assert BY_NAMES.to_json() == {}
-    assert ScoringChoice(metrics=("a.py:b",)).to_json() == {"metrics": ["a.py:b"]}
-    both = ScoringChoice("llm", "openai:m", metrics=("a.py:b",))
-    assert ScoringChoice(**json.loads(json.dumps(both.to_json()))) == both
-    assert not ScoringChoice(metrics=("a.py:b",)).asks
 
 
 def test_metrics_of_a_run_come_before_those_that_are_asked_for(write: Write) -> None:

@@ -73,25 +73,6 @@ async def brief(state: AgentState):
     assert found.nodes[0]["update"]["readings"] == ["a", "b"]
 
 
-def test_nodes_of_a_slot_run_in_the_systems_order(play):
-    code = '''
-@node("before_agent")
-async def one(state: AgentState):
-    """One."""
-    *before, user = state["pending"]
-    return {"pending": [*before, HumanMessage(user.text + " one")]}
-
-@node("before_agent")
-async def two(state: AgentState):
-    """Two."""
-    *before, user = state["pending"]
-    return {"pending": [*before, HumanMessage(user.text + " two")]}
-'''
-    found = play(code, "two", "one")
-    assert found.server.requests[0]["messages"][-1]["content"].endswith(" two one")
-    assert [record["name"] for record in found.nodes] == ["two", "one"]
-
-
 def test_a_node_before_the_answer_answers_in_the_agents_place(play):
     code = '''
 @node("before_answer")
@@ -129,17 +110,6 @@ async def insist(state: AgentState):
 '''
     found = play(code, "insist", script=turns(SEARCH, say("", refusal="I cannot")))
     assert found.answers == ["Mann"]
-
-
-def test_a_node_that_returns_nothing_changes_nothing(play):
-    code = '''
-@node("after_tools")
-def nothing(state: AgentState):
-    """Look only."""
-'''
-    found = play(code, "nothing")
-    assert found.nodes[0]["update"] == {}
-    assert found.nodes[0]["error"] is None
 
 
 @pytest.mark.slow
@@ -377,33 +347,6 @@ async def cut(state: AgentState, limits: Limits):
     moved = f"{write_nodes(tmp_path / 'moved', code)}:cut"
     assert digest(nodes=(moved,)) == plain
     assert len(others | {without, plain}) == 4
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [({"mosst": 1}, "cut has no setting 'mosst'"), ({"most": "x"}, "cut.most")],
-)
-def test_settings_that_do_not_fit_are_refused(tmp_path, given, said):
-    code = '''
-class Limits(BaseModel):
-    most: int = 3
-
-@node("after_tools", settings=Limits)
-async def cut(state: AgentState, limits: Limits):
-    """Keep the first ones."""
-'''
-    spec = f"{write_nodes(tmp_path, code)}:cut"
-    with pytest.raises(InputError) as caught:
-        Agent(System(nodes=(spec,), settings={"cut": given}))
-    assert said in str(caught.value)
-
-
-def test_a_decorated_function_can_be_called_as_it_was(tmp_path):
-    from langchain_core.messages import ToolMessage
-
-    spec = f"{write_nodes(tmp_path, RERANK)}:rerank"
-    messages = [ToolMessage("x", tool_call_id="1", artifact={})]
-    assert asyncio.run(load_node(spec)({"pending": messages})) == {"pending": messages}
 
 
 def test_settings_of_a_plugin_that_is_not_there_are_refused(play):

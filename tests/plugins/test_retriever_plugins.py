@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,10 +17,8 @@ from branchwise.corpora.folder import Corpus
 from branchwise.corpora.open import absolute_name, needs_corpus, open_retriever
 from branchwise.corpora.passages import make_passage
 from branchwise.corpora.plugin_retriever import (
-    MAX_PASSAGE_CHARS,
     PluginRetriever,
     open_plugin,
-    retriever,
 )
 from branchwise.corpora.retrieval import RetrieverError
 from branchwise.eval.experiment import resume, run
@@ -196,11 +193,6 @@ def test_half_characters_become_whole_ones(write: Write) -> None:
     assert (hit.passage.title, hit.passage.text) == ("T\ufffd", "\ufffd!")
 
 
-def test_a_passage_as_long_as_is_taken_is_taken(write: Write) -> None:
-    found = opened(write, f"[[{{'text': 'x' * {MAX_PASSAGE_CHARS}}}] for _ in queries]")
-    assert len(found.search(["q"], 1)[0][0].passage.text) == MAX_PASSAGE_CHARS
-
-
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -264,26 +256,6 @@ def test_settings_reach_it_and_its_identity(write: Write) -> None:
     assert found.search(["q"], 1)[0][0].score == 2.5
     assert found.identity["settings"] == {"title": 2.5}
     assert open_plugin(spec).identity["settings"] == {"title": 1.0}
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"titel": 1}, "found.titel: found has no setting 'titel'; it has title"),
-        ({"title": -1}, "found.title: Input should be greater than or equal to 0"),
-        ({"title": "much"}, "found.title: Input should be a valid number"),
-    ],
-)
-def test_settings_that_do_not_fit_are_named(write: Write, given: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        open_plugin(write(SETTINGS), settings={"found": given})
-
-
-def test_it_may_change_the_list_that_it_is_given(write: Write) -> None:
-    found = opened(write, "[queries.clear(), [[{'id': 'p', 'text': 't'}]]][1]")
-    asked = ["a", "b"]
-    assert [len(ranking) for ranking in found.search(asked, 1)] == [1, 1]
-    assert asked == ["a", "b"]
 
 
 async def test_many_ask_and_it_meets_one_query_at_a_time_on_one_thread(write: Write) -> None:
@@ -452,45 +424,6 @@ def test_a_run_searches_with_it_and_is_resumed_from_another_folder(
     (tmp_path / "plugin.py").unlink()
     with pytest.raises(InputError, match=r"there is no file .*plugin.py"):
         resume(tmp_path / "R")
-
-
-def test_a_run_goes_on_where_searches_fail(write: Write, tmp_path: Path) -> None:
-    body = '''
-asked = []
-
-@retriever
-def found():
-    """Test."""
-    def search(queries, k):
-        if "Sparta" in queries[0]:
-            sys.exit("no Sparta")
-        return [[{"id": "p", "title": "Heat", "text": "Heat was directed by Michael Mann."}]]
-    return search
-'''
-    questions = tmp_path / "q.jsonl"
-    asked = {"good": "Who directed Heat?", "bad": "Who directed Sparta?"}
-    lines = [
-        {"id": id, "question": text, "answers": {"default": ["Michael Mann"]}}
-        for id, text in asked.items()
-    ]
-    questions.write_text("\n".join(map(json.dumps, lines)))
-    made = run(str(questions), System(retriever=write(body)), out=tmp_path / "R")
-    reader = made.open()
-    items = {item.question.id: item for item in reader.answered_items()}
-    assert [items[id].error for id in asked] == [None, None]
-    assert items["good"].evidence.passages == ("p",)
-    assert items["bad"].evidence.passages == ()
-    reader.close()
-
-
-def test_a_declared_function_can_be_called_as_it_was() -> None:
-    @retriever
-    def nothing(corpus: Path | None = None) -> str:
-        """Test."""
-        return f"made for {corpus}"
-
-    assert nothing(Path("C")) == "made for C"
-    assert (nothing.name, nothing.description) == ("nothing", "Test.")
 
 
 def test_a_study_varies_it_and_its_metrics_stand_in_its_report(
