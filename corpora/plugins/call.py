@@ -104,27 +104,42 @@ class DaemonThread:
 
     def __init__(self, name: str) -> None:
         # The thread references only the queue: otherwise this object would never be released.
-        self._jobs: SimpleQueue[tuple[Future[Any], _Job] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         weakref.finalize(self, self._jobs.put, None).atexit = False
         threading.Thread(target=_serve, args=(self._jobs,), name=name, daemon=True).start()
 
     def submit(self, job: _Job) -> "Future[Any]":
         """Queue a job. Those who wait for its future cannot cancel it."""
-        future: Future[Any] = Future()
-        future.set_running_or_notify_cancel()
-        context = copy_context()
-        self._jobs.put((future, lambda: context.run(job)))
+        future, work = _begun(job)
+        self._jobs.put(work)
         return future
 
 
-def _serve(jobs: "SimpleQueue[tuple[Future[Any], _Job] | None]") -> None:
-    while (queued := jobs.get()) is not None:
-        future, job = queued
+def on_its_own_thread(name: str, job: _Job) -> "Future[Any]":
+    """Run a job on a daemon thread of its own."""
+    future, work = _begun(job)
+    threading.Thread(target=work, name=name, daemon=True).start()
+    return future
+
+
+def _begun(job: _Job) -> "tuple[Future[Any], _Job]":
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()
+    context = copy_context()
+
+    def work() -> None:
         try:
-            future.set_result(job())
-        except BaseException as error:  # noqa: BLE001 - those who wait are told of an exit, too
+            future.set_result(context.run(job))
+        except BaseException as error:  # noqa: BLE001 - those who wait are told of an interrupt, too
             future.set_exception(error)
-        del queued, future, job  # or the last result would live until the next job
+
+    return future, work
+
+
+def _serve(jobs: "SimpleQueue[_Job | None]") -> None:
+    while (job := jobs.get()) is not None:
+        job()
+        del job  # or its result would live until the next one
 
 
 async def call(
@@ -172,8 +187,8 @@ async def call(
         given = {**copy.deepcopy(dict(arguments)), **injected}
     begin: Callable[[], Awaitable[Any]] = lambda: function(**given)  # noqa: E731
     if not inspect.iscoroutinefunction(function):
-        thread = DaemonThread(f"plug-in {name}")
-        value = await within(asyncio.wrap_future(thread.submit(begun)), "abandoned")
+        thread = on_its_own_thread(f"plug-in {name}", begun)
+        value = await within(asyncio.wrap_future(thread), "abandoned")
         if not inspect.isawaitable(value):
             return value  # type: ignore[no-any-return]
         # A partial, a lambda or a callable object may turn out to be asynchronous.
@@ -203,7 +218,7 @@ def call_blocking(
 
     with _told(name):
         given = copy.deepcopy(dict(arguments))
-    running = (thread or DaemonThread(f"plug-in {name}")).submit(begun)
+    running = thread.submit(begun) if thread else on_its_own_thread(f"plug-in {name}", begun)
     try:
         return running.result(min(seconds, threading.TIMEOUT_MAX))  # type: ignore[no-any-return]
     except TimeoutError:
@@ -219,23 +234,33 @@ def _told(name: str) -> Iterator[None]:
         raise PluginFailure(name, fault_line(error), error) from error
 
 
+_WATCHED: dict["asyncio.Task[Any]", tuple[str, float, float]] = {}
+"""Calls in an event loop: their names, limits, and when these are over."""
+_WATCH = threading.Thread()
+
+
+def _watch() -> None:
+    """Name a coroutine that blocks its event loop past its limit: nothing in the loop can stop it,
+    and nothing else of the run goes on."""
+    while True:
+        time.sleep(GRACE)
+        for task, (name, seconds, until) in list(_WATCHED.items()):
+            blocks = asyncio.current_task(task.get_loop()) is task
+            if blocks and time.monotonic() > until and _WATCHED.pop(task, None):
+                warn(
+                    f"{name} blocks the run, past its limit of {seconds:g} seconds: leave out "
+                    "`async`, or await what takes long"
+                )
+
+
 @contextlib.contextmanager
 def _watched(name: str, seconds: float, task: "asyncio.Task[Any]") -> Iterator[None]:
-    """Say so where a coroutine blocks the run's event loop past its limit: nothing in the loop can
-    stop it, nor anything else of the run go on."""
-    loop = asyncio.get_running_loop()
-
-    def look() -> None:
-        if asyncio.current_task(loop) is task:
-            warn(
-                f"{name} blocks the run, {seconds:g} seconds past which it is to be stopped: "
-                "leave out `async`, or await what takes long"
-            )
-
-    timer = threading.Timer(min(seconds + GRACE, threading.TIMEOUT_MAX), look)
-    timer.daemon = True
-    timer.start()
+    global _WATCH
+    if not _WATCH.is_alive():  # nor is it in a forked process
+        _WATCH = threading.Thread(target=_watch, name="watch over plug-ins", daemon=True)
+        _WATCH.start()
+    _WATCHED[task] = name, seconds, time.monotonic() + seconds
     try:
         yield
     finally:
-        timer.cancel()
+        _WATCHED.pop(task, None)

@@ -141,8 +141,8 @@ async def test_one_that_blocks_the_loop_is_named_after_its_limit(monkeypatch):
     assert await called(blocks, seconds=0.02) == "done"
     await other
     assert lines == [
-        "it blocks the run, 0.02 seconds past which it is to be stopped: leave out `async`, or "
-        "await what takes long"
+        "it blocks the run, past its limit of 0.02 seconds: leave out `async`, or await what takes "
+        "long"
     ]
 
 
