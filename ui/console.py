@@ -1,7 +1,7 @@
 """The consoles that commands print to.
 
-Standard output is for a command's results alone: while it runs, `sys.stdout` is standard error, so
-that what plug-ins and libraries print never lies between them.
+Standard output is for a command's results alone: while it runs, `sys.stdout` leads to standard
+error, so that what plug-ins and libraries print never lies between them.
 """
 
 import json
@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
+
+from branchwise.corpora.secrets import without_keys
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,11 +21,22 @@ if TYPE_CHECKING:
 _kept: TextIO | None = None
 
 
+class _WithoutKeys:
+    """Standard error for what is printed by the way: keys are struck out."""
+
+    def write(self, text: str) -> int:
+        sys.stderr.write(without_keys(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+
 @contextmanager
 def results_alone() -> Iterator[None]:
     """For the length of a command, only `output` is standard output."""
     global _kept
-    before, _kept, sys.stdout = _kept, sys.stdout, sys.stderr
+    before, _kept, sys.stdout = _kept, sys.stdout, cast("TextIO", _WithoutKeys())
     try:
         yield
     finally:
