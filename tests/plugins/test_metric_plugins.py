@@ -180,7 +180,6 @@ def test_a_failed_item_has_no_prediction_and_says_why(write: Write) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("@metric\ndef found(item):\n    return 1", "the metric found has no docstring"),
         ('@metric\nasync def found(item):\n    """T."""', "found is async or a generator"),
         ('@metric\ndef found():\n    """T."""', "cannot be called with an item alone"),
         ('@metric\ndef found(item, gold):\n    """T."""', "cannot be called with an item alone"),
@@ -192,13 +191,6 @@ def test_a_failed_item_has_no_prediction_and_says_why(write: Write) -> None:
         ('@metric(name="strict_em")\ndef found(item):\n    """T."""', "task branches has a metric"),
         ('@metric(name="answer_f1")\ndef found(item):\n    """T."""', "condambigqa has a metric"),
         ('@metric(name="subset")\ndef found(item):\n    """T."""', "another column of every table"),
-        (returning("1") + returning("2"), "the metric found is defined twice"),
-        (
-            "def found(item):\n    return 1",
-            r"is a function, not a metric; put `@metric\(...\)` above it",
-        ),
-        ("found = 1", "is 'int', not a metric"),
-        ("import nothing_of_the_name", "metrics.py:3: .*No module named"),
     ],
 )
 def test_what_cannot_be_a_metric_is_refused_in_one_line(write: Write, body: str, said: str) -> None:

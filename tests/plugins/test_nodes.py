@@ -137,9 +137,8 @@ async def insist(state: AgentState):
         ),
     ],
 )
-@pytest.mark.parametrize("how", ["async def", "def"])
-def test_what_a_node_returns_wrong_leaves_the_state_as_it_was(play, body, said, how):
-    code = f'@node("after_tools")\n{how} bad(state: AgentState):\n    """Wrong."""\n    {body}\n'
+def test_what_a_node_returns_wrong_leaves_the_state_as_it_was(play, body, said):
+    code = f'@node("after_tools")\ndef bad(state: AgentState):\n    """Wrong."""\n    {body}\n'
     found = play(code, "bad")
     assert found.nodes[0]["error"].startswith(said)
     assert found.nodes[0]["update"] == {}
@@ -282,7 +281,6 @@ def test_nodes_run_once_a_turn_and_the_graph_has_steps_enough(play):
     [
         ('@node("after_tool")\nasync def x(state):\n    """X."""', "the slot 'after_tool'"),
         ("@node\nasync def x(state):\n    '''X.'''", "the node 'x' names no slot"),
-        ('@node("after_tools")\nasync def x(state): ...', "the node x has no docstring"),
         (
             '@node("after_tools")\nasync def x(state):\n    """X."""\n    yield {}',
             "the node x is a generator",
@@ -298,8 +296,6 @@ def test_nodes_run_once_a_turn_and_the_graph_has_steps_enough(play):
             '@node("after_tools", name="a b")\nasync def x(s):\n    """X."""',
             "'a b' cannot be the name of a node",
         ),
-        ("x = 3", "not a node"),
-        ("y = 3", "it does not define 'x'"),
         (
             '@node("after_tools")\nasync def x(s):\n    """X."""\n'
             '@node("before_agent", name="x")\nasync def z(s):\n    """Z."""',

@@ -196,24 +196,15 @@ def test_half_characters_become_whole_ones(write: Write) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("@retriever\ndef found():\n    pass", "the retriever found has no docstring"),
         ('@retriever\nasync def found():\n    """T."""', "found is async or a generator"),
         (
             '@retriever\ndef found(index):\n    """T."""',
             "nothing is given as the parameter 'index'",
         ),
-        ('@retriever\ndef found(corpus: "Nothing"):\n    """T."""', "cannot be read: NameError"),
         ('@retriever(seconds=0)\ndef found():\n    """T."""', "seconds is 0"),
         ('@retriever(batch="2")\ndef found():\n    """T."""', "batch is '2'"),
-        ('@retriever(name="a b")\ndef found():\n    """T."""', "'a b' cannot be the name"),
-        ('@retriever\nclass found:\n    """T."""', "declares a function, not 'type'"),
-        (answering("[]") + answering("[]"), "the retriever found is defined twice"),
         ('@retriever\ndef found():\n    """T."""\n    return 5', "returned int; return an object"),
         ('@retriever\ndef found():\n    """T."""\n    1 / 0', "ZeroDivisionError"),
-        ("sys.exit(0)", "cannot be imported: SystemExit"),
-        ("found = 5", "is 'int', not a retriever"),
-        ("other = 5", "it does not define 'found'"),
-        ("def found(", "cannot be imported: SyntaxError"),
         (
             '@retriever\ndef found():\n    """T."""\n    async def search(queries, k): ...\n'
             "    return search",
@@ -227,7 +218,7 @@ def test_what_cannot_be_a_retriever_is_refused_in_one_line_that_says_where(
     with pytest.raises(InputError, match=said) as refused:
         open_plugin(write(body))
     assert "\n" not in str(refused.value)
-    assert str(refused.value).count("plugin.py") or "'type'" in said
+    assert "plugin.py" in str(refused.value)
 
 
 def test_a_retriever_over_a_corpus_needs_one(write: Write) -> None:
