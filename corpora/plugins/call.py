@@ -165,9 +165,11 @@ async def call(
         try:
             while not work.done() and (left := began + seconds + waited() - time.monotonic()) > 0:
                 await asyncio.wait([work], timeout=left)
-            if work.done():
-                return work.result()
-            raise PluginFailure(name, f"no result within {seconds:g} seconds ({ended})")
+            if not work.done():
+                raise PluginFailure(name, f"no result within {seconds:g} seconds ({ended})")
+            if work.cancelled():  # not by the caller: it awaited a task that it had cancelled
+                raise PluginFailure(name, "CancelledError")
+            return work.result()
         finally:
             if not work.done():
                 work.add_done_callback(lambda one: one.cancelled() or one.exception())
@@ -187,7 +189,8 @@ async def call(
         given = {**copy.deepcopy(dict(arguments)), **injected}
     begin: Callable[[], Awaitable[Any]] = lambda: function(**given)  # noqa: E731
     if not inspect.iscoroutinefunction(function):
-        thread = on_its_own_thread(f"plug-in {name}", begun)
+        with _told(name):  # there may be no thread left
+            thread = on_its_own_thread(f"plug-in {name}", begun)
         value = await within(asyncio.wrap_future(thread), "abandoned")
         if not inspect.isawaitable(value):
             return value  # type: ignore[no-any-return]
@@ -218,7 +221,7 @@ def call_blocking(
 
     with _told(name):
         given = copy.deepcopy(dict(arguments))
-    running = thread.submit(begun) if thread else on_its_own_thread(f"plug-in {name}", begun)
+        running = thread.submit(begun) if thread else on_its_own_thread(f"plug-in {name}", begun)
     try:
         return running.result(min(seconds, threading.TIMEOUT_MAX))  # type: ignore[no-any-return]
     except TimeoutError:

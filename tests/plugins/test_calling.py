@@ -158,6 +158,15 @@ async def test_seconds_in_which_the_models_server_was_gone_do_not_count():
     assert gone
 
 
+async def test_a_task_of_its_own_that_it_cancelled_cancels_nothing_else():
+    async def cancels():
+        task = asyncio.ensure_future(asyncio.Event().wait())
+        task.cancel()
+        await task
+
+    assert (await failure(cancels)).line == "it: CancelledError"
+
+
 @pytest.mark.parametrize("is_async", [True, False])
 async def test_the_callers_cancellation_ends_the_call(is_async, over):
     loop, begun, cancelled = asyncio.get_running_loop(), asyncio.Event(), []
