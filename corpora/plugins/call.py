@@ -249,7 +249,8 @@ def _watch() -> None:
         time.sleep(GRACE)
         for task, (name, seconds, until) in list(_WATCHED.items()):
             blocks = asyncio.current_task(task.get_loop()) is task
-            if blocks and time.monotonic() > until and _WATCHED.pop(task, None):
+            if blocks and time.monotonic() > until:
+                _WATCHED.pop(task, None)  # once is enough
                 warn(
                     f"{name} blocks the run, past its limit of {seconds:g} seconds: leave out "
                     "`async`, or await what takes long"
