@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.graph.answers import Graph
     from branchwise.corpora.loaders import load_questions
-    from branchwise.corpora.plugins.retriever import retriever
-    from branchwise.corpora.plugins.run_context import RunContext
+    from branchwise.corpora.plugin_retriever import retriever
+    from branchwise.corpora.plugins.call import RunContext
     from branchwise.eval.experiment import Run
-    from branchwise.eval.plugins.metric import metric
+    from branchwise.eval.plugin_metrics import metric
     from branchwise.eval.scores import Scores
-    from branchwise.graphs.plugins.declared import node
+    from branchwise.graphs.plugin_nodes import node
     from branchwise.graphs.state import AgentState
     from branchwise.graphs.system import Budget, System
     from branchwise.tools.errors import ToolError
-    from branchwise.tools.plugins.declared import tool
-    from branchwise.tools.plugins.results import ToolResult
+    from branchwise.tools.plugin_tools import tool
+    from branchwise.tools.tool_results import ToolResult
 
     __version__: str
 
@@ -57,22 +57,22 @@ _HOMES = {
     "Corpus": "branchwise.corpora.folder",
     "Graph": "branchwise.corpora.graph.answers",
     "Run": "branchwise.eval.experiment",
-    "RunContext": "branchwise.corpora.plugins.run_context",
+    "RunContext": "branchwise.corpora.plugins.call",
     "Scores": "branchwise.eval.scores",
     "System": "branchwise.graphs.system",
     "ToolError": "branchwise.tools.errors",
-    "ToolResult": "branchwise.tools.plugins.results",
+    "ToolResult": "branchwise.tools.tool_results",
     "ask": "branchwise.api",
     "compare": "branchwise.api",
     "load_questions": "branchwise.corpora.loaders",
     "merge": "branchwise.api",
-    "metric": "branchwise.eval.plugins.metric",
-    "node": "branchwise.graphs.plugins.declared",
+    "metric": "branchwise.eval.plugin_metrics",
+    "node": "branchwise.graphs.plugin_nodes",
     "resume": "branchwise.api",
-    "retriever": "branchwise.corpora.plugins.retriever",
+    "retriever": "branchwise.corpora.plugin_retriever",
     "run": "branchwise.api",
     "score": "branchwise.api",
-    "tool": "branchwise.tools.plugins.declared",
+    "tool": "branchwise.tools.plugin_tools",
 }
 
 

@@ -17,18 +17,6 @@ _ELSEWHERE = {"compare": "report", "eval": "score", "evaluate": "score", "index"
 """What commands are called in other programs, and here."""
 
 
-def command() -> None:
-    """Run a command as a process: `main`, then an exit that leftovers of plug-ins cannot block."""
-    try:
-        main()
-    except SystemExit as ended:
-        if "branchwise.corpora.plugins.printed" in sys.modules:
-            from branchwise.corpora.plugins.ending import end_in_time
-
-            end_in_time(ended.code)
-        raise
-
-
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 bad input, 3 asked back in vain."""
     # The imports make a million permanent objects, which the collector would scan in vain.
@@ -58,7 +46,6 @@ def _run() -> None:
         # Typer's code for an interrupt, without a message.
         sys.exit(_complain("interrupted", 1) if code == _INTERRUPTED else code)
     except SystemExit:
-        # Not the output that captures what plug-ins print.
         if not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             raise
         # Click met the closed pipe first: it replaces the output and exits with 1.
@@ -158,4 +145,4 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 if __name__ == "__main__":
-    command()
+    main()

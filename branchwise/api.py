@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.experiment import Run
     from branchwise.eval.on_ray.connection import RayPlace
-    from branchwise.eval.plugins.loading import Named
+    from branchwise.eval.plugin_metrics import Named
     from branchwise.eval.runner import Observer
     from branchwise.eval.scoring_choice import ScoringChoice
     from branchwise.graphs.agent import Outcome

@@ -70,8 +70,7 @@ def is_plugin_retriever(name: str | None) -> bool:
     """Whether a name is a plug-in's: `file.py:name`, `module:name`, or an installed one's."""
     if name is None or name in BUILT_IN or name.startswith((*SERVERS, FLASHRAG)):
         return False
-    from branchwise.corpora.plugins.loading import entry_points
-    from branchwise.corpora.plugins.specs import is_plugin
+    from branchwise.corpora.plugins.specs import entry_points, is_plugin
 
     return is_plugin(name) or name in entry_points("retrievers")
 
@@ -124,7 +123,7 @@ def open_retriever(
 def _open_plugin(
     corpus_dir: Path | None, name: str, settings: Mapping[str, Mapping[str, Any]] | None
 ) -> Retriever:
-    from branchwise.corpora.plugins.searching import open_plugin
+    from branchwise.corpora.plugin_retriever import open_plugin
 
     if corpus_dir is not None and name in index_names(Path(corpus_dir)):
         raise InputError(

@@ -392,7 +392,7 @@ def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:
     metrics that could not be called."""
     scoring.check_task(task)
     if scoring.metrics:
-        from branchwise.eval.plugins.loading import load_metrics
+        from branchwise.eval.plugin_metrics import load_metrics
 
         load_metrics(scoring.metrics)
     scoring.resolved(system.model_dump()).check_ready(Keys(system.keys))

@@ -16,8 +16,7 @@ from branchwise.eval.question_scores import ItemScore, aggregates_by_subset, of_
 from branchwise.eval.tasks import Column, Task, get_task, totals_of
 
 if TYPE_CHECKING:
-    from branchwise.eval.plugins.loading import LoadedMetric
-    from branchwise.eval.plugins.measuring import Measure
+    from branchwise.eval.plugin_metrics import LoadedMetric
 
 
 _LATER = frozenset({"metrics", "decoding", "variant", "pairs"})
@@ -190,8 +189,7 @@ def score_items(
     ordered = sorted(decided, key=lambda item: (item.question.id, item.epoch))
     shown = any(item.evidence.passages for item in ordered)
     unscored = () if shown else tuple(c.key for c in task.columns if c.needs_evidence)
-    further = _measures(metrics)
-    rows = tuple(_score(task, item, unscored, further) for item in ordered)
+    rows = tuple(_score(task, item, unscored, metrics) for item in ordered)
     scorer = scorer or Scorer(task.name, task.version, task.matcher, seed=seed)
     if metrics:
         scorer = replace(scorer, metrics=tuple(metric.to_json() for metric in metrics))
@@ -200,20 +198,12 @@ def score_items(
     return Scores(scorer, _count(ordered), aggregates, rows)
 
 
-def _measures(metrics: Sequence["LoadedMetric"]) -> Sequence["Measure"]:
-    if not metrics:
-        return ()
-    from branchwise.eval.plugins.measuring import measures
-
-    return measures(metrics)
-
-
 def _score(
-    task: Task, item: AnsweredItem, unscored: Sequence[str], further: Sequence["Measure"]
+    task: Task, item: AnsweredItem, unscored: Sequence[str], further: Sequence["LoadedMetric"]
 ) -> ItemScore:
     item = item.as_scored
     metrics = {**task.score(item), **dict.fromkeys(unscored)}
-    measured = {measure.metric.name: measure.of(item) for measure in further}
+    measured = {metric.name: metric.of(item) for metric in further}
     metrics |= {name: one.value for name, one in measured.items()}
     matched = item.matched
     return ItemScore(

@@ -21,7 +21,7 @@ from branchwise.eval.gold_sets import each_gold_set
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import Settled, Settling
-from branchwise.eval.plugins.loading import load_metrics
+from branchwise.eval.plugin_metrics import load_metrics
 from branchwise.eval.predictions_file import MISSING, read_predictions
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring import ScoringSettings, check_affordable

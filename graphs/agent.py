@@ -26,7 +26,7 @@ from branchwise.graphs.flows import DEFAULT, Brief, Flow, GraphParts
 from branchwise.graphs.identity import digest_of, identity_of
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
-from branchwise.graphs.plugins.making import check_named, make_nodes
+from branchwise.graphs.plugin_nodes import check_named, make_nodes
 from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.reduce import begun, given_ids
 from branchwise.graphs.sources import OpenSources, repeats_passages
@@ -36,7 +36,7 @@ from branchwise.graphs.system_checks import check_search
 from branchwise.graphs.title_search import TitleSearcher
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_mcp_tools
-from branchwise.tools.plugins.plugged import plugin_sections
+from branchwise.tools.plugin_tools import plugin_sections
 from branchwise.tools.registry import (
     NAMES_TOOL,
     SEARCH_TOOL,

@@ -15,8 +15,8 @@ from branchwise.graphs.extraction.by_passage import make_extract_by_passage_node
 from branchwise.graphs.extraction.by_search import make_extract_by_search_node
 from branchwise.graphs.extraction.read_before import ReadBefore
 from branchwise.graphs.flows.flow import GraphParts
-from branchwise.graphs.plugins.running import make_plugin_node
-from branchwise.graphs.plugins.slots import NodeSlot
+from branchwise.graphs.plugin_nodes import make_plugin_node
+from branchwise.graphs.route import NodeSlot
 from branchwise.graphs.shown import KnownPassages, ShownWhole
 from branchwise.graphs.state import AgentState, ItemContext
 from branchwise.graphs.system import Budget

@@ -15,7 +15,7 @@ from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
 from branchwise.graphs.flows import GraphParts
 from branchwise.graphs.sources import OpenSources
 from branchwise.graphs.system import SETTINGS, System
-from branchwise.tools.plugins.plugged import PluggedTool
+from branchwise.tools.plugin_tools import PluggedTool
 from branchwise.tools.registry import sections
 
 

@@ -7,8 +7,7 @@ from branchwise.graphs.answer_node import DECLINED
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.messages import message_of
 from branchwise.graphs.module_call import SILENT
-from branchwise.graphs.plugins.slots import SLOTS
-from branchwise.graphs.plugins.updates import applied
+from branchwise.graphs.plugin_nodes import applied
 from branchwise.graphs.reduce import (
     StateUpdate,
     answered,
@@ -22,7 +21,7 @@ from branchwise.graphs.reduce import (
     trimmed,
     turned,
 )
-from branchwise.graphs.route import Route
+from branchwise.graphs.route import SLOTS, Route
 from branchwise.graphs.run_contexts import count_asked
 from branchwise.graphs.state import AgentState
 from branchwise.trace.events import (

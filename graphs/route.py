@@ -2,9 +2,15 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
-from branchwise.graphs.plugins.slots import NodeSlot
 from branchwise.trace.events import graph_name
+
+NodeSlot = Literal["before_agent", "after_tools", "before_answer"]
+"""Where a plug-in's step runs. `before_agent`: once, after query expansion. `after_tools`: after
+the tools of a turn, before evidence extraction. `before_answer`: after the agent's last message,
+before it is read."""
+SLOTS: tuple[NodeSlot, ...] = get_args(NodeSlot)
 
 
 @dataclass(frozen=True)

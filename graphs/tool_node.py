@@ -29,9 +29,9 @@ from branchwise.tools.artifacts import ToolArtifact
 from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.errors import ToolError
 from branchwise.tools.passage_blocks import ShownPassages
-from branchwise.tools.plugins.plugged import PluggedTool
-from branchwise.tools.plugins.results import MAX_RESULT_CHARS
+from branchwise.tools.plugin_tools import PluggedTool
 from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
+from branchwise.tools.tool_results import MAX_RESULT_CHARS
 from branchwise.trace.events import Tool
 from branchwise.trace.parts import ModelQuestion
 from branchwise.trace.records import Record
@@ -47,16 +47,14 @@ Failure = Literal["arguments", "unknown_tool", "failed", "not_run"]
 @dataclass(frozen=True)
 class CallOutcome(Record):
     """The result of a call, as the journal keeps it: text for the model, artifact for the trace,
-    and the error with its kind if it failed. Only for plug-ins: what the call printed, and its
-    model calls.
+    and the error with its kind if it failed. Only for plug-ins: the call's own model calls.
     """
 
-    OPTIONAL = frozenset({"printed", "asked"})
+    OPTIONAL = frozenset({"asked"})
     content: str
     artifact: Mapping[str, Any]
     error: str | None = None
     failure: str | None = None
-    printed: str = ""
     asked: tuple[ModelQuestion, ...] = ()
 
 
@@ -269,7 +267,6 @@ async def _call_plugged(
         result.artifact,
         None if result.error is None else result.error[:MAX_ERROR_CHARS],
         result.failure,
-        result.printed,
         tuple(its_call.asked),
     )
 

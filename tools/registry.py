@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from branchwise.corpora.errors import FLAGS, InputError, SettingError, SettingNames, did_you_mean
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.corpora.plugins.loading import distribution_of, entry_points
-from branchwise.corpora.plugins.specs import is_mcp, is_plugin
+from branchwise.corpora.plugins.specs import distribution_of, entry_points, is_mcp, is_plugin
 from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import Retriever
 from branchwise.corpora.titles import Titles
@@ -19,7 +18,7 @@ from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-    from branchwise.corpora.plugins.injection import InjectionContext
+    from branchwise.corpora.plugins.declare import InjectionContext
 
 
 SEARCH_TOOL, OPENING_TOOL = "local_retriever", "open_passages"
@@ -99,7 +98,7 @@ def _made(spec: str, context: ToolContext) -> "BaseTool":
         check_source(spec, context.sources)
         return _TOOLS[spec].make(context)
     check_known(spec)
-    from branchwise.tools.plugins.making import open_tool
+    from branchwise.tools.plugin_tools import open_tool
 
     return open_tool(spec, injection_context(context))
 
@@ -125,9 +124,9 @@ def check_source(name: str, sources: Collection[str], words: SettingNames = FLAG
 
 def injection_context(context: ToolContext) -> "InjectionContext":
     """What is injected into plug-ins."""
-    from branchwise.corpora.plugins.injection import InjectionContext
+    from branchwise.corpora.plugin_retriever import injected_from
 
-    return InjectionContext(context.corpus, context.graph, context.settings)
+    return injected_from(context.corpus, context.settings, graph=lambda: context.graph)
 
 
 def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:

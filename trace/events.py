@@ -165,7 +165,7 @@ class Tool(Body):
     stands at the end of what the model reads."""
 
     KIND = "tool"
-    OPTIONAL = Body.OPTIONAL | frozenset({"printed", "asked", "left"})
+    OPTIONAL = Body.OPTIONAL | frozenset({"asked", "left"})
     call: Call
     of: int
     seconds: float = 0.0
@@ -174,7 +174,6 @@ class Tool(Body):
     artifact: Mapping[str, Any]
     error: str | None
     failure: str | None = None
-    printed: str = ""
     asked: tuple[ModelQuestion, ...] = ()
     left: str = ""
 
@@ -199,7 +198,7 @@ class Tool(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class Node(Body):
-    """A plug-in's node ran: what it changed, or why it did not, what it printed and asked."""
+    """A plug-in's node ran: what it changed, or why it did not, what it asked."""
 
     KIND = "node"
     OPTIONAL = Body.OPTIONAL | frozenset({"asked"})
@@ -208,7 +207,6 @@ class Node(Body):
     seconds: float = 0.0
     replayed: bool = False
     asked: tuple[ModelQuestion, ...] = ()
-    printed: str = ""
     error: str | None = None
     update: Update
 

@@ -1,4 +1,8 @@
-"""The consoles that commands print to."""
+"""The consoles that commands print to.
+
+Standard output is for a command's results alone: while it runs, `sys.stdout` leads to standard
+error, so that what plug-ins and libraries print never lies between them.
+"""
 
 import json
 import sys
@@ -6,10 +10,49 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
+
+from branchwise.corpora.secrets import without_keys
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+_kept: TextIO | None = None
+
+
+class _WithoutKeys:
+    """Standard error for what is printed by the way: keys are struck out."""
+
+    def write(self, text: str) -> int:
+        sys.stderr.write(without_keys(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+
+@contextmanager
+def results_alone() -> Iterator[None]:
+    """For the length of a command, only `output` is standard output."""
+    global _kept
+    before, _kept, sys.stdout = _kept, sys.stdout, cast("TextIO", _WithoutKeys())
+    try:
+        yield
+    finally:
+        _kept, sys.stdout = before, _kept
+
+
+def output() -> TextIO:
+    """Standard output, where a command's results go."""
+    return _kept or sys.stdout
+
+
+def echo(text: str, *, newline: bool = True) -> None:
+    """Print a result, as `console` does, but as it stands."""
+    import click
+
+    click.echo(text, file=output(), nl=newline)
 
 
 @cache
@@ -18,6 +61,10 @@ def console() -> "Console":
     from rich.console import Console
 
     class Output(Console):
+        @property  # type: ignore[misc]
+        def file(self) -> IO[str]:
+            return output()
+
         def on_broken_pipe(self) -> None:
             # Rich would exit with 1, as after a failure; `main` knows that the reader had enough.
             raise BrokenPipeError
@@ -77,7 +124,7 @@ def _is_printable(text: str) -> bool:
     if not text.isprintable():
         return False
     try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+        text.encode(getattr(output(), "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         return False
     return True

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import usd
-from branchwise.eval.plugins.loading import TABLE as FURTHER
+from branchwise.eval.plugin_metrics import TABLE as FURTHER
 from branchwise.eval.reporting.figures.losses import losses
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.changes import changes_table

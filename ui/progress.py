@@ -125,4 +125,5 @@ def _bar(console: Any, below: Callable[[], Iterable[str]]) -> "Progress":
         TimeRemainingColumn(),
         TextColumn("[red]{task.fields[failed]}"),
         console=console,
+        redirect_stdout=False,  # which strikes out keys (ui/console.py)
     )

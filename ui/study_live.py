@@ -60,7 +60,12 @@ class StudyLive:
         if self._console.is_terminal:
             from rich.live import Live
 
-            self._live = Live(console=self._console, get_renderable=self.view, refresh_per_second=4)
+            self._live = Live(
+                console=self._console,
+                get_renderable=self.view,
+                refresh_per_second=4,
+                redirect_stdout=False,  # which strikes out keys (ui/console.py)
+            )
             self._shown.enter_context(self._live)
         else:
             self._shown.enter_context(OutagePrinter(self._outages, self._print))

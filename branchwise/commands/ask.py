@@ -11,6 +11,7 @@ from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
 from branchwise.commands.scoring_options import PriceFile, load_prices
 from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.commands.system_options import with_system_options
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -168,4 +169,4 @@ def print_json(value: Any) -> None:
     from branchwise.ui.console import printable_json
 
     # No console: it would break long strings into lines, and the JSON with them.
-    typer.echo(printable_json(value))
+    echo(printable_json(value))

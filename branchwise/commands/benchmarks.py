@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from branchwise.commands.options import AsJson
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ def list_benchmarks(json_output: AsJson = False) -> None:
 
     known = [published(name) for name in benchmarks()]
     if json_output:
-        typer.echo(printable_json([_record(one) for one in known]))
+        echo(printable_json([_record(one) for one in known]))
         return
     screen = console()
     for one in known:

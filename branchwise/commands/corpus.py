@@ -14,6 +14,7 @@ from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
 from branchwise.corpora.kinds import DEFAULT, FLASHRAG, INDEX_KINDS, NAMES, RECALL, first_choice
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.corpora.text import counted, one_line
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import EncoderSettings
@@ -85,15 +86,15 @@ def build(
             }
         )
         return
-    typer.echo(f"{out}: {counted(len(corpus), 'passage')}, {corpus.bytes / 2**20:.1f} MiB")
+    echo(f"{out}: {counted(len(corpus), 'passage')}, {corpus.bytes / 2**20:.1f} MiB")
     if built.source != source:
-        typer.echo(printable(f"read as {built.source}"))
+        echo(printable(f"read as {built.source}"))
     for line in built.omissions.lines():
-        typer.echo(f"left out: {line}")
-    typer.echo("for example:")
+        echo(f"left out: {line}")
+    echo("for example:")
     for row in _sampled(corpus):
         _show("-", corpus.passage(row))
-    typer.echo(f"next: branchwise corpus index {out} --kind {first_choice()}")
+    echo(f"next: branchwise corpus index {out} --kind {first_choice()}")
 
 
 @corpus_app.command()
@@ -207,7 +208,7 @@ def index(
             path, kind, **chosen, recall=recall, vectors=from_vectors, progress=progress
         )
     _say_ready(made)
-    typer.echo(f'next: branchwise corpus search {path} "..." --retriever {made.name}')
+    echo(f'next: branchwise corpus search {path} "..." --retriever {made.name}')
 
 
 def _say_ready(index: Path) -> None:
@@ -216,11 +217,11 @@ def _say_ready(index: Path) -> None:
     from branchwise.corpora.text import printable
 
     manifest = json.loads((index / MANIFEST_FILE).read_bytes())
-    typer.echo(f"{index}: ready")
-    typer.echo(printable(_described(manifest)))
+    echo(f"{index}: ready")
+    echo(printable(_described(manifest)))
     most = INDEX_KINDS[manifest["kind"]].fast_to
     if most is not None and manifest["passages"] > most:
-        typer.echo(
+        echo(
             f"it compares each query with all {manifest['passages']:,} passages, which is fast up "
             f"to {most:,}: --kind ivf is faster"
         )
@@ -261,7 +262,7 @@ def search(
     if json_output:
         _print_json([hit.passage.model_dump() | {"score": hit.score} for hit in hits])
     elif not hits:
-        typer.echo("no passage matches")
+        echo("no passage matches")
     else:
         for rank, hit in enumerate(hits, start=1):
             _show(f"{rank}.", hit.passage, f"  ({hit.score:.4f})")
@@ -302,15 +303,13 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
     if json_output:
         _print_json(facts)
         return
-    typer.echo(f"{path}: {counted(facts['passages'], 'passage')}, {facts['bytes'] / 2**20:.1f} MiB")
-    typer.echo(f"SHA-256 {facts['sha256']}")
+    echo(f"{path}: {counted(facts['passages'], 'passage')}, {facts['bytes'] / 2**20:.1f} MiB")
+    echo(f"SHA-256 {facts['sha256']}")
     for name, manifest in facts["indexes"].items():
         problem = manifest.get("problem")
-        typer.echo(f"index {name}: {printable(problem or _described(manifest))}")
+        echo(f"index {name}: {printable(problem or _described(manifest))}")
     if not facts["indexes"]:
-        typer.echo(
-            f"no index yet; make one: branchwise corpus index {path} --kind {first_choice()}"
-        )
+        echo(f"no index yet; make one: branchwise corpus index {path} --kind {first_choice()}")
 
 
 def _facts(corpus: "Corpus") -> dict[str, Any]:
@@ -345,11 +344,11 @@ def _sampled(corpus: "Corpus") -> list[int]:
 def _show(mark: str, passage: "Passage", behind: str = "") -> None:
     from branchwise.corpora.text import cut, printable
 
-    typer.echo(printable(f"{mark} [{passage.id}] {passage.title}{behind}"))
-    typer.echo(f"   {printable(cut(one_line(passage.text), _SHOWN_CHARS + 1))}")
+    echo(printable(f"{mark} [{passage.id}] {passage.title}{behind}"))
+    echo(f"   {printable(cut(one_line(passage.text), _SHOWN_CHARS + 1))}")
 
 
 def _print_json(value: Any) -> None:
     from branchwise.ui.console import printable_json
 
-    typer.echo(printable_json(value))
+    echo(printable_json(value))

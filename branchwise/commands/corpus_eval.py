@@ -15,6 +15,7 @@ from branchwise.commands.options import (
     read_questions,
 )
 from branchwise.commands.report_files import CsvFolder
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.corpora.questions import Question
@@ -81,11 +82,11 @@ def evaluate(
     if csv:
         write_folder(csv, csv_files(tables(found)))
     if json_output:
-        typer.echo(as_json(found))
+        echo(as_json(found))
         return
     print_evaluation(found, str(path))
     if csv:
-        typer.echo(f"written: {csv}")
+        echo(f"written: {csv}")
 
 
 def _asked(

@@ -9,6 +9,7 @@ import typer
 
 from branchwise.commands.options import Words
 from branchwise.commands.scoring_options import Judge, JudgeEntities, Matcher, chosen
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.eval.errors.item_errors import ItemErrors
@@ -203,7 +204,7 @@ def _print(path: Path, found: list[PrintedErrors], limit: int | None, *, as_json
         import orjson
 
         for one in found[:limit]:
-            typer.echo(harmless_json(orjson.dumps(one.record).decode()))
+            echo(harmless_json(orjson.dumps(one.record).decode()))
         return
     screen = console()
     for one in found[:limit]:

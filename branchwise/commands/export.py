@@ -1,6 +1,5 @@
 """`branchwise export`: a run as JSON lines."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ import typer
 
 from branchwise.commands.question_files import check_place
 from branchwise.corpora.text import counted
+from branchwise.ui.console import echo, output
 
 
 def export(
@@ -38,12 +38,12 @@ def export(
         lines = export_lines(reader, with_events=events)
         if out is None:
             for line in lines:
-                sys.stdout.buffer.write(harmless_json(line.decode()).encode())
+                output().buffer.write(harmless_json(line.decode()).encode())
             # Here, because a full disk could no longer be reported at the very end.
-            sys.stdout.buffer.flush()
+            output().buffer.flush()
             return
         _write(out, lines)
-        typer.echo(f"{out}: {counted(reader.progress()['total'], 'item')}")
+        echo(f"{out}: {counted(reader.progress()['total'], 'item')}")
     finally:
         reader.close()
 

@@ -12,6 +12,7 @@ import typer
 from branchwise.commands.options import Key, read_keys, read_tools
 from branchwise.commands.pace_options import Patience, outages_of
 from branchwise.eval.bounds import MAX_EPOCHS
+from branchwise.ui.console import output
 
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
@@ -69,7 +70,7 @@ def fork(
         from branchwise.ui.traces.runs import RunView
 
         runs = [opened.enter_context(closing(RunView.open(run))) for run in (path, made)]
-        if not printed and sys.stdin.isatty() and sys.stdout.isatty():
+        if not printed and sys.stdin.isatty() and output().isatty():
             _open_app(runs, question, epoch, keys)
         else:
             _print(runs, question, epoch)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from branchwise.commands.options import AsJson, Key, read_keys
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.corpora.graph.answers import GraphError
@@ -60,8 +61,8 @@ def build(
     folder = out or _in_the_world(sources)
     with showing("reading", "triples") as progress:
         built = build_graph(sources, folder, progress, force=force)
-    typer.echo(f"{folder}: {sizes(built, NameIndex.open(folder).readings())}")
-    typer.echo(f'next: branchwise kg search {shlex.quote(str(folder))} "..."')
+    echo(f"{folder}: {sizes(built, NameIndex.open(folder).readings())}")
+    echo(f'next: branchwise kg search {shlex.quote(str(folder))} "..."')
 
 
 @kg_app.command()
@@ -190,4 +191,4 @@ def _complain(error: "GraphError", source: str) -> int:
 def _print_json(value: Any) -> None:
     from branchwise.ui.console import printable_json
 
-    typer.echo(printable_json(value))
+    echo(printable_json(value))

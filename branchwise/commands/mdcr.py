@@ -7,6 +7,7 @@ import typer
 
 from branchwise.commands.options import AsJson, Key, WriterApi, read_keys
 from branchwise.commands.question_files import check_place
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,16 +55,16 @@ def solve(
     solved = _solved(found, scenario or [])
     if json_output:
         records = [answer_record(*one, explain=explain) for one in solved]
-        typer.echo(printable_json(records))
+        echo(printable_json(records))
         return
     last = None
     for one, problem, solution in solved:
         if one is not last:
             for line in scenario_lines(one, problem, explain=explain):
-                typer.echo(printable(line))
+                echo(printable(line))
         last = one
         for line in answer_lines(problem, solution, explain=explain):
-            typer.echo(printable(line))
+            echo(printable(line))
 
 
 def _check_known(found: "ConditionsSet", scenario: "Scenario") -> None:
@@ -144,13 +145,13 @@ def generate(
     found = drafts.finished(about)
     _write(out, found)
     left_out = drafts.tries - len(found.scenarios)
-    typer.echo(
+    echo(
         f"{drafts.tries:,} scenarios were drawn; left out as contradictory, repeated or endless: "
         f"{left_out:,}"
     )
     _print_statistics(found)
-    typer.echo(f"next: branchwise mdcr solve {out} --explain")
-    typer.echo(f"      branchwise mdcr control {out} --out single.json")
+    echo(f"next: branchwise mdcr solve {out} --explain")
+    echo(f"      branchwise mdcr control {out} --out single.json")
 
 
 @mdcr_app.command()
@@ -182,7 +183,7 @@ def _write(out: Path, found: "ConditionsSet") -> None:
     from branchwise.corpora.conditions.file_form import conditions_record
 
     write_named(out, orjson.dumps(conditions_record(found), option=orjson.OPT_INDENT_2) + b"\n")
-    typer.echo(f"{out}: {len(found.documents):,} documents, {len(found.scenarios):,} scenarios")
+    echo(f"{out}: {len(found.documents):,} documents, {len(found.scenarios):,} scenarios")
 
 
 def _print_statistics(found: "ConditionsSet", *, json_output: bool = False) -> None:
@@ -193,7 +194,7 @@ def _print_statistics(found: "ConditionsSet", *, json_output: bool = False) -> N
 
     counted = describe_conditions(found, questions_of(found))
     if json_output:
-        typer.echo(printable_json(statistics_record(counted)))
+        echo(printable_json(statistics_record(counted)))
     else:
         console().print(statistics_table(counted))
 
@@ -217,9 +218,9 @@ def _reworded(
         typer.echo(f"branchwise: the writer failed: {said}", err=True)
         typer.echo(f"its replies so far are in {replies_file(out)}; run this again", err=True)
         raise typer.Exit(1) from None
-    typer.echo(f"replies of the writer: {writer.fresh:,} new, {writer.kept:,} kept")
+    echo(f"replies of the writer: {writer.fresh:,} new, {writer.kept:,} kept")
     if slips:
-        typer.echo(f"worded by the grammar, for the writer strayed: {sum(slips.values()):,}")
+        echo(f"worded by the grammar, for the writer strayed: {sum(slips.values()):,}")
         for reason, count in sorted(slips.items(), key=lambda entry: (-entry[1], entry[0])):
-            typer.echo(f"  {count:>7,}  {reason}")
+            echo(f"  {count:>7,}  {reason}")
     return reworded

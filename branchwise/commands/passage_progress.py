@@ -76,4 +76,5 @@ def _bar(screen: Any, unit: str) -> Any:
         Rate(),
         TimeRemainingColumn(),
         console=screen,
+        redirect_stdout=False,  # which strikes out keys (ui/console.py)
     )

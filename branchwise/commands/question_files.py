@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.options import QUESTIONS, AsJson, Field, Separator, read_questions
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.corpora.loaders.checking import SetCheck
@@ -85,7 +86,7 @@ def convert(
     check_place(out, overwrite=overwrite)
     named = read_questions(source, field, separator)
     count = write_questions(out, each_question(named))
-    typer.echo(f"{out}: {counted(count, 'question')}")
+    echo(f"{out}: {counted(count, 'question')}")
 
 
 def forms(json_output: AsJson = False) -> None:
@@ -96,7 +97,7 @@ def forms(json_output: AsJson = False) -> None:
     from branchwise.ui.question_forms import forms_as_json, print_forms
 
     if json_output:
-        typer.echo(forms_as_json())
+        echo(forms_as_json())
     else:
         print_forms()
 
@@ -111,7 +112,7 @@ def schema(json_output: AsJson = False) -> None:
     from branchwise.ui.question_forms import print_fields
 
     if json_output:
-        typer.echo(printable_json(json_schema()))
+        echo(printable_json(json_schema()))
     else:
         print_fields()
 
@@ -161,14 +162,14 @@ def _print(checked: "SetCheck", fix: Path | None) -> None:
         shown[mistake.kind] += 1
         if shown[mistake.kind] <= _SHOWN:
             mends = " (--fix mends it)" if mistake.mended and fix is None else ""
-            typer.echo(printable(f"{mistake.error}{mends}"))
+            echo(printable(f"{mistake.error}{mends}"))
         elif shown[mistake.kind] == _SHOWN + 1:
             more = checked.counts[mistake.kind] - _SHOWN
-            typer.echo(f"… and {more:,} more of the kind {mistake.kind}: see --json")
+            echo(f"… and {more:,} more of the kind {mistake.kind}: see --json")
     for note in checked.notes():
-        typer.echo(printable(note))
+        echo(printable(note))
     for line in _summary(checked, fix):
-        typer.echo(printable(line))
+        echo(printable(line))
 
 
 def _summary(checked: "SetCheck", fix: Path | None) -> Iterable[str]:
@@ -192,7 +193,7 @@ def _summary(checked: "SetCheck", fix: Path | None) -> Iterable[str]:
 def _print_json(checked: "SetCheck", fix: Path | None) -> None:
     from branchwise.ui.console import printable_json
 
-    typer.echo(
+    echo(
         printable_json(
             {
                 "source": checked.source.text,

@@ -24,6 +24,7 @@ from branchwise.commands.question_files import (
     write_questions,
 )
 from branchwise.corpora.text import counted, one_line
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +150,7 @@ def info(
     if json_output:
         from branchwise.ui.question_tables import as_json
 
-        typer.echo(as_json(found))
+        echo(as_json(found))
     else:
         from branchwise.ui.question_tables import print_statistics
 
@@ -169,7 +170,7 @@ def _of_world(world: str, *, quiet: bool) -> "tuple[Question, ...]":
     words = Verbalizer(source.facts.schema, settings.seed)
     made = tuple(_made(source, settings, tally, words))
     if not quiet:
-        typer.echo(f"{accepted(tally)}\n")
+        echo(f"{accepted(tally)}\n")
     return made
 
 
@@ -195,7 +196,7 @@ def _show_question(source: str, id: str, questions: "tuple[Question, ...]") -> N
             f"no question has the id {printable(id)!r}", where=source, remedy="correct --id"
         )
     for line in question_lines(chosen[0]):
-        typer.echo(printable(line))
+        echo(printable(line))
 
 
 def _listed(domains: str | None) -> list[str]:
@@ -299,7 +300,7 @@ def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: 
     from branchwise.ui.question_tables import summary
 
     for line in summary(tally, words.strayed):
-        typer.echo(line)
+        echo(line)
     if tally.accepted < settings.questions:
         why = f"; given up: {', '.join(tally.exhausted)}" if tally.exhausted else ""
         written = f", which are in {out}" if tally.accepted else ""
@@ -309,5 +310,5 @@ def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: 
             err=True,
         )
         raise typer.Exit(1)
-    typer.echo(f"{out}: {counted(tally.accepted, 'question')}")
-    typer.echo(f"next: branchwise questions info {out}")
+    echo(f"{out}: {counted(tally.accepted, 'question')}")
+    echo(f"next: branchwise questions info {out}")

@@ -1,5 +1,5 @@
-"""`--quiet`, of every command: only the exit code, errors, and JSON where it is asked for; and
-what every command refuses of its numbers."""
+"""What every command has: `--quiet` (only the exit code, errors, and JSON where it is asked for),
+a standard output for its results alone, and what it refuses of its numbers."""
 
 import os
 from contextlib import ExitStack, redirect_stdout
@@ -12,7 +12,7 @@ from typer import Typer
 from typer.core import TyperCommand, TyperOption
 
 from branchwise.commands.numbers import check_numbers
-from branchwise.ui.console import without_progress
+from branchwise.ui.console import results_alone, without_progress
 
 _NAME = "quiet"
 _PRINTED = Path("-")
@@ -39,13 +39,13 @@ def _quiet(kind: type[TyperCommand]) -> type[TyperCommand]:
             return rest
 
         def invoke(self, ctx: click.Context) -> Any:
-            if not ctx.params.pop(_NAME, False):
-                return super().invoke(ctx)
             with ExitStack() as stack:
-                stack.enter_context(without_progress())
-                if not _asks_for_data(ctx.params):
-                    sink = stack.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
-                    stack.enter_context(redirect_stdout(sink))
+                if ctx.params.pop(_NAME, False):
+                    stack.enter_context(without_progress())
+                    if not _asks_for_data(ctx.params):
+                        sink = stack.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
+                        stack.enter_context(redirect_stdout(sink))
+                stack.enter_context(results_alone())
                 return super().invoke(ctx)
 
     return QuietCommand

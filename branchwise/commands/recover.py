@@ -9,6 +9,7 @@ import typer
 
 from branchwise.commands.options import Field, Separator, read_questions
 from branchwise.corpora.text import counted
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.eval.store.recovering import Recovery
@@ -53,7 +54,7 @@ def _print(recovery: "Recovery", *, as_json: bool) -> None:
     from branchwise.ui.console import console, harmless_json
 
     if as_json:
-        typer.echo(harmless_json(orjson.dumps(recovery.to_json()).decode()))
+        echo(harmless_json(orjson.dumps(recovery.to_json()).decode()))
         return
     for line in _lines(recovery):
         console().print(printable(line), markup=False, soft_wrap=True)

@@ -39,6 +39,7 @@ from branchwise.commands.scoring_options import (
     chosen,
     load_prices,
 )
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.eval.reporting.published import Published
@@ -237,7 +238,7 @@ def print_json(runs: Sequence[tuple[str, object]], systems: "Sequence[SystemRepo
         }
         for (name, path), one in zip(runs, systems, strict=True)
     ]
-    typer.echo(printable_json(summaries))
+    echo(printable_json(summaries))
 
 
 def _print_changes(systems: "Sequence[SystemReport]") -> None:
@@ -260,7 +261,7 @@ def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
     else:
         page = render_reports(reports, ", ".join(one.title for one in reports))
     if path == PRINTED:
-        typer.echo(page, nl=False)
+        echo(page, newline=False)
         return
     write_named(path, page.encode())
     progress_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)

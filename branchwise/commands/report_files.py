@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.eval.bounds import Intervals
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.eval.reporting.study_report import StudyReport
@@ -216,7 +217,7 @@ def _write_text(path: Path, text: str) -> None:
     from branchwise.corpora.atomic import write_named
 
     if path == PRINTED:
-        typer.echo(text, nl=False)
+        echo(text, newline=False)
     else:
         write_named(path, text.encode())
 

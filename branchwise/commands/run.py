@@ -46,6 +46,7 @@ from branchwise.commands.scoring_options import (
 from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.commands.system_options import is_given, with_system_options
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.agents.restraints import Restraints
@@ -441,7 +442,7 @@ def show_scores(made: "Run", keys: "Keys | None" = None, *, as_json: bool = Fals
     scored, name = score_and_save(made.path, settings), made.path.resolve().name
     if as_json:
         document = {"name": name, "path": str(made.path), **scored.to_json()}
-        typer.echo(printable_json(document))
+        echo(printable_json(document))
     else:
         print_runs([SystemReport(name, scored)])
         console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)

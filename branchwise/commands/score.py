@@ -40,6 +40,7 @@ from branchwise.commands.scoring_options import (
     load_prices,
 )
 from branchwise.eval.bounds import CONCURRENCY
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.corpora.loaders.source import QuestionSource
@@ -140,7 +141,7 @@ def _score_run(
     if as_json:
         from branchwise.ui.console import printable_json
 
-        typer.echo(printable_json({"name": name, **scored.to_json()}))
+        echo(printable_json({"name": name, **scored.to_json()}))
     else:
         print_runs([SystemReport(name, scored)], full=full)
         if not full:
@@ -295,7 +296,7 @@ def _score_file(
     if as_json:
         from branchwise.ui.console import printable_json
 
-        typer.echo(printable_json({"name": predictions.name, **found.to_json()}))
+        echo(printable_json({"name": predictions.name, **found.to_json()}))
     else:
         from branchwise.ui.console import console
         from branchwise.ui.run_report import predictions_report

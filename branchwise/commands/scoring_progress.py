@@ -115,4 +115,5 @@ def _bar(screen: Any) -> Any:
         TextColumn("requests"),
         TimeElapsedColumn(),
         console=screen,
+        redirect_stdout=False,  # which strikes out keys (ui/console.py)
     )

@@ -12,6 +12,7 @@ import typer
 from branchwise.commands.options import Key, read_keys
 from branchwise.corpora.kinds import DEFAULT, NAMES
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.ui.console import echo, output
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -165,8 +166,8 @@ def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
     allow_open_files(MAX_CONNECTIONS)
 
     def ready() -> None:
-        typer.echo(printable(f"serving {listener.url}{what}; Ctrl-C ends it"))
-        sys.stdout.flush()
+        echo(printable(f"serving {listener.url}{what}; Ctrl-C ends it"))
+        output().flush()
 
     serve_app(app, listener, ready)
     _leave()
@@ -180,6 +181,6 @@ def _complain(line: str) -> None:
 
 def _leave() -> NoReturn:
     """Exit now: an abandoned search would delay the end of the process."""
-    sys.stdout.flush()
+    output().flush()
     sys.stderr.flush()
     os._exit(0)

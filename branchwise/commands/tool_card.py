@@ -1,5 +1,6 @@
 """What to know about a tool before an agent uses it."""
 
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from branchwise.corpora.keys import Keys
-    from branchwise.tools.plugins.plugged import PluggedTool
+    from branchwise.tools.plugin_tools import PluggedTool
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class ToolCard:
     schema: Mapping[str, Any]
     section: str = ""
     seconds: float | None = None
-    runs: str = "in the event loop"
+    runs: str = "in the run's event loop"
     settings: Mapping[str, Any] | None = None
     injected: Mapping[str, str] = field(default_factory=dict)
     renders: bool = False
@@ -114,31 +115,22 @@ class _Absent:
 def _plugin(spec: str) -> ToolCard:
     from langchain_core.tools import BaseTool
 
-    from branchwise.corpora.plugins.injection import Filled
-    from branchwise.corpora.plugins.isolator import is_async
-    from branchwise.tools.plugins.foreign import ForeignTool, is_blocking
-    from branchwise.tools.plugins.making import find_tool
-    from branchwise.tools.plugins.plugged import FunctionTool
+    from branchwise.corpora.plugins.declare import Filled
+    from branchwise.tools.plugin_tools import ForeignTool, FunctionTool, find_tool
 
     found = find_tool(spec)
     if isinstance(found.object, BaseTool):
-        return _plain(ForeignTool.of(found.object, found.source), is_blocking(found.object))
+        foreign = ForeignTool.of(found.object, found.source)
+        return _plain(foreign, foreign.is_blocking)
     plugin = found.object
-    tool = FunctionTool(
-        name=plugin.name,
-        description=plugin.description,
-        args_schema=dict(plugin.signature.schema),
-        source=found.source,
-        plugin=plugin,
-        filled=Filled(),
-    )
+    tool = FunctionTool.of(plugin, found.source, Filled())
     settings = plugin.settings.model_json_schema() if plugin.settings else None
     return ToolCard(
         plugin.name,
         _schema(tool),
         plugin.section,
         plugin.seconds,
-        _runs(not is_async(plugin.function)),
+        _runs(not inspect.iscoroutinefunction(plugin.function)),
         settings,
         {name: kind for name, (kind, _) in plugin.injected.items()},
         plugin.render is not None,
@@ -154,7 +146,7 @@ def _plain(tool: "BaseTool", blocking: bool = False, *, of_server: bool = False)
 
 
 def _runs(blocking: bool) -> str:
-    return "on its own thread" if blocking else "in the event loop"
+    return "on its own thread" if blocking else "in the run's event loop"
 
 
 def _schema(tool: "BaseTool") -> Mapping[str, Any]:

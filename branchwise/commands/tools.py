@@ -10,6 +10,7 @@ import typer
 
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.ui.console import echo
 
 if TYPE_CHECKING:
     from branchwise.trace.events import Tool
@@ -80,7 +81,7 @@ def try_tool(
     json_output: AsJson = False,
 ) -> None:
     """Call a tool as an agent would, and print what the model would read. Below it comes what only
-    the trace keeps: captured output and the artifact. Exits with 1 if the call failed.
+    the trace keeps: the artifact. Exits with 1 if the call failed.
 
     Example: branchwise tools try film_year.py:film_year --args '{"title": "King Kong"}'
     """
@@ -92,7 +93,7 @@ def try_tool(
     call = ToolTrial(spec, given, corpus, retriever, k, kg, settings, question, model, keys)
     result = asyncio.run(call.made())
     if json_output:
-        kept = ("content", "error", "failure", "printed", "artifact", "asked", "seconds")
+        kept = ("content", "error", "failure", "artifact", "asked", "seconds")
         record = result.record()
         _print_json({name: record[name] for name in kept if name in record})
     else:
@@ -134,9 +135,6 @@ def _outcome(result: "Tool") -> Iterable[str]:
 
     yield f"the model reads ({result.seconds:.2f} s)"
     yield from _below(result.content)
-    if result.printed:
-        yield "printed"
-        yield from _below(result.printed)
     artifact, lines = result.found.data, result.found.rendered
     if isinstance(lines, list):
         yield "shown in the trace"
@@ -155,10 +153,10 @@ def _print(lines: Iterable[str]) -> None:
     from branchwise.corpora.text import printable
 
     for line in lines:
-        typer.echo(printable(line))
+        echo(printable(line))
 
 
 def _print_json(value: Any) -> None:
     from branchwise.ui.console import printable_json
 
-    typer.echo(printable_json(value))
+    echo(printable_json(value))

@@ -10,6 +10,7 @@ import typer
 
 from branchwise.commands.options import Key, read_keys
 from branchwise.eval.bounds import MAX_EPOCHS
+from branchwise.ui.console import output
 
 if TYPE_CHECKING:
     from branchwise.ui.trace_app.app import OpenQuestion
@@ -56,7 +57,7 @@ def trace(
 
     if step is not None and question is None:
         raise InputError("--step needs a question", remedy="name it with --question")
-    interactive = not printed and sys.stdin.isatty() and sys.stdout.isatty()
+    interactive = not printed and sys.stdin.isatty() and output().isatty()
     if live and not interactive:
         raise InputError(
             "--live needs the app in a terminal", remedy="leave it out, or leave out --print"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.ui.console import echo
+
 if TYPE_CHECKING:
     from branchwise.eval.store.verifying import Verdict
 
@@ -40,7 +42,7 @@ def _print(verdict: "Verdict", *, as_json: bool) -> None:
     from branchwise.ui.console import console, harmless_json
 
     if as_json:
-        typer.echo(harmless_json(orjson.dumps(verdict.to_json()).decode()))
+        echo(harmless_json(orjson.dumps(verdict.to_json()).decode()))
         return
     line = f"{verdict.run}: {_words(verdict)}"
     console().print(printable(line), markup=False, soft_wrap=True)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from branchwise.ui.console import echo
+
 world_app = typer.Typer(help="Make worlds that no model has seen.", no_args_is_help=True)
 
 
@@ -33,12 +35,12 @@ def make(
     with showing("writing", "entities") as progress:
         made = make_world(out, entities, seed, ambiguity, named, progress)
     sizes = made.sizes
-    typer.echo(
+    echo(
         f"{out}: {entities:,} entities, {sizes.statements:,} statements, "
         f"{sizes.passages:,} passages, {sizes.shared_names:,} shared names"
     )
-    typer.echo(f"next: branchwise world info {out}")
-    typer.echo(f"      branchwise corpus index {out} --kind bm25")
+    echo(f"next: branchwise world info {out}")
+    echo(f"      branchwise corpus index {out} --kind bm25")
 
 
 @world_app.command()
@@ -64,7 +66,7 @@ def info(
 
         both = {"world": description.model_dump(), "survey": found.model_dump()}
         options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
-        typer.echo(harmless_json(orjson.dumps(both, option=options).decode()))
+        echo(harmless_json(orjson.dumps(both, option=options).decode()))
     else:
         from branchwise.ui.world_table import print_world
 

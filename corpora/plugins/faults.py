@@ -1,14 +1,12 @@
 """Errors of foreign code, in one line that says where."""
 
 import contextlib
-import sys
 import traceback
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.printed import catch_output, process_as_it_was
 from branchwise.corpora.secrets import without_keys
 from branchwise.corpora.text import encodable, one_line
 
@@ -22,42 +20,37 @@ class WrongResult(ValueError):  # noqa: N818 - it is what the call came to
 
 
 def fault_line(error: BaseException) -> str:
-    """`ValueError: message`, on one bounded line, whatever the exception's own code does.
+    """`ValueError: message`, on one bounded line.
 
     For a WrongResult, which the plug-in did not raise, only the message.
     """
     name = type(error).__name__
     if isinstance(error, BaseExceptionGroup) and error.exceptions:
         return f"{name}: {fault_line(error.exceptions[0])}"[:MAX_LINE]
-    try:
-        said = one_line(str(error))
-    except Exception:  # noqa: BLE001 - anyone's __str__
-        said = ""
+    said = one_line(str(error))
     line = said if isinstance(error, WrongResult) else ": ".join(filter(None, (name, said)))
     return encodable(without_keys(line))[:MAX_LINE]
 
 
 @contextlib.contextmanager
 def importing(place: str, file: Path | None = None) -> Iterator[None]:
-    """Turns exceptions inside into an InputError with file and line; prints go to stderr.
+    """Turn exceptions inside into an InputError with file and line.
 
     `file`: the plug-in's file, whose own line is named rather than that of a library below it.
     """
     before = is_importing.set(True)
     try:
-        with process_as_it_was(), catch_output() as printed:
-            yield
-    except (InputError, KeyboardInterrupt, GeneratorExit):
+        yield
+    except InputError:
         raise
     except SyntaxError as error:
         where = f"{error.filename}:{error.lineno}" if error.filename else place
         raise _cannot(error, where) from None
-    except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end us
+    # A script without `if __name__ == "__main__"` may exit, even with 0: nothing would be said.
+    except (Exception, SystemExit) as error:  # noqa: BLE001
         raise _cannot(error, _where(error, place, file)) from None
     finally:
         is_importing.reset(before)
-        if (said := printed.end()) and sys.stderr:
-            sys.stderr.write(said)
 
 
 def _cannot(error: BaseException, where: str) -> InputError:

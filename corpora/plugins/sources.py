@@ -1,14 +1,19 @@
-"""The identity of a plug-in's code, which enters the system's digest so that changes are
-noticed."""
+"""A plug-in's code: its file, imported once per content, and its identity for digests."""
 
 import hashlib
+import importlib.util
 import inspect
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.faults import importing
 
 
 @dataclass(frozen=True)
@@ -31,19 +36,42 @@ class PluginSource:
         return {"sha256": dict(self.sha256), **installed}
 
 
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes; "" if it cannot be read."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return ""
+@dataclass(frozen=True)
+class PluginFile:
+    """An imported file. `digests`: by path, of it and of the files beside it that it imported."""
+
+    path: Path
+    module: ModuleType
+    digests: Mapping[Path, str]
+
+    @property
+    def source(self) -> PluginSource:
+        """Its identity."""
+        folder = self.path.parent
+        named = {path.relative_to(folder).as_posix(): d for path, d in self.digests.items()}
+        return PluginSource(str(self.path), dict(sorted(named.items())))
 
 
-def source_of_files(path: Path, files: Iterable[Path]) -> PluginSource:
-    """The source of a plug-in in a file, with those beside it that it imports."""
-    folder = path.parent
-    named = {file.relative_to(folder).as_posix(): file_digest(file) for file in (path, *files)}
-    return PluginSource(str(path), dict(sorted(named.items())))
+_OWN_NAME = "branchwise_plugin_"
+_LOADED: dict[Path, PluginFile] = {}
+_NEIGHBOURS: dict[Path, Mapping[str, ModuleType]] = {}
+"""By folder, the modules in it that plug-ins of the folder imported, by their plain names."""
+
+
+def import_file(path: Path) -> PluginFile:
+    """The module of a file, imported again if it or a neighbour of it has changed.
+
+    The file's folder is on `sys.path` only while it is imported, and last: `import neighbour` at
+    the top of the file works, and nothing there shadows an installed module. Folders may have
+    neighbours of the same name. Raises InputError for a file that is missing or fails.
+    """
+    whole = path.expanduser().resolve()
+    if not whole.is_file():
+        raise InputError(f"there is no file {path}", remedy="check the path of the plug-in")
+    known = _LOADED.get(whole)
+    if known is None or any(_digest(file) != was for file, was in known.digests.items()):
+        known = _LOADED[whole] = _imported(whole)
+    return known
 
 
 def source_of_module(module: str, found: object, distribution: str | None) -> PluginSource:
@@ -58,12 +86,66 @@ def source_of_module(module: str, found: object, distribution: str | None) -> Pl
     for name in dict.fromkeys([module, str(defining)]):
         file = getattr(sys.modules.get(name), "__file__", None)
         if file and name.partition(".")[0] == package:
-            files[f"{name.replace('.', '/')}{Path(file).suffix}"] = file_digest(Path(file))
-    installed = distribution or _distribution_of(package)
-    return PluginSource(module, dict(sorted(files.items())), installed)
+            files[f"{name.replace('.', '/')}{Path(file).suffix}"] = _digest(Path(file))
+    if distribution is None:
+        names = set(metadata.packages_distributions().get(package, []))
+        distribution = "; ".join(sorted(f"{n}=={metadata.version(n)}" for n in names)) or None
+    return PluginSource(module, dict(sorted(files.items())), distribution)
 
 
-def _distribution_of(package: str) -> str | None:
-    """`name==version` of the distribution that brings a top-level package, if one does."""
-    names = metadata.packages_distributions().get(package, [])
-    return "; ".join(sorted(f"{name}=={metadata.version(name)}" for name in set(names))) or None
+def _digest(path: Path) -> str:
+    """SHA-256 of a file's bytes; "" if it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _imported(path: Path) -> PluginFile:
+    digest = _digest(path)
+    name = f"{_OWN_NAME}{digest[:12]}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(
+            "is not a Python file", where=str(path), remedy="name a file that ends in .py"
+        )
+    module = importlib.util.module_from_spec(spec)
+    # dataclasses and pydantic look up a class's module there.
+    sys.modules[name] = module
+    try:
+        with _beside(path.parent), importing(str(path), path):
+            spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    beside = [Path(str(one.__file__)) for one in _NEIGHBOURS[path.parent].values()]
+    return PluginFile(path, module, {path: digest} | {file: _digest(file) for file in beside})
+
+
+@contextmanager
+def _beside(folder: Path) -> Iterator[None]:
+    """Allow imports from the folder, and note in `_NEIGHBOURS` what is imported from it."""
+    # Neighbours of other folders, and old ones of this one, can no longer be imported by name;
+    # their importers keep them.
+    for name, module in [one for modules in _NEIGHBOURS.values() for one in modules.items()]:
+        if sys.modules.get(name) is module:
+            del sys.modules[name]
+    before = set(sys.modules)
+    sys.path.append(str(folder))
+    try:
+        yield
+    finally:
+        # The file may have removed its folder itself.
+        with suppress(ValueError):
+            sys.path.remove(str(folder))
+        new = [(name, module) for name, module in list(sys.modules.items()) if name not in before]
+        _NEIGHBOURS[folder] = {n: module for n, module in new if _lies_in(module, folder, n)}
+
+
+def _lies_in(module: object, folder: Path, name: str) -> bool:
+    file = getattr(module, "__file__", None)
+    if not file or name.startswith(_OWN_NAME):
+        return False
+    levels = name.count(".") + (Path(file).name == "__init__.py")
+    parents = Path(file).parents
+    return levels < len(parents) and parents[levels] == folder

@@ -1,12 +1,18 @@
-"""How to name a plug-in: NAME, `package.module:name`, `path/to/file.py:name`, `mcp:...`."""
+"""How to name a plug-in (NAME, `package.module:name`, `path/to/file.py:name`, `mcp:...`), and the
+way from there to the plug-in."""
 
+import importlib
 from dataclasses import dataclass
+from functools import reduce
+from importlib import metadata
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from branchwise.corpora.errors import InputError
-
-Group = str
-"""A kind of plug-in, a key of `kinds.KINDS`; its entry points are in `branchwise.KIND`."""
+from branchwise.corpora.errors import InputError, nearest
+from branchwise.corpora.plugins.declare import KINDS, Group, RefusedPlugin, group_of
+from branchwise.corpora.plugins.faults import importing
+from branchwise.corpora.plugins.sources import PluginSource, import_file, source_of_module
 
 MCP = "mcp:"
 BERTSCORE = "bertscore:"
@@ -108,6 +114,114 @@ def absolute_spec(text: str, folder: Path | None = None) -> str:
         return text
     path = ((folder or Path()) / spec.path.expanduser()).resolve()
     return f"{path}:{spec.name}" if spec.name else str(path)
+
+
+@dataclass(frozen=True)
+class LoadedPlugin:
+    """What a spec led to: the object found there, and its source."""
+
+    object: Any
+    source: PluginSource
+
+
+def find_plugin(spec: str, group: Group) -> LoadedPlugin:
+    """What `spec` names: a decorated function, an object, or a function that makes one.
+
+    A bare NAME is an entry point in the group `branchwise.GROUP`; callers look up built-in names
+    first. Raises a one-line InputError if there is none, or if its file or module cannot be
+    imported. Nothing is imported twice.
+    """
+    if is_mcp(spec):
+        raise InputError(f"an MCP server has no {group}", where=spec, remedy="use it with --tool")
+    parsed = parse_spec(spec)
+    if isinstance(parsed, ModuleSpec):
+        return _of_module(parsed, group)
+    if isinstance(parsed, FileSpec):
+        file = import_file(parsed.path)
+        if not parsed.name:
+            raise InputError(
+                f"names a file but none of its {group}",
+                where=str(parsed.path),
+                remedy=f"write {parsed.path}:NAME ({_names_in(file.module, group)})",
+            )
+        found = _attribute(file.module, parsed.name, str(parsed.path), group)
+        return LoadedPlugin(found, file.source)
+    points = entry_points(group)
+    if parsed.name not in points:
+        near = nearest(parsed.name, points, most=3, cutoff=0.5) or list(points)
+        raise InputError(
+            f"there is no plug-in {parsed.name!r} among the {group}",
+            remedy=f"installed are {', '.join(near)}"
+            if near
+            else "none is installed; write file.py:NAME or package.module:NAME",
+        )
+    point = points[parsed.name]
+    installed = distribution_of(point) if point.dist else None
+    return _of_module(ModuleSpec(point.module, point.attr), group, installed)
+
+
+def entry_points(group: Group) -> dict[str, metadata.EntryPoint]:
+    """The installed plug-ins of a kind, by name. Nothing is imported.
+
+    Raises InputError if two distributions install one of the same name.
+    """
+    found: dict[str, metadata.EntryPoint] = {}
+    for point in sorted(metadata.entry_points(group=f"branchwise.{group}"), key=lambda p: p.name):
+        other = found.setdefault(point.name, point)
+        if other.value != point.value:
+            raise InputError(
+                f"two installed packages have {group} named {point.name!r}: "
+                f"{distribution_of(other)} and {distribution_of(point)}",
+                remedy="uninstall one of them, or name the one you mean as package.module:name",
+            )
+    return found
+
+
+def distribution_of(point: metadata.EntryPoint) -> str:
+    """`name==version` of the package that an entry point belongs to."""
+    return f"{point.dist.name}=={point.dist.version}" if point.dist else point.value
+
+
+def _of_module(spec: ModuleSpec, group: Group, distribution: str | None = None) -> LoadedPlugin:
+    with importing(f"{spec.module}:{spec.name}"):
+        try:
+            module = importlib.import_module(spec.module)
+        except ModuleNotFoundError as error:
+            if not error.name or not f"{spec.module}.".startswith(f"{error.name}."):
+                raise
+            raise InputError(
+                f"there is no module {spec.module!r}",
+                remedy="install its package, or name its file: "
+                f"{spec.module.split('.')[-1]}.py:{spec.name}",
+            ) from None
+    found = _attribute(module, spec.name, spec.module, group)
+    return LoadedPlugin(found, source_of_module(spec.module, found, distribution))
+
+
+def _attribute(module: ModuleType, name: str, place: str, group: Group) -> Any:
+    try:
+        found = reduce(getattr, name.split("."), module)
+    except AttributeError:
+        raise InputError(
+            f"it does not define {name!r}", where=place, remedy=_names_in(module, group, near=name)
+        ) from None
+    if isinstance(found, RefusedPlugin):
+        raise found.error
+    return found
+
+
+def _names_in(module: ModuleType, group: Group, near: str = "") -> str:
+    """What a user may have meant: plug-ins of the kind or, if there are none, the public names that
+    the module defines itself."""
+    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    kin = [name for name, value in public.items() if group_of(value) == group]
+    own = [n for n, v in public.items() if getattr(v, "__module__", None) == module.__name__]
+    names = kin or own
+    shown = nearest(near, names, most=3, cutoff=0.5) or names[:8]
+    if kin or not own:
+        return f"it has {', '.join(shown)}" if shown else "it defines nothing"
+    kind = KINDS[group]
+    return f"it has {', '.join(shown)}, and no {kind.noun}: put `{kind.decorator}` above a function"
 
 
 def _no_spec(text: str) -> InputError:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from branchwise.corpora.open import is_plugin_retriever
-from branchwise.corpora.plugins.files import import_file
+from branchwise.corpora.plugins.sources import import_file
 from branchwise.corpora.plugins.specs import FileSpec, is_mcp, is_plugin, parse_spec
 from branchwise.corpora.scratch import Scratch
 from branchwise.graphs.system import System
@@ -20,7 +20,7 @@ def sources_of(system: System) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for spec in _file_specs(system):
         file = import_file(spec.path)
-        found |= {str(path): path.read_bytes() for path in (file.path, *file.neighbours)}
+        found |= {str(path): path.read_bytes() for path in file.digests}
     if system.prompts:
         prompts = Path(system.prompts).rglob("*.md")
         found |= {str(path): path.read_bytes() for path in prompts if path.is_file()}

@@ -16,7 +16,7 @@ from branchwise.corpora.open import (
     is_plugin_retriever,
     needs_corpus,
 )
-from branchwise.corpora.plugins.loading import load_plugin
+from branchwise.corpora.plugins.specs import find_plugin
 from branchwise.corpora.reranking import check_cross_encoder
 from branchwise.corpora.search_server import server_url
 from branchwise.eval.judging.readiness import role_spec
@@ -121,7 +121,7 @@ def _check_retriever(text: str, folder: Path, place: KeyPath) -> None:
         return
     try:
         if is_plugin_retriever(text):
-            load_plugin(absolute_name(text, folder), "retrievers")
+            find_plugin(absolute_name(text, folder), "retrievers")
         else:
             server_url(text)
     except InputError as error:

@@ -14,10 +14,9 @@ from pydantic import BaseModel
 
 from branchwise.corpora.errors import InputError, SettingError, did_you_mean
 from branchwise.corpora.open import is_plugin_retriever
-from branchwise.corpora.plugins.loading import load_plugin
-from branchwise.corpora.plugins.retriever import RetrieverPlugin
+from branchwise.corpora.plugin_retriever import RetrieverPlugin
 from branchwise.corpora.plugins.settings import check_settings
-from branchwise.corpora.plugins.specs import absolute_spec, is_mcp
+from branchwise.corpora.plugins.specs import absolute_spec, find_plugin, is_mcp
 from branchwise.eval.studies.errors import StudyError
 from branchwise.eval.studies.settings import Value
 from branchwise.eval.studies.study import Study
@@ -54,7 +53,7 @@ def check_metrics(specs: Sequence[str], folder: Path) -> None:
     """Raise StudyError for an unknown metric, and for two of one name."""
     if not specs:
         return
-    from branchwise.eval.plugins.loading import load_metrics
+    from branchwise.eval.plugin_metrics import load_metrics
 
     absolute: list[str] = []
     for n, spec in enumerate(specs):
@@ -139,7 +138,7 @@ class StudyPlugins:
     def _nodes(self) -> dict[str, _Plugin]:
         if not self.study.nodes:
             return {}
-        from branchwise.graphs.plugins.making import load_node
+        from branchwise.graphs.plugin_nodes import load_node
 
         found = {}
         for key, spec in self.study.nodes.items():
@@ -163,7 +162,7 @@ class StudyPlugins:
         found: dict[str, _Plugin | None] = {}
         for spec in named:
             if isinstance(spec, str) and is_plugin_retriever(spec):
-                one = load_plugin(absolute_spec(spec, self.folder), "retrievers")
+                one = find_plugin(absolute_spec(spec, self.folder), "retrievers").object
                 is_one = isinstance(one, RetrieverPlugin)
                 found[spec] = _Plugin(one.name, one.settings) if is_one else None
         return found
@@ -179,7 +178,7 @@ class StudyPlugins:
 
 
 def _tool(spec: str) -> _Plugin:
-    from branchwise.tools.plugins.making import find_tool
+    from branchwise.tools.plugin_tools import find_tool
 
     tool = find_tool(spec).object
     return _Plugin(tool.name, getattr(tool, "settings", None))

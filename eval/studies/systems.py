@@ -11,7 +11,7 @@ from typing import Any
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError, SettingError, did_you_mean
-from branchwise.corpora.plugins.kinds import KINDS
+from branchwise.corpora.plugins.declare import KINDS
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.checks import (

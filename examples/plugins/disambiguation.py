@@ -39,7 +39,8 @@ def show(arguments: Mapping[str, Any], content: str, artifact: Mapping[str, Any]
 def disambiguation(name: str, settings: Settings, corpus: Corpus | None) -> ToolResult:
     """List what a name may refer to, each by its full title and in a few words.
 
-    `name`: the name alone, as the question writes it.
+    Args:
+        name: the name alone, as the question writes it.
     """
     file = settings.names or (corpus.path / "names.jsonl" if corpus else None)
     if file is None:

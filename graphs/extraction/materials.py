@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from branchwise.corpora.text import one_line
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.state import AgentState
-from branchwise.tools.plugins.results import MAX_RESULT_CHARS
+from branchwise.tools.tool_results import MAX_RESULT_CHARS
 from branchwise.trace.artifacts import Artifact, ShownPassage
 
 MAX_SEARCHED = 4000

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from branchwise.agents.formats import AnswerFormat
 from branchwise.corpora.passages import Passage
-from branchwise.graphs.plugins.slots import SLOTS
 from branchwise.graphs.protocol import DEFAULT_PROTOCOL
-from branchwise.graphs.route import Route
+from branchwise.graphs.route import SLOTS, Route
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from branchwise.agents.prompt_files import Prompts
     from branchwise.graphs.models import Models
-    from branchwise.graphs.plugins.running import MadeNode
+    from branchwise.graphs.plugin_nodes import MadeNode
     from branchwise.graphs.state import AgentState, ItemContext
     from branchwise.graphs.system import Budget, System
     from branchwise.graphs.title_search import TitleSearcher

@@ -1,1 +1,1 @@
-"""Steps of the graph that users write: see `declared.node`."""
+"""What nodes of one's own import; `graphs/plugin_nodes.py` declares and calls them."""

@@ -1,9 +1,11 @@
 """The commands as a person types them."""
 
+import ast
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -284,3 +286,17 @@ def test_an_interrupt_before_the_command_line_is_there_is_one_line():
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stderr) == (1, "branchwise: interrupted\n")
+
+
+def test_results_are_printed_apart_from_what_plug_ins_print():
+    """`echo` and `console` keep standard output, which is standard error for everything else."""
+    root = Path(__file__).parents[2]
+    files = [*root.glob("branchwise/commands/*.py"), *root.glob("ui/**/*.py")]
+    assert len(files) > 50
+    for file in files:
+        for one in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            called = ast.unparse(one.func) if isinstance(one, ast.Call) else ""
+            if called in ("typer.echo", "click.echo") and file.name != "console.py":
+                assert "err" in [word.arg for word in one.keywords], f"{file}:{one.lineno}"
+            if isinstance(one, ast.Attribute) and ast.unparse(one) == "sys.stdout":
+                assert file.name == "console.py", f"{file}:{one.lineno}"

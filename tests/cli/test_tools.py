@@ -24,7 +24,11 @@ class Settings(BaseModel):
 
 @tool(section="Use it well.", seconds=7, settings=Settings, render=lambda call, *_: [call['name']])
 def ages(name: str, settings: Settings, corpus: Corpus | None, graph: Graph | None) -> ToolResult:
-    """Ages of people. `name`: whose."""
+    """Ages of people.
+
+    Args:
+        name: whose.
+    """
     print("looked", name)
     if name == "nobody":
         raise ToolError("nobody has no age;\\ngive another name")
@@ -69,7 +73,6 @@ def test_what_a_model_is_told_is_shown_and_what_it_is_not(type_in: Any, plugin: 
             "type": "object",
             "properties": {"name": {"type": "string", "description": "whose."}},
             "required": ["name"],
-            "additionalProperties": False,
         },
     }
     assert card["injected"] == {"settings": "settings", "corpus": "corpus", "graph": "graph"}
@@ -107,17 +110,16 @@ def test_a_call_shows_what_the_model_reads_and_what_only_the_trace_keeps(
         type_in, "try", f"{plugin}:ages", "--args", '{"name": "Ada"}', "--set", "ages.limit=36"
     )
     assert said["content"] == "Ada is 36 years True"
-    assert said["printed"] == "looked Ada\n"
     assert said["artifact"] == {"name": "Ada", "rendered": ["Ada"]}
     assert said["error"] is None
     words = ("try", f"{plugin}:ages", "--args", '{"name": "Ada"}', "--set", "ages.limit=36")
-    code, out, _ = type_in("tools", *words)
-    assert code == 0
+    code, out, err = type_in("tools", *words)
+    assert (code, err) == (0, "looked Ada\n")
     lines = out.splitlines()
     assert lines[0].startswith("the model reads (")
     assert lines[1:] == [
-        "  Ada is 36 years True", "printed", "  looked Ada",
-        "shown in the trace", "  Ada", "artifact", "  {", '    "name": "Ada"', "  }",
+        "  Ada is 36 years True",
+        *("shown in the trace", "  Ada", "artifact", "  {", '    "name": "Ada"', "  }"),
     ]  # fmt: skip
 
 

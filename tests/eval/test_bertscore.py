@@ -15,7 +15,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.plugins.loading import load_metrics
+from branchwise.eval.plugin_metrics import load_metrics
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
 

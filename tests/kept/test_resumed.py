@@ -23,9 +23,9 @@ HERE = Path(__file__).parent
 SYSTEMS = ("base", "expansion", "extraction", "expansion-extraction")
 MADE_AT = "/tmp/kept"
 SCRIPTED_AT = re.compile(r"http://127\.0\.0\.1:\d+/v1")
-BY_PROCESS = ("seconds", "replayed", "step", "lost_step", "events")
+BY_PROCESS = ("seconds", "replayed", "step", "lost_step", "events", "printed")
 """Fields that differ where all is well. Of tools that run at the same time any may end first, so
-that steps have other numbers; events are compared apart."""
+that steps have other numbers; events are compared apart. What nodes print is no longer recorded."""
 TypeIn = Callable[..., tuple[int, str, str]]
 LATER_HALF = """SELECT rowid FROM responses AS one WHERE rowid >
     (SELECT AVG(rowid) FROM responses AS other WHERE other.item = one.item)"""

@@ -17,9 +17,8 @@ from langchain_core.messages import BaseMessage
 from branchwise.eval.forks.openings import opening_of
 from branchwise.eval.store import open_run
 from branchwise.graphs.ledger import Ledger
-from branchwise.graphs.plugins.slots import NodeSlot
 from branchwise.graphs.rebuild import ResumePoint, rebuild
-from branchwise.graphs.route import Route
+from branchwise.graphs.route import NodeSlot, Route
 from branchwise.trace.events import Event, Node
 
 HERE = Path(__file__).parent

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from branchwise import ToolError
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.loaders import load_questions
-from branchwise.corpora.plugins.loading import load_plugin
-from branchwise.tools.plugins.making import open_tool
+from branchwise.corpora.plugins.specs import find_plugin
+from branchwise.tools.plugin_tools import open_tool
 from branchwise.tools.registry import ToolContext, injection_context
 from support.chat_server import call, say
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SPEC = f"{EXAMPLES / 'plugins' / 'solve_conditions.py'}:solve_conditions"
-solve_conditions = load_plugin(SPEC, "tools")
+solve_conditions = find_plugin(SPEC, "tools").object
 KINDS = {"q1": "at least one", "q2": "all", "q3": "maximum number"}
 WORKED = {
     "question": "maximum number",

@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise import ToolError
-from branchwise.corpora.plugins.loading import load_plugin
-from branchwise.tools.plugins.making import open_tool
+from branchwise.corpora.plugins.specs import find_plugin
+from branchwise.tools.plugin_tools import open_tool
 from branchwise.tools.registry import ToolContext, injection_context
 from support.chat_server import ChatServer, call, say
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 SPEC = f"{EXAMPLES / 'date_arithmetic.py'}:date_arithmetic"
-date_arithmetic = load_plugin(SPEC, "tools")
-days = load_plugin(f"{EXAMPLES / 'calendar_days.py'}:day_number", "tools")
-calendar = load_plugin(f"{EXAMPLES / 'calendar_days.py'}:parse_date", "tools").__globals__
+date_arithmetic = find_plugin(SPEC, "tools").object
+days = find_plugin(f"{EXAMPLES / 'calendar_days.py'}:day_number", "tools").object
+calendar = find_plugin(f"{EXAMPLES / 'calendar_days.py'}:parse_date", "tools").object.__globals__
 _UNIX_EPOCH = 2_440_588  # Julian day number of 1 January 1970
 
 

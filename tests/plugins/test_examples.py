@@ -10,15 +10,15 @@ import pytest
 from branchwise import Corpus, ToolError
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
-from branchwise.corpora.plugins.loading import load_plugin
+from branchwise.corpora.plugins.specs import find_plugin
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2] / "examples"
 EXAMPLES = ROOT / "plugins"
-pages = load_plugin(f"{EXAMPLES / 'disambiguation.py'}:disambiguation", "tools")
-best = load_plugin(f"{EXAMPLES / 'rerank.py'}:best", "nodes")
-RerankSettings = load_plugin(f"{EXAMPLES / 'rerank.py'}:Settings", "nodes")
+pages = find_plugin(f"{EXAMPLES / 'disambiguation.py'}:disambiguation", "tools").object
+best = find_plugin(f"{EXAMPLES / 'rerank.py'}:best", "nodes").object
+RerankSettings = find_plugin(f"{EXAMPLES / 'rerank.py'}:Settings", "nodes").object
 
 
 @pytest.fixture(scope="module")

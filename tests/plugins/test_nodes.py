@@ -9,13 +9,12 @@ import pytest
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store.connection import DATABASE
 from branchwise.graphs.agent import Agent
-from branchwise.graphs.plugins.making import load_node
+from branchwise.graphs.plugin_nodes import load_node
 from branchwise.graphs.system import Budget, System
 from branchwise.tools.passage_blocks import passages_text
 from support.chat_server import call, calls, say
 from support.plugins.node_cases import (
     PASSAGES,
-    QUESTION,
     SEARCH,
     answer,
     turns,
@@ -26,7 +25,6 @@ RERANK = '''
 @node("after_tools")
 async def rerank(state: AgentState):
     """Keep the first and the last passage, the last one first."""
-    print("reranking", len(state["pending"]))
     changed = []
     for message in state["pending"]:
         found = sorted(passages_of(message), key=lambda p: p["id"])
@@ -44,7 +42,6 @@ def test_a_reranker_changes_what_the_agent_reads(play):
     assert found.shown == [shown("p5", "p1")]
     (record,) = found.nodes
     assert (record["name"], record["slot"], record["error"]) == ("rerank", "after_tools", None)
-    assert record["printed"] == "reranking 1\n"
     (changed,) = record["update"]["pending"]
     assert [p["id"] for p in changed["artifact"]["passages"]] == ["p5", "p1"]
     assert (changed["of"], changed["content"]) == (0, shown("p5", "p1"))
@@ -74,25 +71,6 @@ async def brief(state: AgentState):
     assert sent[-1]["content"].endswith(" Be brief.")
     assert len(sent) == 2
     assert found.nodes[0]["update"]["readings"] == ["a", "b"]
-
-
-def test_nodes_of_a_slot_run_in_the_systems_order(play):
-    code = '''
-@node("before_agent")
-async def one(state: AgentState):
-    """One."""
-    *before, user = state["pending"]
-    return {"pending": [*before, HumanMessage(user.text + " one")]}
-
-@node("before_agent")
-async def two(state: AgentState):
-    """Two."""
-    *before, user = state["pending"]
-    return {"pending": [*before, HumanMessage(user.text + " two")]}
-'''
-    found = play(code, "two", "one")
-    assert found.server.requests[0]["messages"][-1]["content"].endswith(" two one")
-    assert [record["name"] for record in found.nodes] == ["two", "one"]
 
 
 def test_a_node_before_the_answer_answers_in_the_agents_place(play):
@@ -134,17 +112,6 @@ async def insist(state: AgentState):
     assert found.answers == ["Mann"]
 
 
-def test_a_node_that_returns_nothing_changes_nothing(play):
-    code = '''
-@node("after_tools")
-def nothing(state: AgentState):
-    """Look only."""
-'''
-    found = play(code, "nothing")
-    assert found.nodes[0]["update"] == {}
-    assert found.nodes[0]["error"] is None
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "said"),
@@ -170,9 +137,8 @@ def nothing(state: AgentState):
         ),
     ],
 )
-@pytest.mark.parametrize("how", ["async def", "def"])
-def test_what_a_node_returns_wrong_leaves_the_state_as_it_was(play, body, said, how):
-    code = f'@node("after_tools")\n{how} bad(state: AgentState):\n    """Wrong."""\n    {body}\n'
+def test_what_a_node_returns_wrong_leaves_the_state_as_it_was(play, body, said):
+    code = f'@node("after_tools")\ndef bad(state: AgentState):\n    """Wrong."""\n    {body}\n'
     found = play(code, "bad")
     assert found.nodes[0]["error"].startswith(said)
     assert found.nodes[0]["update"] == {}
@@ -211,14 +177,12 @@ def test_texts_of_a_node_are_bounded(play):
 @node("after_tools")
 async def long(state: AgentState):
     """Ten million characters, and half of one."""
-    print("x" * 1_000_000)
     return {"pending": [m.model_copy(update={"content": "y" * 10_000_000 + chr(0xd800)})
                         for m in state["pending"]]}
 '''
     found = play(code, "long")
     assert len(found.shown[0]) < 200_100
     assert found.shown[0].endswith("[cut: 10000001 characters]")
-    assert len(found.nodes[0]["printed"]) < 20_100
 
 
 def test_only_the_changed_results_of_a_turn_are_recorded(play):
@@ -256,11 +220,13 @@ class Limits(BaseModel):
 @node("after_tools", settings=Limits)
 async def cut(state: AgentState, limits: Limits, corpus: Corpus, run: RunContext):
     """Keep the first ones."""
-    print(limits.most, len(corpus), run.question, run.item, run.epoch, run.seconds_left > 0)
+    assert (limits.most, len(corpus), run.item, run.epoch) == (2, 5, "q0", 0)
+    assert run.question == "Who directed the film Heat?"
+    assert run.seconds_left > 0
     return {"pending": [with_passages(m, passages_of(m)[:limits.most]) for m in state["pending"]]}
 '''
     found = play(code, "cut", settings={"cut": {"most": 2}})
-    assert found.nodes[0]["printed"] == f"2 5 {QUESTION} q0 0 True\n"
+    assert found.nodes[0]["error"] is None
     assert found.shown[0].count("[p") == 2
 
 
@@ -315,7 +281,6 @@ def test_nodes_run_once_a_turn_and_the_graph_has_steps_enough(play):
     [
         ('@node("after_tool")\nasync def x(state):\n    """X."""', "the slot 'after_tool'"),
         ("@node\nasync def x(state):\n    '''X.'''", "the node 'x' names no slot"),
-        ('@node("after_tools")\nasync def x(state): ...', "the node x has no docstring"),
         (
             '@node("after_tools")\nasync def x(state):\n    """X."""\n    yield {}',
             "the node x is a generator",
@@ -331,8 +296,6 @@ def test_nodes_run_once_a_turn_and_the_graph_has_steps_enough(play):
             '@node("after_tools", name="a b")\nasync def x(s):\n    """X."""',
             "'a b' cannot be the name of a node",
         ),
-        ("x = 3", "not a node"),
-        ("y = 3", "it does not define 'x'"),
         (
             '@node("after_tools")\nasync def x(s):\n    """X."""\n'
             '@node("before_agent", name="x")\nasync def z(s):\n    """Z."""',
@@ -380,33 +343,6 @@ async def cut(state: AgentState, limits: Limits):
     moved = f"{write_nodes(tmp_path / 'moved', code)}:cut"
     assert digest(nodes=(moved,)) == plain
     assert len(others | {without, plain}) == 4
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [({"mosst": 1}, "cut has no setting 'mosst'"), ({"most": "x"}, "cut.most")],
-)
-def test_settings_that_do_not_fit_are_refused(tmp_path, given, said):
-    code = '''
-class Limits(BaseModel):
-    most: int = 3
-
-@node("after_tools", settings=Limits)
-async def cut(state: AgentState, limits: Limits):
-    """Keep the first ones."""
-'''
-    spec = f"{write_nodes(tmp_path, code)}:cut"
-    with pytest.raises(InputError) as caught:
-        Agent(System(nodes=(spec,), settings={"cut": given}))
-    assert said in str(caught.value)
-
-
-def test_a_decorated_function_can_be_called_as_it_was(tmp_path):
-    from langchain_core.messages import ToolMessage
-
-    spec = f"{write_nodes(tmp_path, RERANK)}:rerank"
-    messages = [ToolMessage("x", tool_call_id="1", artifact={})]
-    assert asyncio.run(load_node(spec)({"pending": messages})) == {"pending": messages}
 
 
 def test_settings_of_a_plugin_that_is_not_there_are_refused(play):

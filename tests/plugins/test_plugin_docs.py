@@ -1,17 +1,12 @@
 """What docs/start.md and docs/plugins.md show can be followed by somebody who has only them."""
 
+import json
 import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from branchwise import Corpus
-from branchwise.corpora.plugins.loading import load_plugin
-from branchwise.corpora.plugins.retriever import RetrieverPlugin
-from branchwise.eval.plugins.metric import MetricPlugin
-from branchwise.tools.plugins.declared import ToolPlugin
 
 ROOT = Path(__file__).parents[2]
 FILE = re.compile(r"```python\n# (\w+)\.py\n(.*?)```", re.DOTALL)
@@ -49,25 +44,32 @@ def test_the_section_on_tools_can_be_followed_from_an_empty_folder(
     assert "film_year.py and test_film_year.py are written" in begun
 
 
-def test_the_plug_ins_on_the_page_load(tmp_path: Path):
-    written = files_of((ROOT / "docs" / "plugins.md").read_text(), tmp_path)
-    kinds = {
-        "film_year": ("film_year", "tools", ToolPlugin),
-        "disambiguation_in_short": ("disambiguation", "tools", ToolPlugin),
-        "answers_given": ("answers_given", "metrics", MetricPlugin),
-        "by_title": ("by_title", "retrievers", RetrieverPlugin),
-    }
-    assert set(written) == set(kinds)
-    for file, (name, group, kind) in kinds.items():
-        assert isinstance(load_plugin(f"{written[file]}:{name}", group), kind)
-
-
-def test_the_retriever_on_the_page_searches(tmp_path: Path):
-    written = files_of((ROOT / "docs" / "plugins.md").read_text(), tmp_path)
-    (tmp_path / "corpus.jsonl").write_text(
+def test_the_plug_ins_on_the_page_work_together(
+    tmp_path: Path, type_in: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "plugins.md").read_text()
+    assert list(files_of(page, tmp_path)) == ["four"]
+    screen = re.search(r"^## All four on one screen$(.*?)^\| kind", page, re.DOTALL | re.MULTILINE)
+    assert screen
+    assert len([line for line in screen[1].splitlines() if line.strip("`\n ")]) < 60
+    (tmp_path / "C").mkdir()
+    (tmp_path / "C" / "corpus.jsonl").write_text(
         '{"id": "a", "contents": "Oslo\\nA city."}\n'
-        '{"id": "b", "contents": "King Kong\\nA film."}\n'
+        '{"id": "b", "contents": "King Kong\\nMerian C. Cooper directed King Kong."}\n'
     )
-    search = load_plugin(f"{written['by_title']}:by_title", "retrievers")(Corpus.open(tmp_path))
-    [ranked] = search(["king of Oslo or Kong"], 1)
-    assert [passage.id for passage, _ in ranked] == ["b"]
+    question = '{"id": "q", "question": "Who directed King Kong?", "answers": {"default": ["X"]}}'
+    (tmp_path / "q.jsonl").write_text(question)
+    commands = re.findall(r"^branchwise ((?:.*\\\n)*.*)$", screen[1], re.MULTILINE)
+    for command in commands:
+        code, out, err = type_in(*shlex.split(command.replace("\\\n", " ")))
+        assert code == 0, err
+    assert "answers\n" not in out
+    assert "given" in out
+    code, out, _ = type_in(*shlex.split(commands[0]))
+    assert "  King Kong" in out
+    _, out, _ = type_in("export", "R", "--events")
+    events = [event for line in out.splitlines() for event in json.loads(line)["events"]]
+    kinds = {event["kind"]: event["data"] for event in events}
+    assert kinds["node"]["name"] == "shortest"
+    assert kinds["tool"]["artifact"]["passages"][0]["id"] == "b"

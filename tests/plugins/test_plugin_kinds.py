@@ -3,8 +3,8 @@
 import pytest
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.kinds import KINDS, group_of, made
-from branchwise.corpora.plugins.loading import find_plugin, load_plugin
+from branchwise.corpora.plugins.declare import KINDS, group_of, made
+from branchwise.corpora.plugins.specs import find_plugin
 
 PLUGINS = '''
 from langchain_core.tools import tool as langchain_tool
@@ -66,7 +66,7 @@ def file(tmp_path):
 
 def refusal(file, name, group):
     with pytest.raises(InputError) as caught:
-        made(load_plugin(f"{file}:{name}", group), group, "HERE")
+        made(find_plugin(f"{file}:{name}", group).object, group, "HERE")
     assert str(caught.value).startswith("HERE: ")
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -75,7 +75,7 @@ def refusal(file, name, group):
 @pytest.mark.parametrize("group", KINDS)
 @pytest.mark.parametrize("other", KINDS)
 def test_each_kind_is_taken_for_its_own_and_named_where_another_is_wanted(file, group, other):
-    found = load_plugin(f"{file}:{other}", group)
+    found = find_plugin(f"{file}:{other}", group).object
     assert group_of(found) == other
     if group == other:
         assert made(found, group, "HERE") is found
@@ -93,7 +93,7 @@ def test_a_function_that_nothing_declares_is_not_called_and_its_decorator_is_nam
 ):
     said = refusal(file, name, group)
     assert said.startswith(f"HERE: is a function, not a {group[:-1]}; {DECORATORS[group]}")
-    assert load_plugin(f"{file}:called", group) == []
+    assert find_plugin(f"{file}:called", group).object == []
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_what_stands_there_instead_is_said(file, name, said):
 
 def test_a_function_that_makes_a_tool_is_called(file):
     for name, tool in (("makes_tool", "tools"), ("makes_chained", "chained")):
-        found = made(load_plugin(f"{file}:{name}", "tools"), "tools", "HERE")
-        assert found is load_plugin(f"{file}:{tool}", "tools")
+        found = made(find_plugin(f"{file}:{name}", "tools").object, "tools", "HERE")
+        assert found is find_plugin(f"{file}:{tool}", "tools").object
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_a_plugin_that_is_refused_leaves_the_others_of_its_file_alone(tmp_path):
     good = '@tool\ndef good(x: str) -> str:\n    """Says it."""\n    return x\n'
     bad = "@metric\ndef bad(item):\n    return 1.0\n"
     file.write_text(f"from branchwise import metric, tool\n{bad}{good}")
-    assert load_plugin(f"{file}:good", "tools").name == "good"
+    assert find_plugin(f"{file}:good", "tools").object.name == "good"
     with pytest.raises(InputError, match=r"two\.py:2: the metric bad has no docstring"):
-        load_plugin(f"{file}:bad", "metrics")
+        find_plugin(f"{file}:bad", "metrics")
 
 
 def test_where_a_file_has_no_plugin_of_the_kind_its_functions_are_named(tmp_path):

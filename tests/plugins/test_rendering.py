@@ -1,90 +1,73 @@
 """A tool's renderer: called once with the call, kept in the artifact, shown in the trace."""
 
 import asyncio
-from pathlib import Path
+from itertools import repeat
 from typing import Any
 
 import pytest
 
-from branchwise.tools.plugins.plugged import MAX_CHARS, MAX_LINES, PluginResult
-from branchwise.tools.registry import ToolContext, make_tools
+from branchwise import ToolResult, tool
+from branchwise.corpora.plugins.declare import Filled
+from branchwise.corpora.plugins.sources import PluginSource
+from branchwise.tools.plugin_tools import MAX_CHARS, MAX_LINES, FunctionTool, PluginResult, Render
 from branchwise.trace.events import Event
 from branchwise.ui.steps.describe import blocks
 from branchwise.ui.steps.words import Around
 
-PLUGIN = '''
-from branchwise import ToolResult, tool
+
+def called(render: Render) -> PluginResult:
+    @tool(render=render)
+    def greet(name: str) -> ToolResult:
+        """Greet."""
+        return ToolResult("hello", {"n": 1})
+
+    made = FunctionTool.of(greet, PluginSource("here"), Filled())
+    return asyncio.run(made.call({"name": "Ada"}, 10))
 
 
-def plain(arguments, content, artifact):
-    yield f"{arguments['name']}: {content}"
-    yield artifact["n"]
-
-def text(arguments, content, artifact):
-    return "one\\ntwo"
-
-def fails(arguments, content, artifact):
+def fails(*_: Any) -> Any:
     yield "begun"
     raise KeyError("no such thing")
 
-def endless(arguments, content, artifact):
-    while True:
-        yield "x" * 100
 
-def mutates(arguments, content, artifact):
+def mutates(arguments: Any, content: Any, artifact: Any) -> Any:
     artifact["n"] = 9
-    return ["\\x1b[31mred", "\\ud800"]
-
-def nothing(arguments, content, artifact):
-    return None
-
-@tool(render=RENDER)
-def greet(name: str) -> ToolResult:
-    """Greet. `name`: whom."""
-    return ToolResult("hello", {"n": 1})
-'''
-
-
-def called(folder: Path, render: str) -> PluginResult:
-    file = folder / "greet.py"
-    file.write_text(PLUGIN.replace("RENDER", render))
-    [made] = make_tools([f"{file}:greet"], ToolContext())
-    result: PluginResult = asyncio.run(made.call({"name": "Ada"}, 10))  # type: ignore[attr-defined]
-    return result
+    return ["\x1b[31mred", "\ud800"]
 
 
 @pytest.mark.parametrize(
     ("render", "lines"),
     [
-        ("plain", ["Ada: hello", "1"]),
-        ("text", ["one", "two"]),
-        ("fails", ["the renderer of greet: KeyError: 'no such thing'"]),
-        ("mutates", ["\x1b[31mred", "\ufffd"]),
-        ("nothing", ["the renderer of greet: TypeError: 'NoneType' object is not iterable"]),
+        (
+            lambda given, content, kept: [f"{given['name']}: {content}", kept["n"]],
+            ["Ada: hello", "1"],
+        ),
+        (lambda *_: "one\ntwo", ["one", "two"]),
+        (fails, ["the renderer of greet: KeyError: 'no such thing'"]),
+        (mutates, ["\x1b[31mred", "\ufffd"]),
+        (lambda *_: None, ["the renderer of greet: TypeError: 'NoneType' object is not iterable"]),
     ],
 )
-def test_its_lines_are_kept_and_the_call_is_as_without(
-    tmp_path: Path, render: str, lines: list[str]
-):
-    result = called(tmp_path, render)
+def test_its_lines_are_kept_and_the_call_is_as_without(render: Render, lines: list[str]):
+    result = called(render)
     assert (result.content, result.error) == ("hello", None)
     assert result.artifact == {"n": 1, "rendered": lines}
 
 
-def test_what_never_ends_is_cut(tmp_path: Path):
-    lines = called(tmp_path, "endless").artifact["rendered"]
+def test_what_never_ends_is_cut():
+    lines = called(lambda *_: repeat("x" * 100)).artifact["rendered"]
     assert len(lines) <= MAX_LINES
     assert len("\n".join(lines)) <= MAX_CHARS + 100
     assert lines[-1].startswith("[cut: ")
 
 
-def test_the_trace_shows_them_without_what_could_steer_a_terminal(tmp_path: Path):
-    result = called(tmp_path, "mutates")
-    call = {"id": "c1", "name": "greet", "args": {"name": "Ada"}}
+def test_the_trace_shows_them_without_what_could_steer_a_terminal():
+    result = called(mutates)
     event: dict[str, Any] = {
-        "call": call, "of": 0, "seconds": 0.1, "replayed": False, "error": None,
-        "content": result.content, "artifact": dict(result.artifact),
-    }  # fmt: skip
+        "call": {"id": "c1", "name": "greet", "args": {"name": "Ada"}},
+        **{"of": 0, "seconds": 0.1, "replayed": False, "error": None},
+        **{"content": result.content, "artifact": dict(result.artifact)},
+    }
     shown = blocks(Event(0, "tool", 0.0, event), Around())
     [block] = [one for one in shown if one.title == "as greet shows it"]
     assert block.text == "\ufffd[31mred\n\ufffd"

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.loading import find_plugin, load_plugin
 from branchwise.corpora.plugins.settings import read_settings
-from branchwise.corpora.plugins.specs import absolute_spec, parse_spec
-from branchwise.tools.plugins.plugged import FunctionTool
+from branchwise.corpora.plugins.specs import absolute_spec, find_plugin, parse_spec
+from branchwise.tools.plugin_tools import FunctionTool
 from branchwise.tools.registry import ToolContext, installed_tools, make_tools
 from support.plugins.tool_cases import write_tools
 
@@ -61,10 +60,10 @@ def install(tmp_path, monkeypatch):
 
 def test_a_file_is_imported_once_until_it_changes(tmp_path):
     path = write_tools(tmp_path, ECHO)
-    first = load_plugin(f"{path}:echo", "tools")
-    assert load_plugin(f"{path}:echo", "tools") is first
+    first = find_plugin(f"{path}:echo", "tools").object
+    assert find_plugin(f"{path}:echo", "tools").object is first
     path.write_text(path.read_text().replace("again", "anew"))
-    assert load_plugin(f"{path}:echo", "tools") is not first
+    assert find_plugin(f"{path}:echo", "tools").object is not first
 
 
 def test_a_files_digest_is_of_what_it_holds_and_not_of_where_it_is(tmp_path):
@@ -93,15 +92,15 @@ def test_neighbours_are_imported_and_count_and_folders_may_share_their_names(tmp
 def test_a_changed_neighbour_is_imported_again(tmp_path):
     (tmp_path / "beside.py").write_text("WORD = 'old'\n")
     path = write_tools(tmp_path, "import beside\nSAID = beside.WORD\n")
-    assert load_plugin(f"{path}:SAID", "tools") == "old"
+    assert find_plugin(f"{path}:SAID", "tools").object == "old"
     (tmp_path / "beside.py").write_text("WORD = 'newer'\n")
-    assert load_plugin(f"{path}:SAID", "tools") == "newer"
+    assert find_plugin(f"{path}:SAID", "tools").object == "newer"
 
 
 def test_a_neighbour_does_not_stand_before_an_installed_module(tmp_path):
     (tmp_path / "colorsys.py").write_text("raise RuntimeError('not me')\n")
     path = write_tools(tmp_path, f"import colorsys\n{ECHO}")
-    assert load_plugin(f"{path}:echo", "tools").name == "echo"
+    assert find_plugin(f"{path}:echo", "tools").object.name == "echo"
 
 
 def test_entry_points_are_found_by_name_with_their_version(install):
@@ -268,7 +267,7 @@ def test_a_path_may_have_colons_and_spaces(tmp_path):
     folder.mkdir()
     path = write_tools(folder, ECHO)
     assert parse_spec(f"{path}:echo").path == path  # type: ignore[union-attr]
-    assert load_plugin(f"{path}:echo", "tools").name == "echo"
+    assert find_plugin(f"{path}:echo", "tools").object.name == "echo"
 
 
 def test_settings_are_written_as_yaml():

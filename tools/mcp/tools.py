@@ -37,8 +37,8 @@ from branchwise.tools.mcp.client import (
     fault,
     short_line,
 )
-from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, failed
-from branchwise.tools.plugins.results import bounded, read_artifact
+from branchwise.tools.plugin_tools import PluggedTool, PluginResult, failed
+from branchwise.tools.tool_results import bounded, read_artifact
 
 
 def read_call(name: str, result: CallToolResult) -> PluginResult:
@@ -46,9 +46,7 @@ def read_call(name: str, result: CallToolResult) -> PluginResult:
     text = bounded("\n".join(_said(result.content)))
     if result.isError:
         told = text or "it failed, and says no more"
-        return PluginResult(
-            f"Error: {told}", {}, "", bounded(one_line(f"{name}: {told}")), "failed"
-        )
+        return PluginResult(f"Error: {told}", {}, bounded(one_line(f"{name}: {told}")), "failed")
     structured = result.structuredContent
     # The SDK's own servers repeat a text under this key.
     artifact = {} if structured == {"result": text} else _artifact(structured)

@@ -1,4 +1,4 @@
-"""A plug-in's node: what it changed beside what it was given, what it printed and asked."""
+"""A plug-in's node: what it changed beside what it was given, what it asked."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -9,10 +9,9 @@ from branchwise.trace.parts import ChangedMessage, ModelQuestion, Update
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.parts import Looked
-from branchwise.ui.steps.text import begun, count, few, indented, short
+from branchwise.ui.steps.text import begun, count, indented, short
 from branchwise.ui.steps.words import Around, EventWords, says
 
-MAX_PRINTED_LINES = 5
 _READ = "as the agent read it"
 
 
@@ -31,8 +30,6 @@ class NodeWords(EventWords[Node]):
         said = f"failed: {short(body.error)}" if body.error else _changes(body.update)
         yield begun("node", f"{body.name}: {said} ({', '.join(facts)})")
         yield from (indented(f"asked: {short(asked.message)}") for asked in body.asked)
-        lines = [line for line in body.printed.splitlines() if line.strip()]
-        yield from (indented(f"printed: {short(line)}") for line in few(lines, MAX_PRINTED_LINES))
 
     def blocks(self, body: Node, around: Around) -> Iterator[Block]:
         looked, update = around.looked, body.update
@@ -53,7 +50,6 @@ class NodeWords(EventWords[Node]):
             yield from parts.rest(message.more)
         for asked in body.asked:
             yield from _asked(asked, looked)
-        yield from parts.text(body.printed, "printed")
         yield from parts.rest(body.more)
         yield from parts.rest(update.more, "also changed")
 

@@ -147,6 +147,6 @@ def _passage(passage: ShownPassage, record: Extracted | None, looked: Looked) ->
 
 
 def _beside(body: Tool) -> dict[str, Any]:
-    """What a plug-in printed and asked, and what is not known."""
-    plugin = {"printed": body.printed, "asked": [one.record() for one in body.asked]}
-    return {**{name: value for name, value in plugin.items() if value}, **body.more}
+    """What a plug-in asked, and what is not known."""
+    asked = [one.record() for one in body.asked]
+    return {**({"asked": asked} if asked else {}), **body.more}

@@ -23,7 +23,8 @@ _BINARY: Mapping[type[ast.operator], Callable[[Number, Number], Number]] = {
 def calculate(expression: str) -> str:
     """Calculate: numbers, + - * / // (whole division) % (rest) ** (power), and brackets.
 
-    `expression`: such as "(1995 - 1986) * 365".
+    Args:
+        expression: such as "(1995 - 1986) * 365".
     """
     if len(expression) > MAX_CHARS:
         raise ToolError(f"at most {MAX_CHARS} characters; calculate it in parts")

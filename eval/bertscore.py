@@ -18,7 +18,7 @@ from branchwise.corpora.plugins.specs import BERTSCORE
 from branchwise.eval.clarifications import gold_asked, said_question
 from branchwise.eval.common_text import compared
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.plugins.metric import MetricPlugin
+from branchwise.eval.plugin_metrics import MetricPlugin
 
 _LAYER = re.compile(r"(.*)@(\d+)", re.DOTALL)
 _SECONDS = 600.0

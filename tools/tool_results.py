@@ -7,9 +7,10 @@ from typing import Any
 
 import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
 
-from branchwise.corpora.plugins.faults import WrongResult
-from branchwise.corpora.text import encodable, storable
+from branchwise.corpora.plugins.faults import WrongResult, fault_line
+from branchwise.corpora.text import storable
 from branchwise.tools.artifacts import ToolArtifact
 
 MAX_RESULT_CHARS = 200_000
@@ -66,23 +67,15 @@ def _json_text(value: Any) -> str:
     if not plain_object and not isinstance(value, dict | list | tuple | int | float):
         name = "None" if value is None else f"a value of type {type(value).__name__}"
         raise WrongResult(f"it returned {name}; {WHAT_TO_RETURN}")
-    plain = _plain(value, f"a value of type {type(value).__name__}")
-    try:
-        return json.dumps(plain, ensure_ascii=False)
-    except (ValueError, RecursionError) as error:
-        raise WrongResult(
-            f"it returned what JSON cannot hold ({error}); {WHAT_TO_RETURN}"
-        ) from None
+    what = f"a value of type {type(value).__name__}"
+    return json.dumps(_plain(value, what), ensure_ascii=False)
 
 
 def _plain(value: Any, what: str) -> Any:
-    from pydantic_core import to_jsonable_python
-
     try:
         return to_jsonable_python(value)
     except Exception as error:  # noqa: BLE001 - serializers of anyone's models
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        said = encodable(first)[:200]
+        said = fault_line(error)[:200]
         raise WrongResult(
             f"it returned {what} that JSON cannot hold ({said}); {WHAT_TO_RETURN}"
         ) from None

@@ -1,0 +1,270 @@
+"""Calling a plug-in's function: within its time, with copies of its arguments, its errors a line.
+
+An async function runs in the run's own event loop; any other on a daemon thread of its own, which
+is given up when its time is over and never delays the end of the process.
+"""
+
+import asyncio
+import contextlib
+import copy
+import inspect
+import threading
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from branchwise.corpora.plugins.faults import fault_line
+from branchwise.corpora.warning import warn
+
+GRACE = 1.0
+"""Seconds that a cancelled coroutine has for its cleanup."""
+Read = TypeVar("Read")
+_Job = Callable[[], Any]
+
+
+def _no_model(system: str, message: str) -> Any:
+    raise RuntimeError("there is no model to ask here")
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """The item that a plug-in is called for.
+
+    `question`: on one line. `item`: the question's id, "" outside a run. `epoch`: the question's
+    epoch. `waited`: seconds of the call in which the model's server was gone, which are not its
+    own. A parameter annotated `RunContext` gets the one of its call.
+    """
+
+    question: str = ""
+    item: str = ""
+    epoch: int = 0
+    time_left: Callable[[], float] = field(default=lambda: float("inf"), repr=False)
+    model: Callable[[str, str], Awaitable[str]] = field(default=_no_model, repr=False)
+    model_blocking: Callable[[str, str], str] = field(default=_no_model, repr=False)
+    waited: Callable[[], float] = field(default=lambda: 0.0, repr=False)
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds of the item's budget that are left; negative once it is overdrawn."""
+        return self.time_left()
+
+    async def ask(self, system: str, message: str) -> str:
+        """The reply of the agent's model to a system prompt and a message.
+
+        Recorded like any model call: a resumed run does not repeat it; its tokens are counted under
+        the plug-in's name. Raises RuntimeError if the model gives no text.
+        """
+        return await self.model(system, message)
+
+    def ask_blocking(self, system: str, message: str) -> str:
+        """`ask` for functions that are not async: it blocks their thread."""
+        return self.model_blocking(system, message)
+
+
+_NOWHERE = RunContext()
+_CURRENT: ContextVar[RunContext] = ContextVar("branchwise_run_context", default=_NOWHERE)
+
+
+def current_run() -> RunContext:
+    """The context of the current call; an empty one outside any call."""
+    return _CURRENT.get()
+
+
+@contextlib.contextmanager
+def running(context: RunContext) -> Iterator[None]:
+    """Make `context` visible to plug-ins called inside."""
+    token = _CURRENT.set(context)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+class PluginFailure(Exception):  # noqa: N818 - it is what the call came to
+    """A failed call; `line` says why, `NAME: ValueError: message`.
+
+    `error` is what the plug-in raised, None if its time was over.
+    """
+
+    def __init__(self, name: str, line: str, error: BaseException | None = None) -> None:
+        super().__init__(f"{name}: {line}")
+        self.line, self.error = str(self), error
+
+
+class DaemonThread:
+    """Runs jobs in order, in the context of those who submit them; never delays the process's end.
+
+    Once this object is released, the thread ends after its last job.
+    """
+
+    def __init__(self, name: str) -> None:
+        # The thread references only the queue: otherwise this object would never be released.
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        weakref.finalize(self, self._jobs.put, None).atexit = False
+        threading.Thread(target=_serve, args=(self._jobs,), name=name, daemon=True).start()
+
+    def submit(self, job: _Job) -> "Future[Any]":
+        """Queue a job. Those who wait for its future cannot cancel it."""
+        future, work = _begun(job)
+        self._jobs.put(work)
+        return future
+
+
+def on_its_own_thread(name: str, job: _Job) -> "Future[Any]":
+    """Run a job on a daemon thread of its own."""
+    future, work = _begun(job)
+    threading.Thread(target=work, name=name, daemon=True).start()
+    return future
+
+
+def _begun(job: _Job) -> "tuple[Future[Any], _Job]":
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()
+    context = copy_context()
+
+    def work() -> None:
+        try:
+            future.set_result(context.run(job))
+        except BaseException as error:  # noqa: BLE001 - those who wait are told of an interrupt, too
+            future.set_exception(error)
+
+    return future, work
+
+
+def _serve(jobs: "SimpleQueue[_Job | None]") -> None:
+    while (job := jobs.get()) is not None:
+        job()
+        del job  # or its result would live until the next one
+
+
+async def call(
+    name: str,
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    *,
+    seconds: float,
+    injected: Mapping[str, Any] = {},
+    read: Callable[[Any], Read] = lambda value: value,
+) -> Read:
+    """`read` of what the function returns for deep copies of `arguments`, and `injected` unchanged.
+
+    Seconds in which the model's server was gone do not count. Cancelling the caller cancels or
+    abandons the call.
+
+    Raises PluginFailure: it raised an exception or exited, returned what `read` does not accept
+        (WrongResult) or took too long.
+    """
+    began, waited = time.monotonic(), current_run().waited
+
+    async def within(work: "asyncio.Future[Any]", ended: str) -> Any:
+        try:
+            while not work.done() and (left := began + seconds + waited() - time.monotonic()) > 0:
+                await asyncio.wait([work], timeout=left)
+            if not work.done():
+                raise PluginFailure(name, f"no result within {seconds:g} seconds ({ended})")
+            if work.cancelled():  # not by the caller: it awaited a task that it had cancelled
+                raise PluginFailure(name, "CancelledError")
+            return work.result()
+        finally:
+            if not work.done():
+                work.add_done_callback(lambda one: one.cancelled() or one.exception())
+                work.cancel()
+                await asyncio.wait([work], timeout=GRACE)
+
+    async def awaited(begin: Callable[[], Awaitable[Any]]) -> Any:
+        with _told(name):
+            return read(await begin())
+
+    def begun() -> Any:
+        with _told(name):
+            value = function(**given)
+            return value if inspect.isawaitable(value) else read(value)
+
+    with _told(name):
+        given = {**copy.deepcopy(dict(arguments)), **injected}
+    begin: Callable[[], Awaitable[Any]] = lambda: function(**given)  # noqa: E731
+    if not inspect.iscoroutinefunction(function):
+        with _told(name):  # there may be no thread left
+            thread = on_its_own_thread(f"plug-in {name}", begun)
+        value = await within(asyncio.wrap_future(thread), "abandoned")
+        if not inspect.isawaitable(value):
+            return value  # type: ignore[no-any-return]
+        # A partial, a lambda or a callable object may turn out to be asynchronous.
+        begin = lambda: value  # noqa: E731
+    task = asyncio.ensure_future(awaited(begin))
+    with _watched(name, seconds, task):
+        return await within(task, "cancelled")  # type: ignore[no-any-return]
+
+
+def call_blocking(
+    name: str,
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    *,
+    seconds: float,
+    read: Callable[[Any], Read] = lambda value: value,
+    thread: DaemonThread | None = None,
+) -> Read:
+    """The same from synchronous code, for a function that is not async.
+
+    `thread`: where it runs, by default on one of its own. Raises PluginFailure.
+    """
+
+    def begun() -> Read:
+        with _told(name):
+            return read(function(**given))
+
+    with _told(name):
+        given = copy.deepcopy(dict(arguments))
+        running = thread.submit(begun) if thread else on_its_own_thread(f"plug-in {name}", begun)
+    try:
+        return running.result(min(seconds, threading.TIMEOUT_MAX))  # type: ignore[no-any-return]
+    except TimeoutError:
+        raise PluginFailure(name, f"no result within {seconds:g} seconds (abandoned)") from None
+
+
+@contextlib.contextmanager
+def _told(name: str) -> Iterator[None]:
+    try:
+        yield
+    # An exit would end its thread without a word, and those who wait would wait on.
+    except (Exception, SystemExit) as error:
+        raise PluginFailure(name, fault_line(error), error) from error
+
+
+_WATCHED: dict["asyncio.Task[Any]", tuple[str, float, float]] = {}
+"""Calls in an event loop: their names, limits, and when these are over."""
+_WATCH = threading.Thread()
+
+
+def _watch() -> None:
+    """Name a coroutine that blocks its event loop past its limit: nothing in the loop can stop it,
+    and nothing else of the run goes on."""
+    while True:
+        time.sleep(GRACE)
+        for task, (name, seconds, until) in list(_WATCHED.items()):
+            blocks = asyncio.current_task(task.get_loop()) is task
+            if blocks and time.monotonic() > until:
+                _WATCHED.pop(task, None)  # once is enough
+                warn(
+                    f"{name} blocks the run, past its limit of {seconds:g} seconds: leave out "
+                    "`async`, or await what takes long"
+                )
+
+
+@contextlib.contextmanager
+def _watched(name: str, seconds: float, task: "asyncio.Task[Any]") -> Iterator[None]:
+    global _WATCH
+    if not _WATCH.is_alive():  # nor is it in a forked process
+        _WATCH = threading.Thread(target=_watch, name="watch over plug-ins", daemon=True)
+        _WATCH.start()
+    _WATCHED[task] = name, seconds, time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        _WATCHED.pop(task, None)

@@ -1,1 +1,0 @@
-"""Metrics as plug-ins: declared, loaded, and called for every item that is scored."""

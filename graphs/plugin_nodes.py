@@ -1,0 +1,384 @@
+"""Steps of one's own in the graph: `@node`, what each slot may change, and how a call changes it.
+
+The event is the only record: a first run, a resumed one and a fork apply the same event.
+"""
+
+import hashlib
+import inspect
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import orjson
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.runtime import Runtime
+from pydantic import BaseModel
+
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.journal import Asker, CallKey
+from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.corpora.open import is_plugin_retriever
+from branchwise.corpora.plugins.call import PluginFailure, call
+from branchwise.corpora.plugins.declare import (
+    Declaration,
+    Filled,
+    Group,
+    InjectionContext,
+    Plugin,
+    group_of,
+    made,
+    place_of,
+)
+from branchwise.corpora.plugins.faults import WrongResult
+from branchwise.corpora.plugins.sources import PluginSource
+from branchwise.corpora.plugins.specs import find_plugin
+from branchwise.corpora.text import one_line, storable
+from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
+from branchwise.graphs.reduce import StateUpdate, tokens_of
+from branchwise.graphs.route import SLOTS, NodeSlot
+from branchwise.graphs.run_contexts import PluginCall, count_asked
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext
+from branchwise.tools.tool_results import bounded, read_artifact
+from branchwise.trace.events import Node as NodeEvent
+from branchwise.trace.parts import ChangedMessage, ModelQuestion, Update
+from branchwise.trace.records import Record
+
+DEFAULT_SECONDS = 60.0
+# A node that begins just before the item's seconds run out still gets this long.
+MIN_SECONDS = 10.0
+MAX_ERROR_CHARS = 500
+MAX_MESSAGES = 100
+"""Of an opening: more is not a plausible question."""
+_SEEN = ("messages", "pending", "readings", "evidence", "spent", "finish")
+"""The part of the state that a node gets."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NodePlugin(Plugin):
+    """A declared node. `state`: name of the parameter that gets the state.
+
+    `seconds`: a call that takes longer is stopped. `source`: the code's identity, once a spec has
+    found it.
+    """
+
+    plugin_group: ClassVar[Group] = "nodes"
+    fills: ClassVar[tuple[str, ...]] = ("corpus", "graph", "run", "settings")
+    may_wait: ClassVar[bool] = True
+    slot: NodeSlot
+    state: str
+    seconds: float = DEFAULT_SECONDS
+    source: PluginSource | None = None
+
+
+def node(
+    slot: NodeSlot,
+    *,
+    name: str | None = None,
+    seconds: float = DEFAULT_SECONDS,
+    settings: type[BaseModel] | None = None,
+) -> Callable[[Callable[..., Any]], NodePlugin]:
+    """Declare a function as a step of the graph: `@node("after_tools")`.
+
+    In a run the function, asynchronous or not, gets a copy of the state (`AgentState`) and returns
+    its changes, or None: `before_agent` the messages `pending` and the texts `readings`,
+    `after_tools` the tool messages `pending`, `before_answer` the last of `messages`. Parameters
+    annotated as `Corpus`, `Graph`, `RunContext` or as the `settings` class are filled in. `name`:
+    of the node, by default the function's. `seconds`: a call that takes longer is stopped. Raises
+    InputError for an unknown slot, a missing docstring, an invalid name, a signature that cannot be
+    called, or an invalid limit.
+    """
+    if callable(slot):
+        raise InputError(
+            f"the node {getattr(slot, '__name__', '')!r} names no slot",
+            where=place_of(slot),
+            remedy=f'write @node("{SLOTS[1]}"); slots are {", ".join(SLOTS)}',
+        )
+
+    def read(declaration: Declaration) -> Mapping[str, Any]:
+        if slot not in SLOTS:
+            what = f"the node {declaration.name} has the slot {str(slot)[:80]!r}"
+            raise declaration.refused(what, f"slots are {', '.join(SLOTS)}")
+        by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        others = list(declaration.others.values())
+        right = bool(others) and all(one.kind in by_name for one in others)
+        if not right or any(one.default is inspect.Parameter.empty for one in others[1:]):
+            raise declaration.refused(
+                f"the node {declaration.name} cannot be called with a state alone",
+                "write `async def name(state: AgentState)`, and annotate what is to be filled in "
+                "(Corpus, Graph, RunContext, the settings)",
+            )
+        return {"slot": slot, "state": others[0].name}
+
+    return lambda function: NodePlugin.declared(
+        function, read, name=name, seconds=seconds, settings=settings
+    )
+
+
+@dataclass(frozen=True)
+class MadeNode:
+    """A node with the values of its parameters."""
+
+    plugin: NodePlugin
+    filled: Filled = field(default_factory=Filled)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Its part of what answers depend on: JSON-serialisable, free of paths."""
+        return {
+            "name": self.plugin.name,
+            "slot": self.plugin.slot,
+            "settings": self.filled.settings_json,
+            "source": self.plugin.source.identity if self.plugin.source else {},
+        }
+
+
+def load_node(spec: str) -> NodePlugin:
+    """The node that a spec names. Raises a one-line InputError if there is none."""
+    found = find_plugin(spec, "nodes")
+    plugin: NodePlugin = made(found.object, "nodes", spec)
+    return replace(plugin, source=found.source)
+
+
+def make_nodes(specs: Sequence[str], context: InjectionContext) -> list[MadeNode]:
+    """The nodes in order, with settings and other injected values.
+
+    Raises InputError for a spec that does not name a node, two nodes of the same name, settings
+    that do not fit, and a missing corpus or graph.
+    """
+    nodes: dict[str, tuple[str, MadeNode]] = {}
+    for spec in specs:
+        plugin = load_node(spec)
+        if plugin.name in nodes:
+            raise InputError(
+                f"two nodes are called {plugin.name!r}: {nodes[plugin.name][0]} and {spec}",
+                where="--node",
+                remedy="leave one out, or give it another name: @node(..., name=...)",
+            )
+        nodes[plugin.name] = spec, MadeNode(plugin, plugin.fill(context))
+    return [one for _, one in nodes.values()]
+
+
+def check_named(settings: Iterable[str], names: Iterable[str], retriever: str | None) -> None:
+    """Raise InputError for settings that belong to none of `names` and not to the retriever."""
+    known = list(names)
+    if is_plugin_retriever(retriever):
+        found = find_plugin(str(retriever), "retrievers").object
+        if group_of(found) != "retrievers":
+            return  # a function that makes one: its name is known only after a call
+        known.append(found.name)
+    for name in settings:
+        if name not in known:
+            listed = f"the system has {', '.join(known)}" if known else "the system has none"
+            raise InputError(
+                f"no plug-in is called {name!r}",
+                where=f"--set {name}",
+                remedy=did_you_mean(name, known, else_=listed),
+            )
+
+
+@dataclass(frozen=True)
+class NodeResult(Record):
+    """The result of a call, as the journal keeps it."""
+
+    OPTIONAL = frozenset({"asked"})
+    asked: tuple[ModelQuestion, ...] = ()
+    error: str | None = None
+    update: Update = field(default_factory=Update)
+
+
+def make_plugin_node(made: MadeNode, caller: ModelCaller | None = None) -> GraphNode:
+    """The step of a plug-in's node. If it fails, the state stays as it was.
+
+    `caller`: the agent's model, which it may ask. Its result is committed before it is used; a
+    resumed item does not call it again.
+    """
+    plugin = made.plugin
+
+    async def run(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
+        context, began = runtime.context, time.perf_counter()
+        slot = context.journal.recall(_key(plugin, state))
+        if slot.value is None:
+            its_call = PluginCall(plugin.name, context, caller)
+            result = await _called(made, state, its_call, slot.asker)
+            await context.journal.keep(slot, result.record())
+        else:
+            result = NodeResult.read(slot.value)
+            count_asked(plugin.name, result.asked, context.ledger)
+        about = {"seconds": round(time.perf_counter() - began, 4), "replayed": bool(slot.value)}
+        event = NodeEvent.read(
+            {"name": plugin.name, "slot": plugin.slot, **about, **result.record()}
+        )
+        context.event(event)
+        return applied(event, state)
+
+    return run
+
+
+async def _called(
+    made: MadeNode, state: AgentState, its_call: PluginCall, asker: Asker | None
+) -> NodeResult:
+    plugin = made.plugin
+    seen = {key: state[key] for key in _SEEN if key in state}  # type: ignore[literal-required]
+    error, update = None, Update()
+    try:
+        with its_call.context(asker):
+            update = await call(
+                plugin.name,
+                plugin.function,
+                {plugin.state: seen},
+                seconds=min(plugin.seconds, max(its_call.item.time_left, MIN_SECONDS)),
+                injected=made.filled.now(),
+                read=lambda returned: update_of(plugin.slot, returned, state),
+            )
+    except PluginFailure as failure:
+        error = one_line(storable(failure.line))[:MAX_ERROR_CHARS]
+    return NodeResult(asked=tuple(its_call.asked), error=error, update=update)
+
+
+def _key(plugin: NodePlugin, state: AgentState) -> CallKey:
+    """A digest of the input that may differ between two calls of one item."""
+    last = state["messages"][-1:]
+    given = [(m.type, m.text) for m in (*last, *state["pending"])]
+    body = orjson.dumps([plugin.slot, len(state["messages"]), given, state.get("readings", ())])
+    return CallKey("node", plugin.name, hashlib.sha256(body).hexdigest())
+
+
+_KINDS: Mapping[str, type[BaseMessage]] = {
+    "system": SystemMessage,
+    "human": HumanMessage,
+    "ai": AIMessage,
+}
+
+
+def applied(node: NodeEvent, state: AgentState) -> StateUpdate:
+    """How a node's event changes the state.
+
+    Raises LookupError for an event that no version of ours wrote.
+    """
+    update, change = node.update, StateUpdate()
+    if update.messages is not None:
+        # The new text is read as an answer, whatever was wrong with the text that it replaces.
+        change |= {"messages": [_message(one) for one in update.messages], "finish": "stop"}
+    if update.readings is not None:
+        change["readings"] = update.readings
+    if update.pending is not None:
+        pending = list(state["pending"])
+        for one in update.results:
+            of, now = one.of or 0, {"content": one.content, "artifact": one.artifact}
+            pending[of] = pending[of].model_copy(update=now)
+        change["pending"] = pending if update.results else [_message(m) for m in update.pending]
+        shown = dict.fromkeys(p.id for one in update.results for p in one.found.passages)
+        if new := [id for id in shown if id not in state["evidence"]]:
+            change["evidence"] = new
+    if node.asked:
+        change["spent"] = state["spent"].plus(usage=tokens_of(node.asked))
+    return change
+
+
+def _message(changed: ChangedMessage) -> BaseMessage:
+    """A message of the system, the user or the agent."""
+    return _KINDS[changed.type or ""](content=changed.content)
+
+
+def update_of(slot: NodeSlot, returned: Any, state: AgentState) -> Update:
+    """The changes of `returned` to `state`; empty if there are none.
+
+    A message counts as its kind and its text, at most 200,000 characters, so that the run continues
+    with exactly what is recorded. Raises WrongResult.
+    """
+    if returned is None:
+        return Update()
+    readers = _READERS[slot]
+    allowed = " and ".join(readers)
+    if not isinstance(returned, Mapping):
+        raise WrongResult(
+            f"returned a {type(returned).__name__}; return {{{allowed}: ...}} or None"
+        )
+    if unknown := [key for key in returned if key not in readers]:
+        raise WrongResult(f"returned {str(unknown[0])[:80]!r}; a node {slot} returns {allowed}")
+    return Update(**{key: readers[key](value, state) for key, value in returned.items()})
+
+
+def _opening(value: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None:
+    """The agent's first messages: the system's, the user's, and perhaps examples in between."""
+    records = []
+    for number, message in enumerate(_messages(value, "pending")):
+        if type(message) not in _KINDS.values() or getattr(message, "tool_calls", None):
+            what = type(message).__name__
+            raise WrongResult(
+                f"returned a {what} as pending[{number}]; the opening is of SystemMessage, "
+                "HumanMessage and AIMessage without tool calls"
+            )
+        records.append(_record(message))
+    if not records or records[-1].type != "human":
+        raise WrongResult("returned pending without a message of the user at its end")
+    if len(records) > MAX_MESSAGES:
+        raise WrongResult(f"returned {len(records):,} messages; return at most {MAX_MESSAGES}")
+    before = [(message.type, message.text) for message in state["pending"]]
+    same = [(record.type, record.content) for record in records] == before
+    return None if same else tuple(records)
+
+
+def _readings(value: Any, state: AgentState) -> tuple[str, ...] | None:
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise WrongResult("returned readings that are not a list of texts")
+    readings = tuple(one_line(storable(one)) for one in value)
+    if len(readings) > MAX_READINGS or any(not 0 < len(one) <= MAX_CHARS for one in readings):
+        raise WrongResult(
+            f"returned readings that are not at most {MAX_READINGS} texts of 1 to {MAX_CHARS} "
+            "characters"
+        )
+    return None if readings == tuple(state.get("readings", ())) else readings
+
+
+def _results(value: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None:
+    """The tool messages of a turn that were changed."""
+    listed, before = _messages(value, "pending"), state["pending"]
+    ids = [[getattr(m, "tool_call_id", type(m)) for m in some] for some in (listed, before)]
+    if ids[0] != ids[1]:
+        raise WrongResult(
+            "returned other tool messages than it was given; return one for each in pending, with "
+            "its tool_call_id, in the same order"
+        )
+    records = []
+    for number, (old, new) in enumerate(zip(before, listed, strict=True)):
+        assert isinstance(old, ToolMessage)
+        assert isinstance(new, ToolMessage)
+        content, was = bounded(str(new.text)), old.artifact or {}
+        artifact = was if new.artifact == old.artifact else read_artifact(new.artifact or {})
+        if content != old.text or artifact != was:
+            records.append(ChangedMessage(of=number, content=content, artifact=artifact))
+    return tuple(records) or None
+
+
+def _last_words(value: Any, state: AgentState) -> tuple[ChangedMessage, ...]:
+    listed = _messages(value, "messages")
+    if len(listed) != 1 or type(listed[0]) is not AIMessage or listed[0].tool_calls:
+        raise WrongResult(
+            "returned other messages than one AIMessage without tool calls; its text is read as "
+            "the answer"
+        )
+    return (_record(listed[0]),)
+
+
+def _record(message: BaseMessage) -> ChangedMessage:
+    return ChangedMessage(type=message.type, content=bounded(str(message.text)))
+
+
+def _messages(value: Any, key: str) -> Sequence[BaseMessage]:
+    if not isinstance(value, list | tuple):
+        raise WrongResult(f"returned {key} as a {type(value).__name__}; return a list of messages")
+    for number, one in enumerate(value):
+        if not isinstance(one, BaseMessage):
+            what = type(one).__name__
+            raise WrongResult(f"returned a {what} as {key}[{number}]; return messages")
+    return value
+
+
+_READERS: Mapping[NodeSlot, Mapping[str, Callable[[Any, AgentState], Any]]] = {
+    "before_agent": {"pending": _opening, "readings": _readings},
+    "after_tools": {"pending": _results},
+    "before_answer": {"messages": _last_words},
+}
+"""What a node of a slot may return, and how each part is read."""
