@@ -9,9 +9,8 @@ import orjson
 
 from branchwise.corpora.graph.answers import MAX_ROWS, GraphError, QueryResult, Term
 from branchwise.corpora.graph.bounds import cut_value
-from branchwise.corpora.graph.remote.exchange import CUT_SHORT, TOO_SLOW
-from branchwise.corpora.graph.remote.refusals import timed_out
-from branchwise.corpora.http_exchange import HttpReply
+from branchwise.corpora.graph.remote.refusals import CUT_SHORT, TOO_SLOW, timed_out
+from branchwise.corpora.http import HttpReply
 
 if TYPE_CHECKING:
     import pyoxigraph

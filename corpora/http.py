@@ -1,4 +1,4 @@
-"""One HTTP request and its whole answer: bounded in time and size, with the key of its address."""
+"""HTTP requests and their whole answers: bounded in time and size, with the key of an address."""
 
 import asyncio
 import functools
@@ -8,12 +8,13 @@ import ssl
 import threading
 import urllib.request
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from email.message import Message
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.corpora.proxies import proxy_of
 from branchwise.corpora.secrets import bytes_without_keys
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 AGENT_VARIABLE = "BRANCHWISE_USER_AGENT"
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 10
+_KEPT = 3.0
+"""Seconds for which an idle connection is kept: many servers end it after five."""
 
-T = TypeVar("T")
 Fault = Literal[
     "late", "encryption", "closed", "unreachable", "too large", "compression", "corrupt",
     "redirect", "another host",
@@ -52,27 +54,98 @@ class ExchangeError(Exception):
         self.fault, self.reason = fault, reason
 
 
-def exchange(
-    request: urllib.request.Request,
-    deadline: float,
-    limit: int,
-    keys: Keys = NO_KEYS,
-    *,
-    redirects: bool = False,
-) -> HttpReply:
-    """Send `request` and read at most `limit` bytes of body, packed and unpacked.
+class HttpClient:
+    """Connections to any servers, kept for the next request. For all threads, and after a fork.
 
-    `deadline` (of `time.monotonic`) covers everything from the look-up of the name to the last
-    byte. An error status is a Reply like any other, and so is a redirect unless `redirects` are to
-    be followed: then one within the host is, and keeps method and body. Raises ExchangeError.
+    They live in one event loop, in a thread that no one waits for: the caller's may run a loop of
+    its own, and must hear of an interrupt at once.
     """
 
-    def run() -> HttpReply:
-        with asyncio.Runner(loop_factory=_Loop) as runner:
-            return runner.run(_exchange(request, deadline, limit, keys, redirects))
+    def __init__(self) -> None:
+        self._lock, self._process = threading.Lock(), 0
+        self._loop: _Loop
+        self._pools: dict[str | None, httpx.AsyncHTTPTransport]
 
-    # The caller's thread may run a loop of its own, and must hear of an interrupt at once.
-    return _left_behind(run).result()
+    def send(
+        self,
+        request: urllib.request.Request,
+        deadline: float,
+        limit: int,
+        keys: Keys = NO_KEYS,
+        *,
+        redirects: bool = False,
+    ) -> HttpReply:
+        """Send `request` and read at most `limit` bytes of body, packed and unpacked.
+
+        `deadline` (of `time.monotonic`) covers everything from the look-up of the name to the last
+        byte. An error status is a Reply like any other, and so is a redirect unless `redirects` are
+        to be followed: then one within the host is, and keeps method and body. Raises
+        ExchangeError.
+        """
+        with self._lock:
+            if self._process != os.getpid():
+                self._process, self._loop, self._pools = os.getpid(), _Loop(), {}
+                threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        asked = self._exchange(request, deadline, limit, keys, redirects)
+        work = asyncio.run_coroutine_threadsafe(asked, self._loop)
+        try:
+            return work.result()
+        finally:
+            work.cancel()
+
+    async def _exchange(
+        self,
+        request: urllib.request.Request,
+        deadline: float,
+        limit: int,
+        keys: Keys,
+        redirects: bool,
+    ) -> HttpReply:
+        import httpx
+
+        try:
+            async with asyncio.timeout_at(deadline):
+                await asyncio.sleep(0)  # Time that is up ends here, before anything is sent.
+                url = httpx.URL(request.full_url)
+                for _ in range(_MOST_REDIRECTS):
+                    reply = await self._one(request, url, limit, keys.key(str(url)))
+                    if not redirects or reply.status not in _REDIRECTS:
+                        return reply
+                    url = _redirected(url, reply)
+                raise ExchangeError("redirect", str(reply.status))
+        except (OSError, httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:
+            raise _failure(error) from None
+
+    async def _one(
+        self, request: urllib.request.Request, url: "httpx.URL", limit: int, key: str | None
+    ) -> HttpReply:
+        import httpx
+
+        named = {"Accept-encoding": "identity", **dict(request.header_items())}
+        if key:
+            named["Authorization"] = f"Bearer {key}"
+        headers = [(name.encode(), value.encode("latin-1")) for name, value in named.items()]
+        body = cast("bytes | None", request.data)
+        proxy = proxy_of(str(url))
+        if proxy not in self._pools:
+            # The environment is asked for proxies alone, not for the passwords of a ~/.netrc.
+            self._pools[proxy] = httpx.AsyncHTTPTransport(
+                verify=_certificates(),
+                proxy=proxy,
+                trust_env=False,
+                limits=httpx.Limits(keepalive_expiry=_KEPT),
+            )
+        # Not httpx's client, which would keep cookies.
+        sent = httpx.Request(request.get_method(), url, headers=headers, content=body)
+        response = await _answer(self._pools[proxy], sent)
+        try:
+            return await _read(response, limit)
+        finally:
+            await response.aclose()
+
+
+HTTP = HttpClient()
+"""The process's."""
 
 
 def user_agent() -> str:
@@ -94,80 +167,46 @@ def _version() -> str:
     return version("branchwise")
 
 
-def _left_behind(work: Callable[[], T]) -> "Future[T]":
-    """`work` in a thread that no one has to wait for, not even the end of the program."""
-    future: Future[T] = Future()
-    future.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 (the one who waits hears of it)
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return future
-
-
 class _Loop(asyncio.SelectorEventLoop):
     async def getaddrinfo(self, *asked: Any, **named: Any) -> Any:
-        """The system's look-up has no time-out: it is left behind where it takes too long."""
-        return await asyncio.wrap_future(_left_behind(lambda: socket.getaddrinfo(*asked, **named)))
+        """The system's look-up has no time-out: a thread is left behind where it takes too long."""
+        found: Future[Any] = Future()
+        found.set_running_or_notify_cancel()
+
+        def look_up() -> None:
+            try:
+                found.set_result(socket.getaddrinfo(*asked, **named))
+            except BaseException as error:  # noqa: BLE001 (the one who waits hears of it)
+                found.set_exception(error)
+
+        threading.Thread(target=look_up, daemon=True).start()
+        return await asyncio.wrap_future(found)
 
 
-async def _exchange(
-    request: urllib.request.Request, deadline: float, limit: int, keys: Keys, redirects: bool
-) -> HttpReply:
+async def _answer(pool: "httpx.AsyncHTTPTransport", sent: "httpx.Request") -> "httpx.Response":
+    """The head of an answer. A server may close a kept connection just when it is used again: then
+    the request goes out on another one."""
     import httpx
 
-    try:
-        async with asyncio.timeout_at(deadline):
-            url = httpx.URL(request.full_url)
-            for _ in range(_MOST_REDIRECTS):
-                reply = await _one(request, url, limit, keys.key(str(url)))
-                if not redirects or reply.status not in _REDIRECTS:
-                    return reply
-                url = _redirected(url, reply)
-            raise ExchangeError("redirect", str(reply.status))
-    except (OSError, httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:
-        raise _failure(error) from None
+    is_new = False
 
+    async def seen(event: str, _: object) -> None:
+        nonlocal is_new
+        is_new = is_new or "connect_tcp" in event
 
-async def _one(
-    request: urllib.request.Request, url: "httpx.URL", limit: int, key: str | None
-) -> HttpReply:
-    import httpx
-
-    named = {"Accept-encoding": "identity", **dict(request.header_items()), "Connection": "close"}
-    if key:
-        named["Authorization"] = f"Bearer {key}"
-    headers = [(name.encode(), value.encode("latin-1")) for name, value in named.items()]
-    method, body = request.get_method(), cast("bytes | None", request.data)
-    # The environment is asked for proxies alone, not for the passwords of a ~/.netrc.
-    async with (
-        httpx.AsyncClient(
-            verify=_certificates(),
-            proxy=_proxy(url),
-            trust_env=False,
-            timeout=httpx.Timeout(None),
-        ) as client,
-        client.stream(method, url, headers=headers, content=body) as response,
-    ):
-        return await _read(response, limit)
+    sent.extensions["trace"] = seen
+    while True:
+        try:
+            return await pool.handle_async_request(sent)
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+            if is_new:
+                raise
 
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
     """Read once: it takes longer than a short query."""
     return ssl.create_default_context()
-
-
-def _proxy(url: "httpx.URL") -> str | None:
-    """The environment's for this address, as urllib reads it."""
-    proxy = urllib.request.getproxies().get(url.scheme)
-    if not proxy or urllib.request.proxy_bypass(url.netloc.decode()):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _redirected(url: "httpx.URL", reply: HttpReply) -> "httpx.URL":
