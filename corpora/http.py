@@ -89,9 +89,11 @@ class HttpClient:
         asked = self._exchange(request, deadline, limit, keys, redirects)
         work = asyncio.run_coroutine_threadsafe(asked, self._loop)
         try:
-            return work.result()
+            packed = work.result()
         finally:
             work.cancel()
+        # Here, since others wait for the loop.
+        return _unpacked(packed, limit)
 
     async def _exchange(
         self,
@@ -100,7 +102,7 @@ class HttpClient:
         limit: int,
         keys: Keys,
         redirects: bool,
-    ) -> HttpReply:
+    ) -> "_Packed":
         import httpx
 
         try:
@@ -118,7 +120,7 @@ class HttpClient:
 
     async def _one(
         self, request: urllib.request.Request, url: "httpx.URL", limit: int, key: str | None
-    ) -> HttpReply:
+    ) -> "_Packed":
         import httpx
 
         named = {"Accept-encoding": "identity", **dict(request.header_items())}
@@ -209,7 +211,7 @@ def _certificates() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _redirected(url: "httpx.URL", reply: HttpReply) -> "httpx.URL":
+def _redirected(url: "httpx.URL", reply: "_Packed") -> "httpx.URL":
     """Where a redirect leads. Raises ExchangeError for nowhere and for another host."""
     to = url.join(reply.headers.get("Location", ""))
     if "Location" not in reply.headers or to.scheme not in ("http", "https", "ftp"):
@@ -221,7 +223,14 @@ def _redirected(url: "httpx.URL", reply: HttpReply) -> "httpx.URL":
     return to
 
 
-async def _read(response: "httpx.Response", limit: int) -> HttpReply:
+class _Packed(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytearray
+    whole: bool
+
+
+async def _read(response: "httpx.Response", limit: int) -> _Packed:
     import httpx
 
     raw, whole = bytearray(), True
@@ -232,30 +241,27 @@ async def _read(response: "httpx.Response", limit: int) -> HttpReply:
                 raise ExchangeError("too large")
     except httpx.RemoteProtocolError:
         whole = False
-    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    body, complete = _unpacked(bytes(raw), encoding, limit)
-    media = Message()
-    media["Content-Type"] = response.headers.get("Content-Type", "")
-    said, headers = bytes_without_keys(body), response.headers
-    return HttpReply(
-        response.status_code, media.get_content_type(), headers, said, whole and complete
-    )
+    return _Packed(response.status_code, response.headers, raw, whole)
 
 
-def _unpacked(raw: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
-    """The body, and whether it was complete; never more than `limit` bytes are unpacked."""
-    if encoding in ("identity", ""):
-        return raw, True
-    if encoding not in ("gzip", "x-gzip"):
+def _unpacked(packed: _Packed, limit: int) -> HttpReply:
+    """The answer; never more than `limit` bytes of its body are unpacked."""
+    status, headers, raw, whole = packed
+    body, encoding = bytes(raw), headers.get("Content-Encoding", "").strip().lower()
+    if encoding in ("gzip", "x-gzip"):
+        inflater = zlib.decompressobj(wbits=31)
+        try:
+            body = inflater.decompress(raw, limit + 1)
+        except zlib.error:
+            raise ExchangeError("corrupt") from None
+        if len(body) > limit:
+            raise ExchangeError("too large")
+        whole = whole and inflater.eof
+    elif encoding not in ("identity", ""):
         raise ExchangeError("compression")
-    inflater = zlib.decompressobj(wbits=31)
-    try:
-        body = inflater.decompress(raw, limit + 1)
-    except zlib.error:
-        raise ExchangeError("corrupt") from None
-    if len(body) > limit:
-        raise ExchangeError("too large")
-    return body, inflater.eof
+    media = Message()
+    media["Content-Type"] = headers.get("Content-Type", "")
+    return HttpReply(status, media.get_content_type(), headers, bytes_without_keys(body), whole)
 
 
 def _failure(error: Exception) -> ExchangeError:
@@ -274,7 +280,11 @@ def _failure(error: Exception) -> ExchangeError:
     if is_of(ConnectionResetError, BrokenPipeError, *ended):
         return ExchangeError("closed")
     system = [cause for cause in causes if isinstance(cause, OSError) and cause.strerror]
-    return ExchangeError("unreachable", _words(system[-1]) if system else type(error).__name__)
+    if not system:
+        return ExchangeError("unreachable", type(error).__name__)
+    number, words = system[-1].errno, str(system[-1].strerror)
+    # What the system calls it: asyncio's own words name the address.
+    return ExchangeError("unreachable", os.strerror(number) if number and number > 0 else words)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -286,8 +296,3 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
             error = error.exceptions[-1]
         else:
             error = error.__cause__ or error.__context__
-
-
-def _words(error: OSError) -> str:
-    """What the system calls it: asyncio's own words name the address."""
-    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)

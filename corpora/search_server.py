@@ -78,13 +78,12 @@ class SearchServer:
         """For each query the server's best `k` passages. Raises RetrieverError."""
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        parts = (queries[at : at + _MAX_QUERIES] for at in range(0, len(queries), _MAX_QUERIES))
-        return [ranking for part in parts for ranking in self._search(part, k)]
-
-    def _search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        texts = list(map(encodable, queries))
-        request = orjson.dumps({"queries": texts, "topk": k, "return_scores": True})
-        return read_rankings(self._posted(request), len(queries), k)
+        rankings: list[list[Hit]] = []
+        for at in range(0, len(queries), _MAX_QUERIES):
+            texts = list(map(encodable, queries[at : at + _MAX_QUERIES]))
+            request = orjson.dumps({"queries": texts, "topk": k, "return_scores": True})
+            rankings += read_rankings(self._posted(request), len(texts), k)
+        return rankings
 
     def _posted(self, body: bytes) -> bytes:
         """The answer, asked for again where a failure may pass, with growing pauses."""
@@ -141,11 +140,9 @@ def _refusal(reply: HttpReply) -> _PostError:
     if 300 <= status < 400:
         return _PostError(f" answers with a redirect ({status}), which is not followed", "answered")
     what = f" answers with status {status}: {server_words(reply.body)}"
-    wait = asked_wait(reply)
+    wait, may_pass = asked_wait(reply), status in _MAY_PASS or status >= 500
     sign = sign_of_status(status, wait)
-    if status in _MAY_PASS or status >= 500:
-        return _PostError(what, sign, may_pass=True, wait=wait, status=status)
-    return _PostError(what, sign, status=status)
+    return _PostError(what, sign, may_pass=may_pass, wait=wait, status=status)
 
 
 def _failure(error: ExchangeError, seconds: float) -> _PostError:

@@ -6,10 +6,10 @@ Turns are those of a host over all agents of the process: one throttle for each 
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from branchwise.corpora.backoff import Attempts
 from branchwise.corpora.errors import InputError
@@ -51,9 +51,9 @@ class HostClient:
         self._throttle = shared_throttle(_host(url), settings.concurrent, settings.interval)
 
     def send(
-        self, request: Callable[[], urllib.request.Request], deadline: float, attempts: int = 2
+        self, request: urllib.request.Request, deadline: float, attempts: int = 2
     ) -> HttpReply:
-        """The answer, of status 200 to 299, to `request`, which is made anew for each attempt.
+        """The answer, of status 200 to 299.
 
         What may pass (5xx, a lost connection) is tried `attempts` times; a server that asks for
         time (429) is left alone by all, and asked again where the deadline (of `time.monotonic`)
@@ -64,7 +64,7 @@ class HostClient:
         tries = Attempts(attempts, first=pause, longest=pause, most=most)
         while True:
             try:
-                return self._once(request(), deadline)
+                return self._once(request, deadline)
             except RetryLaterError as later:
                 asked = None if later.asked is None else max(pause, later.asked)
                 if asked is not None:
@@ -84,12 +84,6 @@ class HostClient:
         if not 200 <= reply.status < 300:
             raise refusal(reply)
         return reply
-
-
-def get_request(url: str, parameters: Mapping[str, str]) -> urllib.request.Request:
-    """A GET for JSON with these parameters."""
-    headers = {"User-Agent": user_agent(), "Accept": "application/json", "Accept-Encoding": "gzip"}
-    return urllib.request.Request(f"{url}?{urlencode(parameters)}", headers=headers)  # noqa: S310
 
 
 def sparql_request(url: str, text: str, form: Form) -> urllib.request.Request:

@@ -165,7 +165,7 @@ class RemoteGraph:
         return select
 
     def _ask(self, text: str, form: Form, deadline: float, attempts: int = 2) -> QueryResult:
-        reply = self._client.send(lambda: sparql_request(self._url, text, form), deadline, attempts)
+        reply = self._client.send(sparql_request(self._url, text, form), deadline, attempts)
         if form == "ASK":
             return read_boolean(reply)
         return read_results(reply) if form == "SELECT" else read_triples(reply)
