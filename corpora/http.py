@@ -187,7 +187,7 @@ class _Loop(asyncio.SelectorEventLoop):
 
 async def _answer(pool: "httpx.AsyncHTTPTransport", sent: "httpx.Request") -> "httpx.Response":
     """The head of an answer. A server may close a kept connection just when it is used again: then
-    the request goes out on another one."""
+    the request goes out once more."""
     import httpx
 
     is_new = False
@@ -197,12 +197,12 @@ async def _answer(pool: "httpx.AsyncHTTPTransport", sent: "httpx.Request") -> "h
         is_new = is_new or "connect_tcp" in event
 
     sent.extensions["trace"] = seen
-    while True:
-        try:
-            return await pool.handle_async_request(sent)
-        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
-            if is_new:
-                raise
+    try:
+        return await pool.handle_async_request(sent)
+    except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+        if is_new:
+            raise
+    return await pool.handle_async_request(sent)
 
 
 @functools.cache
