@@ -253,4 +253,7 @@ def status_error(response: httpx2.Response, content: bytes) -> APIStatusError:
     with suppress(ValueError, RecursionError):
         said = json.loads(said)
     body = said.get("error", said) if isinstance(said, dict) else said
-    return APIStatusError(f"Error code: {response.status_code}", response=response, body=body)
+    named = body.get("message") if isinstance(body, dict) else None
+    line = f"Error code: {response.status_code}"
+    line += f" - {named}" if named and isinstance(named, str) else ""
+    return APIStatusError(line, response=response, body=body)
