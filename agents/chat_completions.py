@@ -19,8 +19,10 @@ import httpx2
 import orjson
 from langchain_openai import ChatOpenAI
 from openai import (
+    DEFAULT_CONNECTION_LIMITS,
     APIConnectionError,
     APIError,
+    APIStatusError,
     APITimeoutError,
     DefaultAsyncHttpxClient,
     DefaultHttpxClient,
@@ -35,6 +37,7 @@ from branchwise.agents.reply import ModelError
 from branchwise.agents.reply_bytes import ENCODINGS, decoded, events_of, pieces_of, whole
 from branchwise.agents.response_bodies import StreamFold, read_body, reported_error
 from branchwise.corpora.keys import NO_KEYS, Keys, Origin
+from branchwise.corpora.proxies import proxy_of
 from branchwise.corpora.secrets import OPENAI_KEY
 
 if TYPE_CHECKING:
@@ -101,9 +104,7 @@ class ChatCompletions(ChatOpenAI):
         except (httpx2.RequestError, ssl.SSLError) as error:
             raise APIConnectionError(request=request) from error
         if not response.is_success:
-            raise self.root_async_client._make_status_error_from_response(
-                _unpacked(response, content)
-            )
+            raise status_error(response, content)
         return self._read_whole(content, request)
 
     async def _streamed(self, response: httpx2.Response) -> Completion:
@@ -129,8 +130,8 @@ class ChatCompletions(ChatOpenAI):
     # own options: that takes longer than sending.
     @functools.cached_property
     def _address(self) -> httpx2.URL:
-        url: httpx2.URL = self.root_async_client._prepare_url(self.path)
-        return url
+        base: httpx2.URL = self.root_async_client.base_url
+        return base.copy_with(raw_path=base.raw_path.rstrip(b"/") + self.path.encode())
 
     @functools.cached_property
     def _headers(self) -> dict[str, str]:
@@ -166,22 +167,22 @@ def make_client(
         use_responses_api=protocol is not ChatCompletions,
         # Never used: made anew for each address, it would read the certificates each time.
         http_client=_no_client(),
-        http_async_client=_Client(
+        http_async_client=DefaultAsyncHttpxClient(
             timeout=decoding.timeout,
-            verify=_certificates(),
+            transport=_transport(spec.url),
             event_hooks={"request": [_Guard(spec.url, keys, headers)]},
         ),
     )
 
 
-class _Client(DefaultAsyncHttpxClient):
-    """OpenAI's client over aiohttp; through a proxy that the environment names, over httpx."""
-
-    def _init_transport(
-        self, verify: ssl.SSLContext | str | bool = True, *_: Any, **__: Any
-    ) -> httpx2.AsyncBaseTransport:
-        assert isinstance(verify, ssl.SSLContext)
-        return AiohttpTransport(verify)
+def _transport(url: str) -> httpx2.AsyncBaseTransport:
+    """aiohttp's connections; through a proxy that the environment names, httpx's."""
+    proxy = proxy_of(url, takes_all=True)
+    if proxy is None:
+        return AiohttpTransport(_certificates())
+    return httpx2.AsyncHTTPTransport(
+        verify=_certificates(), proxy=proxy, limits=DEFAULT_CONNECTION_LIMITS
+    )
 
 
 class _Guard:
@@ -246,13 +247,13 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
                 pass
 
 
-def _unpacked(response: httpx2.Response, content: bytes) -> httpx2.Response:
-    """The response with its body as it was read."""
-    headers = [
-        (name, value)
-        for name, value in response.headers.multi_items()
-        if name.lower() not in ("content-encoding", "content-length", "transfer-encoding")
-    ]
-    return httpx2.Response(
-        response.status_code, headers=headers, content=content, request=response.request
-    )
+def status_error(response: httpx2.Response, content: bytes) -> APIStatusError:
+    """The error of a status; its `body` is what is said, without what OpenAI puts around it."""
+    said: Any = content.decode("utf-8", "replace").strip()
+    with suppress(ValueError, RecursionError):
+        said = json.loads(said)
+    body = said.get("error", said) if isinstance(said, dict) else said
+    named = body.get("message") if isinstance(body, dict) else None
+    line = f"Error code: {response.status_code}"
+    line += f" - {named}" if named and isinstance(named, str) else ""
+    return APIStatusError(line, response=response, body=body)

@@ -6,16 +6,14 @@ says: of what, that it is too much; never by one server's sentence.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.refusals import codes_of, sentences
 from branchwise.agents.reply import FailureKind, ModelError
 from branchwise.agents.retries import LONGEST_WAIT
+from branchwise.corpora.backoff import retry_after
 from branchwise.corpora.secrets import without_keys, without_users
 from branchwise.corpora.text import cut, one_line, printable
 
@@ -255,34 +253,3 @@ def _said(error: openai.APIStatusError) -> str:
     said = without_keys(str(body or error.message))[:2000]
     # Some servers answer in plain text that begins with the status.
     return said.removeprefix(f"{error.status_code}").lstrip(" :") or said
-
-
-def retry_after(
-    headers: Mapping[str, str], now: Callable[[], datetime] = lambda: datetime.now(UTC)
-) -> float | None:
-    """Seconds that the server asked to wait, or None: `Retry-After` as seconds or as HTTP date.
-
-    Never negative (RFC 9110, section 10.2.3); OpenAI's `retry-after-ms` goes first.
-    """
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return max(0.0, milliseconds / 1000)
-    text = headers.get("retry-after")
-    seconds = _number(text)
-    if seconds is not None:
-        return max(0.0, seconds)
-    try:
-        date = parsedate_to_datetime(text or "")
-    except ValueError:
-        return None
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=UTC)
-    return max(0.0, (date - now()).total_seconds())
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None

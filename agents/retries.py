@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from branchwise.agents.reply import ModelError
-from branchwise.corpora.backoff import backoff
+from branchwise.corpora.backoff import Attempts, backoff
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
@@ -37,16 +37,15 @@ async def with_retries(
     Raises:
         ModelError: the last one.
     """
-    attempt = 0
+    tries = Attempts(attempts, first=FIRST_WAIT, longest=LONGEST_BACKOFF)
     while True:
-        attempt += 1
         try:
             return await call()
         except ModelError as error:
-            failed, wait = error, retry_wait(attempt, error.retry_after)
-            left = time_left()
+            failed, left = error, time_left()
             longest = LONGEST_WAIT if left is None else min(LONGEST_WAIT, left)
-            if not error.retryable or attempt >= attempts or wait >= longest:
+            wait = tries.wait(longest, error.retry_after)
+            if not error.retryable or wait is None:
                 raise
-        on_retry(attempt, failed, wait)
+        on_retry(tries.made, failed, wait)
         await sleep(wait)

@@ -14,7 +14,7 @@ import orjson
 
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.http_exchange import ExchangeError, exchange, user_agent
+from branchwise.corpora.http import HTTP, ExchangeError, user_agent
 from branchwise.corpora.keys import Keys, is_openai
 from branchwise.corpora.server_headers import headers_for
 from branchwise.corpora.text import counted
@@ -63,7 +63,7 @@ def _shutdowns(
         sent["Authorization"] = f"Bearer {key}"
     request = urllib.request.Request(f"{url}/models", headers=sent)  # noqa: S310 (http or https)
     try:
-        reply = exchange(request, deadline, _LIMIT)
+        reply = HTTP.send(request, deadline, _LIMIT)
         body = orjson.loads(reply.body) if reply.status == 200 and reply.whole else None
     except (ExchangeError, ValueError):
         return {}

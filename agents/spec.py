@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from branchwise.corpora.errors import InputError, nearest
 from branchwise.corpora.keys import (
@@ -17,7 +16,7 @@ from branchwise.corpora.keys import (
     is_openai,
     openai_base,
 )
-from branchwise.corpora.proxies import check_way
+from branchwise.corpora.proxies import check_way, proxy_of
 from branchwise.corpora.secrets import OPENAI_KEY
 
 REPLAY = "replay:"
@@ -156,7 +155,7 @@ def check_ready(spec: ModelSpec, keys: Keys = NO_KEYS) -> None:
     assert spec.base_url is not None
     address = urlsplit(spec.base_url)
     host, port = address.hostname or "", address.port or _PORTS[address.scheme]
-    if getproxies().get(address.scheme) and not proxy_bypass(host):
+    if proxy_of(spec.base_url, takes_all=True):
         return  # Requests go through a proxy: only they show whether it finds the host.
     try:
         socket.create_connection((host, port), _CONNECT_SECONDS).close()

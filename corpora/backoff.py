@@ -1,6 +1,10 @@
-"""How long to wait before a server is asked again."""
+"""When a server is asked again: one rule for models, retrievers and endpoints."""
 
+import math
 import random
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 
 def backoff(attempt: int, asked: float | None, *, first: float, longest: float) -> float:
@@ -14,3 +18,57 @@ def backoff(attempt: int, asked: float | None, *, first: float, longest: float) 
         return asked + random.uniform(0, min(1.0, asked / 10))
     most = min(longest, first * 2.0 ** min(attempt - 1, 30))
     return random.uniform(most / 2, most)
+
+
+class Attempts:
+    """The attempts at one request: at most `failing` that fail, and `most` with those that the
+    server put off, by default no more. `first`, `longest`: as of `backoff`."""
+
+    def __init__(
+        self, failing: int, *, first: float, longest: float, most: int | None = None
+    ) -> None:
+        self._failing, self._most = failing, most or failing
+        self._first, self._longest = first, longest
+        self.made = self._failed = 0
+
+    def wait(self, left: float, asked: float | None) -> float | None:
+        """Seconds until the next attempt, after one that came to nothing; None: give up.
+
+        `left`: seconds for all that follows, so that no wait is begun that takes all of them;
+        `asked`: those that the server asked for.
+        """
+        self.made += 1
+        self._failed += asked is None
+        if self._failed >= self._failing or self.made >= self._most:
+            return None
+        wait = backoff(self.made, asked, first=self._first, longest=self._longest)
+        return wait if wait < left else None
+
+
+def retry_after(
+    headers: Mapping[str, str], now: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> float | None:
+    """Seconds that the server asked to wait, or None: `Retry-After` as seconds or as HTTP date.
+
+    Never negative (RFC 9110, section 10.2.3); OpenAI's `retry-after-ms` goes first.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return max(0.0, milliseconds / 1000)
+    text = headers.get("retry-after")
+    seconds = _number(text)
+    if seconds is not None:
+        return max(0.0, seconds)
+    try:
+        date = parsedate_to_datetime(text or "")
+    except ValueError:
+        return None
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - now()).total_seconds())
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

@@ -24,15 +24,28 @@ def check_way(url: str, *, takes_all: bool = False) -> None:
     address = urlsplit(url)
     if address.scheme == "https":
         _check_certificates()
-    proxies = getproxies()
-    name = address.scheme if address.scheme in proxies else "all"
-    proxy = proxies.get(name)
-    if not proxy or (name == "all" and not takes_all) or proxy_bypass(address.netloc):
-        return
-    variable = f"{name}_proxy"
+    variable, proxy = _named(url, takes_all=takes_all)
     if variable not in os.environ and variable.upper() in os.environ:
         variable = variable.upper()
-    _check_proxy(proxy, variable, address.hostname or "")
+    if proxy:
+        _check_proxy(proxy, variable, address.hostname or "")
+
+
+def proxy_of(url: str, *, takes_all: bool = False) -> str | None:
+    """The environment's proxy for an address, as urllib reads it; None where there is none.
+
+    `takes_all`: as of `check_way`.
+    """
+    _, proxy = _named(url, takes_all=takes_all)
+    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
+
+
+def _named(url: str, *, takes_all: bool) -> tuple[str, str | None]:
+    """The variable that holds the proxy for an address, and the proxy."""
+    address, proxies = urlsplit(url), getproxies()
+    name = "all" if takes_all and address.scheme not in proxies else address.scheme
+    proxy = proxies.get(name)
+    return f"{name}_proxy", None if not proxy or proxy_bypass(address.netloc) else proxy
 
 
 def _check_proxy(proxy: str, variable: str, host: str) -> None:

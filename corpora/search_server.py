@@ -14,10 +14,10 @@ from urllib.request import Request
 import orjson
 
 from branchwise.corpora.absence import Sign, sign_of_status
-from branchwise.corpora.backoff import backoff
+from branchwise.corpora.backoff import Attempts
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.remote.refusals import asked_wait, server_words
-from branchwise.corpora.http_exchange import ExchangeError, HttpReply, exchange, user_agent
+from branchwise.corpora.http import HTTP, ExchangeError, HttpReply, user_agent
 from branchwise.corpora.keys import NO_KEYS, Keys, refused_key
 from branchwise.corpora.proxies import check_way
 from branchwise.corpora.retrieval import Hit, KeyRefusedError, RetrieverError
@@ -78,31 +78,26 @@ class SearchServer:
         """For each query the server's best `k` passages. Raises RetrieverError."""
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        parts = (queries[at : at + _MAX_QUERIES] for at in range(0, len(queries), _MAX_QUERIES))
-        return [ranking for part in parts for ranking in self._search(part, k)]
-
-    def _search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        texts = list(map(encodable, queries))
-        request = orjson.dumps({"queries": texts, "topk": k, "return_scores": True})
-        return read_rankings(self._posted(request), len(queries), k)
+        rankings: list[list[Hit]] = []
+        for at in range(0, len(queries), _MAX_QUERIES):
+            texts = list(map(encodable, queries[at : at + _MAX_QUERIES]))
+            request = orjson.dumps({"queries": texts, "topk": k, "return_scores": True})
+            rankings += read_rankings(self._posted(request), len(texts), k)
+        return rankings
 
     def _posted(self, body: bytes) -> bytes:
         """The answer, asked for again where a failure may pass, with growing pauses."""
         bounds, end = self._bounds, time.monotonic() + self._bounds.total
-        attempt = 0
+        tries = Attempts(bounds.attempts, first=bounds.pause, longest=_LONGEST_BACKOFF)
         while True:
-            attempt += 1
             try:
                 return self._post(body, end)
             except _PostError as error:
-                first, longest = bounds.pause, _LONGEST_BACKOFF
-                pause = backoff(attempt, error.wait, first=first, longest=longest)
-                is_late = time.monotonic() + pause >= end
-                is_silent = error.sign in ("gone", "lost")
-                most = min(bounds.attempts, bounds.silent) if is_silent else bounds.attempts
-                if not error.may_pass or is_late or attempt >= most:
+                wait = tries.wait(end - time.monotonic(), error.wait)
+                is_left = error.sign in ("gone", "lost") and tries.made >= bounds.silent
+                if not error.may_pass or is_left or wait is None:
                     raise
-            self._sleep(pause)
+            self._sleep(wait)
 
     def _post(self, body: bytes, end: float) -> bytes:
         """The body of an answer with status 200 to 299. Raises _PostError and KeyRefusedError."""
@@ -110,7 +105,7 @@ class SearchServer:
         headers = {**self._headers, **_HEADERS, "User-Agent": user_agent()}
         request = Request(self.url, body, headers, method="POST")  # noqa: S310
         try:
-            reply = exchange(request, time.monotonic() + seconds, _MAX_BODY_BYTES, self._keys)
+            reply = HTTP.send(request, time.monotonic() + seconds, _MAX_BODY_BYTES, self._keys)
         except ExchangeError as error:
             raise _failure(error, seconds) from None
         if not reply.whole:
@@ -145,11 +140,9 @@ def _refusal(reply: HttpReply) -> _PostError:
     if 300 <= status < 400:
         return _PostError(f" answers with a redirect ({status}), which is not followed", "answered")
     what = f" answers with status {status}: {server_words(reply.body)}"
-    wait = asked_wait(reply)
+    wait, may_pass = asked_wait(reply), status in _MAY_PASS or status >= 500
     sign = sign_of_status(status, wait)
-    if status in _MAY_PASS or status >= 500:
-        return _PostError(what, sign, may_pass=True, wait=wait, status=status)
-    return _PostError(what, sign, status=status)
+    return _PostError(what, sign, may_pass=may_pass, wait=wait, status=status)
 
 
 def _failure(error: ExchangeError, seconds: float) -> _PostError:

@@ -70,6 +70,24 @@ def test_no_private_part_is_used(folder: str) -> None:
     assert {file: names for file, names in found.items() if names} == {}
 
 
+def test_model_clients_have_their_private_parts_to_themselves() -> None:
+    """Of openai, httpx, aiohttp and LangChain, whose models are called by the methods that each
+    of them defines. A named tuple's `_replace` is public, and `_Hash` a type of the standard
+    library."""
+    trees = [
+        ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "agents").rglob("*.py")
+    ]
+    found = {
+        node.attr
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and _is_private(node.attr)
+        and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
+    }
+    assert found == {"_replace", "_generate", "_agenerate", "_Hash"}
+
+
 @pytest.mark.parametrize(
     ("code", "name"),
     [

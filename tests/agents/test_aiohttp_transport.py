@@ -223,4 +223,4 @@ async def test_a_proxy_of_the_environment_is_asked_and_its_exceptions_are_not(
             else:
                 assert (await failed).json()["path"] == "http://model.invalid/v1/models"
             await http.aclose()
-            assert isinstance(http._transport, AiohttpTransport)
+            assert isinstance(http._transport, AiohttpTransport) == is_direct

@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
-import openai
+import httpx2
 import pytest
 import yaml
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from branchwise.agents.caller import ModelCaller
+from branchwise.agents.chat_completions import status_error
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import MemoryJournal
@@ -50,10 +50,8 @@ def without(*fields: str, status: int = 400) -> Any:
 def test_the_field_that_a_refusal_names_is_told(case: dict[str, Any]) -> None:
     said = case["body"]
     content = said if isinstance(said, str) else json.dumps(said)
-    response = httpx.Response(
-        case["status"], text=content, request=httpx.Request("POST", "http://server/v1")
-    )
-    error = openai.OpenAI(api_key="x")._make_status_error_from_response(response)
+    response = httpx2.Response(case["status"], request=httpx2.Request("POST", "http://server/v1"))
+    error = status_error(response, content.encode())
     assert refused_field(error, ["model", "messages", *case["sent"]]) == case["refused"]
 
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.agents.failures import error_line, retry_after
+from branchwise.agents.failures import error_line
 from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.response_bodies import MAX_TEXT, StreamFold, read_body, read_usage
 from branchwise.agents.retries import retry_wait
 from branchwise.agents.think import split_thinking
+from branchwise.corpora.backoff import retry_after
 from branchwise.trace.parts import Usage
 
 JSON = st.recursive(

@@ -167,12 +167,17 @@ def test_what_may_pass_is_asked_again(server, client, fault):
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize(
-    "fault", [sends("", 502), sends("", 503), sends("", 504), cut(), cut(chunked=True), drops()]
-)
+GONE = [sends("", 502), sends("", 503), sends("", 504), cut(), cut(chunked=True), drops()]
+
+
+@pytest.mark.parametrize("fault", GONE)
 def test_a_server_that_seems_gone_is_asked_once_more(server, client, fault):
     server.play(fault, None)
     assert client.search(["q"], 1)[0][0].passage.id == "q-1"
+
+
+@pytest.mark.parametrize("fault", GONE)
+def test_a_server_that_seems_gone_twice_is_given_up(server, client, fault):
     server.play(fault, fault, None)
     with pytest.raises(RetrieverError) as raised:
         client.search(["q"], 1)

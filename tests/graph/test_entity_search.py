@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from branchwise.corpora.graph.answers import GraphError, Match
-from branchwise.corpora.graph.remote import throttle
+from branchwise.corpora.graph.remote import client as host_client
 from branchwise.corpora.graph.remote.client import ClientSettings
 from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
 from support.graph.sparql_server import FaultyServer, Reaction, Seen, hang, reply
@@ -105,7 +105,7 @@ def searching(
     api: list[Reaction], endpoint: tuple[Reaction, ...] = (TEXTS, COUNTS)
 ) -> Iterator[Search]:
     """A search over servers of its own."""
-    throttle._throttles.clear()
+    host_client._throttles.clear()
     with FaultyServer() as first, FaultyServer() as second:
         first.play(*api)
         second.play(*endpoint)
@@ -230,9 +230,9 @@ def test_a_failing_search_says_what_failed(reaction: Reaction, kind: str, words:
 
 def test_wikidatas_service_has_wikidatas_search() -> None:
     """Nothing is sent here: a held host refuses before a connection is opened."""
-    throttle._throttles.clear()
-    throttle.shared_throttle("www.wikidata.org").hold(3600)
+    host_client._throttles.clear()
+    host_client.shared_throttle("www.wikidata.org").hold(3600)
     with pytest.raises(GraphError) as raised:
         RemoteGraph("https://query.wikidata.org/sparql").search("King Kong")
-    throttle._throttles.clear()
+    host_client._throttles.clear()
     assert raised.value.kind == "busy"

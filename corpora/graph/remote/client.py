@@ -1,21 +1,35 @@
-"""A polite client of a host: it names itself, takes turns, and waits when it is told to."""
+"""A polite client of a host: it names itself, takes turns, and waits when it is told to.
 
+Turns are those of a host over all agents of the process: one throttle for each host.
+"""
+
+import threading
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
+from branchwise.corpora.backoff import Attempts
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.remote.exchange import MAX_BODY_BYTES, RetryLaterError, fetch
-from branchwise.corpora.graph.remote.refusals import refusal
-from branchwise.corpora.graph.remote.throttle import CONCURRENT, NoTurnError, shared_throttle
-from branchwise.corpora.http_exchange import HttpReply, user_agent
+from branchwise.corpora.graph.remote.refusals import RetryLaterError, failure, refusal
+from branchwise.corpora.graph.remote.selecting import Form
+from branchwise.corpora.http import HTTP, ExchangeError, HttpReply, user_agent
 from branchwise.corpora.keys import NO_KEYS, Keys
 
+CONCURRENT = 5
+"""Requests at a time: what Wikidata's query service allows one client."""
+MAX_BODY_BYTES = 20 * 1024 * 1024
 _LONGEST_HOLD = 3600.0
 _MAX_WAITS = 4
+_LONG_QUERY = 1_500
+"""Characters from which a query is posted: addresses over 8 KB are refused by many servers."""
+_TRIPLES = "application/n-triples, text/turtle;q=0.8, application/rdf+xml;q=0.5"
+
+_throttles: dict[str, "HostThrottle"] = {}
+_registry = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -37,59 +51,142 @@ class HostClient:
         self._throttle = shared_throttle(_host(url), settings.concurrent, settings.interval)
 
     def send(
-        self, request: Callable[[], urllib.request.Request], deadline: float, attempts: int = 2
+        self, request: urllib.request.Request, deadline: float, attempts: int = 2
     ) -> HttpReply:
-        """The answer, of status 200 to 299, to `request`, which is made anew for each attempt.
+        """The answer, of status 200 to 299.
 
         What may pass (5xx, a lost connection) is tried `attempts` times; a server that asks for
-        time (429) is left alone by all, and asked again where the deadline allows it. With one
-        attempt neither is waited for. Raises GraphError.
+        time (429) is left alone by all, and asked again where the deadline (of `time.monotonic`)
+        allows it. With one attempt neither is waited for. Redirects within the host are followed.
+        Raises GraphError.
         """
-        most_waits = _MAX_WAITS if attempts > 1 else 1
-        not_before, failures, waits = 0.0, 0, 0
+        pause, most = self._settings.pause, _MAX_WAITS if attempts > 1 else 1
+        tries = Attempts(attempts, first=pause, longest=pause, most=most)
         while True:
             try:
-                return self._once(request(), deadline, not_before)
+                return self._once(request, deadline)
             except RetryLaterError as later:
-                wait = self._settings.pause
-                if later.asked is None:
-                    failures += 1
-                else:
-                    waits += 1
-                    wait = max(wait, later.asked)
-                    self._throttle.hold(min(wait, _LONGEST_HOLD))
-                not_before = time.monotonic() + wait
-                if failures >= attempts or waits >= most_waits or not_before >= deadline:
+                asked = None if later.asked is None else max(pause, later.asked)
+                if asked is not None:
+                    self._throttle.hold(min(asked, _LONGEST_HOLD))
+                wait = tries.wait(deadline - time.monotonic(), asked)
+                if wait is None:
                     raise
+            time.sleep(wait)
 
-    def _once(
-        self, request: urllib.request.Request, deadline: float, not_before: float
-    ) -> HttpReply:
+    def _once(self, request: urllib.request.Request, deadline: float) -> HttpReply:
+        most = self._settings.max_body_bytes
         try:
-            with self._throttle.turn(deadline, not_before):
-                reply = fetch(request, deadline, self._settings.max_body_bytes, self._keys)
-        except NoTurnError as blocked:
-            raise _no_turn(blocked) from None
+            with self._throttle.turn(deadline):
+                reply = HTTP.send(request, deadline, most, self._keys, redirects=True)
+        except ExchangeError as error:
+            raise failure(error, most) from None
         if not 200 <= reply.status < 300:
             raise refusal(reply)
         return reply
 
 
-def get_request(url: str, parameters: Mapping[str, str]) -> urllib.request.Request:
-    """A GET for JSON with these parameters."""
-    headers = {"User-Agent": user_agent(), "Accept": "application/json", "Accept-Encoding": "gzip"}
-    return urllib.request.Request(f"{url}?{urlencode(parameters)}", headers=headers)  # noqa: S310
+def sparql_request(url: str, text: str, form: Form) -> urllib.request.Request:
+    """The request (SPARQL 1.1 Protocol) for a query that has been checked, whose form is known.
+
+    SPARQLWrapper makes it. What it sends itself has a time-out per byte, follows redirects
+    anywhere, reads error pages of any size, and raises other exceptions for each status.
+    Parameters in `url` itself (?default-graph-uri=...) go with each query.
+    """
+    from SPARQLWrapper import GET, JSON, N3, POST, SPARQLWrapper
+
+    address = urlsplit(url)
+    builder = SPARQLWrapper(urlunsplit(address._replace(query="", fragment="")), agent=user_agent())
+    for name, value in parse_qsl(address.query, keep_blank_values=True):
+        builder.addParameter(name, value)
+    tabular = form in ("SELECT", "ASK")
+    builder.setReturnFormat(JSON if tabular else N3)
+    builder.setOnlyConneg(True)
+    builder.setMethod(POST if len(text) > _LONG_QUERY else GET)
+    # Not setQuery: it would guess the form again, by patterns that comments can slow down.
+    builder.queryString, builder.queryType = text, form
+    builder.addCustomHttpHeader("Accept-Encoding", "gzip")
+    if not tabular:
+        builder.addCustomHttpHeader("Accept", _TRIPLES)
+    return builder._createRequest()
 
 
-def _no_turn(blocked: NoTurnError) -> GraphError:
-    if blocked.seconds:
-        message = (
-            f"The endpoint asked to be left alone for another {blocked.seconds:.0f} seconds; "
-            "go on with the other tools, or ask again then."
-        )
-    else:
+class NoTurnError(GraphError):
+    """No turn is free before the deadline. `seconds`: how long the host must be left alone.
+
+    0 where the host asked for nothing, and other requests take all of its places.
+    """
+
+    def __init__(self, seconds: float) -> None:
         message = "Other queries take all places at the endpoint; ask again, one query at a time."
-    return GraphError("busy", message)
+        if seconds:
+            message = (
+                f"The endpoint asked to be left alone for another {seconds:.0f} seconds; "
+                "go on with the other tools, or ask again then."
+            )
+        super().__init__("busy", message)
+        self.seconds = seconds
+
+
+class HostThrottle:
+    """At most `concurrent` requests at a time, `interval` seconds between the starts of two.
+
+    Times are those of `time.monotonic`. Waiting threads sleep until something changes.
+    """
+
+    def __init__(self, concurrent: int = CONCURRENT, interval: float = 0.0) -> None:
+        self._changed = threading.Condition()
+        self._concurrent, self._interval = concurrent, interval
+        self._running = 0
+        self._next_start = 0.0
+        self._held_until = 0.0
+
+    def tighten(self, concurrent: int, interval: float) -> None:
+        """Keep the stricter of these limits and those that hold already."""
+        with self._changed:
+            self._concurrent = min(self._concurrent, concurrent)
+            self._interval = max(self._interval, interval)
+
+    def hold(self, seconds: float) -> None:
+        """Send this host nothing for so long; requests that cannot wait that long fail at once."""
+        with self._changed:
+            self._held_until = max(self._held_until, time.monotonic() + seconds)
+            self._changed.notify_all()
+
+    @contextmanager
+    def turn(self, deadline: float) -> Iterator[None]:
+        """Wait for a place, kept for the body. Raises NoTurnError, early where it is sure."""
+        with self._changed:
+            self._wait(deadline)
+            self._running += 1
+            self._next_start = time.monotonic() + self._interval
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    def _wait(self, deadline: float) -> None:
+        while True:
+            now = time.monotonic()
+            if self._held_until > deadline:
+                raise NoTurnError(self._held_until - now)
+            full = self._running >= self._concurrent
+            start = max(self._held_until, self._next_start)
+            if not full and start <= now:
+                return
+            if now >= deadline:
+                raise NoTurnError(0.0)
+            self._changed.wait((deadline if full else min(start, deadline)) - now)
+
+
+def shared_throttle(host: str, concurrent: int = CONCURRENT, interval: float = 0.0) -> HostThrottle:
+    """The one throttle of a host ("query.wikidata.org", with the port where one is named)."""
+    with _registry:
+        throttle = _throttles.setdefault(host.casefold(), HostThrottle(concurrent, interval))
+    throttle.tighten(concurrent, interval)
+    return throttle
 
 
 def _host(url: str) -> str:

@@ -3,14 +3,17 @@
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlencode
+from urllib.request import Request
 
 from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
-from branchwise.corpora.graph.remote.client import ClientSettings, HostClient, get_request
+from branchwise.corpora.graph.remote.client import ClientSettings, HostClient
 from branchwise.corpora.graph.remote.descriptions import NameHit, as_matches, together
 from branchwise.corpora.graph.remote.refusals import clean_words, too_busy
 from branchwise.corpora.graph.remote.responses import read_json
 from branchwise.corpora.graph.remote.selecting import RunSelect
 from branchwise.corpora.graph.vocabulary import ENTITY
+from branchwise.corpora.http import user_agent
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.text import one_line, printable
 
@@ -30,8 +33,10 @@ class EntityApi:
 
     def get(self, parameters: Mapping[str, str], deadline: float) -> dict[str, Any]:
         """The answer to one call. Raises GraphError, also for errors that come with status 200."""
-        sent = {**parameters, "format": "json", "formatversion": "2"}
-        reply = self._client.send(lambda: get_request(self._url, sent), deadline)
+        sent = urlencode({**parameters, "format": "json", "formatversion": "2"})
+        accepted = {"Accept": "application/json", "Accept-Encoding": "gzip"}
+        request = Request(f"{self._url}?{sent}", headers={**accepted, "User-Agent": user_agent()})  # noqa: S310
+        reply = self._client.send(request, deadline)
         match read_json(reply):
             case {"error": {"code": "ratelimited" | "maxlag" | "readonly"}}:
                 raise too_busy(None)

@@ -17,7 +17,7 @@ from branchwise.corpora.graph.answers import (
     SearchKind,
 )
 from branchwise.corpora.graph.class_sizes import ClassSizes
-from branchwise.corpora.graph.remote.client import ClientSettings, HostClient
+from branchwise.corpora.graph.remote.client import ClientSettings, HostClient, sparql_request
 from branchwise.corpora.graph.remote.descriptions import labels_of, unlabelled
 from branchwise.corpora.graph.remote.entity_search import EntityApi, search_wikibase
 from branchwise.corpora.graph.remote.explain import explain_emptiness
@@ -165,9 +165,7 @@ class RemoteGraph:
         return select
 
     def _ask(self, text: str, form: Form, deadline: float, attempts: int = 2) -> QueryResult:
-        from branchwise.corpora.graph.remote.exchange import sparql_request
-
-        reply = self._client.send(lambda: sparql_request(self._url, text, form), deadline, attempts)
+        reply = self._client.send(sparql_request(self._url, text, form), deadline, attempts)
         if form == "ASK":
             return read_boolean(reply)
         return read_results(reply) if form == "SELECT" else read_triples(reply)

@@ -1,16 +1,26 @@
 """What a server that does not answer says, for the model that asked."""
 
 import re
-from collections.abc import Callable
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 import orjson
 
-from branchwise.corpora.absence import sign_of_status
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.remote.exchange import TOO_SLOW, RetryLaterError
-from branchwise.corpora.http_exchange import HttpReply
+from branchwise.corpora.absence import Sign, sign_of_status
+from branchwise.corpora.backoff import retry_after
+from branchwise.corpora.graph.answers import ErrorKind, GraphError
+from branchwise.corpora.http import ExchangeError, HttpReply
+
+TOO_SLOW = "The endpoint did not answer in time; ask for less: fewer patterns, or a LIMIT."
+CUT_SHORT = "The endpoint's answer broke off; ask again, or ask for less with a LIMIT."
+_NO_ANSWER = {
+    "another host": "The endpoint redirects to another host, which is not followed; "
+    "give the address of the SPARQL endpoint itself.",
+    "compression": "The endpoint compresses its answers in a way not asked for.",
+    "corrupt": CUT_SHORT,
+    "encryption": "The endpoint's certificate or encryption was not accepted; the user must check "
+    "its address and certificate.",
+    "unreachable": "The endpoint cannot be reached; the user must check that it runs, and its "
+    "address. Go on with the other tools.",
+}
 
 _MAX_READ = 50_000
 MAX_SERVER_WORDS = 300
@@ -48,6 +58,39 @@ _SECRET = re.compile(
 _UNANSWERABLE = re.compile(rb"^Virtuoso (?:07|22|37|42)\w{3} Error ")
 _TITLE = re.compile(r"<title>([^<]{0,300})</title>", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w<>:/)*+?])(?:[A-Za-z]:)?[/\\](?:[\w.@-]+[/\\])+[\w.@-]*")
+
+
+class RetryLaterError(GraphError):
+    """A failure that may pass. `asked`: seconds that the server wants to be left alone, if any."""
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        asked: float | None = None,
+        sign: Sign | None = None,
+    ) -> None:
+        super().__init__(kind, message, sign)
+        self.asked = asked
+
+
+def failure(error: ExchangeError, limit: int) -> GraphError:
+    """The error for a missing answer, without address or path; `limit`: of its size, in bytes."""
+    match error.fault:
+        case "late":
+            return GraphError("timeout", TOO_SLOW)
+        case "closed":
+            message = "The endpoint closed the connection before it had answered."
+            return RetryLaterError("endpoint", message, sign="lost")
+        case "too large":
+            size = f"{limit // 1024**2} MB" if limit >= 1024**2 else f"{limit} bytes"
+            message = f"The endpoint's answer is larger than {size}; add a LIMIT, or select fewer "
+            return GraphError("resources", f"{message}variables.")
+        case "redirect":
+            message = f"The endpoint answered with a redirect ({error.reason}) that leads nowhere; "
+            return GraphError("endpoint", f"{message}the user must check its address.")
+    sign: Sign | None = "gone" if error.fault == "unreachable" else None
+    return GraphError("endpoint", _NO_ANSWER[error.fault], sign)
 
 
 def refusal(reply: HttpReply) -> GraphError:
@@ -97,22 +140,14 @@ def too_busy(seconds: float | None) -> RetryLaterError:
     return RetryLaterError("busy", message, 1.0 if seconds is None else seconds)
 
 
-def asked_wait(
-    reply: HttpReply, now: Callable[[], datetime] = lambda: datetime.now(UTC)
-) -> float | None:
-    """Seconds of `Retry-After` (a number or an HTTP date; RFC 9110, section 10.2.3), or None.
+def asked_wait(reply: HttpReply) -> float | None:
+    """Seconds that the server asked to wait, or None.
 
     Wikidata's servers also write "Please retry in 9 seconds" into the page itself.
     """
-    text = (reply.headers.get("Retry-After") or "").strip()
+    asked = retry_after(reply.headers)
     written = re.search(rb"retry in (\d{1,6}) seconds", reply.body)
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        date = parsedate_to_datetime(text)
-    except ValueError:
-        return float(written[1]) if written else None
-    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - now()).total_seconds())
+    return float(written[1]) if asked is None and written else asked
 
 
 def timed_out(body: bytes) -> bool:

@@ -1,7 +1,6 @@
 """Bodies of answers, read strictly: SPARQL's JSON results, and triples."""
 
 import re
-from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +8,8 @@ import orjson
 
 from branchwise.corpora.graph.answers import MAX_ROWS, GraphError, QueryResult, Term
 from branchwise.corpora.graph.bounds import cut_value
-from branchwise.corpora.graph.remote.exchange import CUT_SHORT, TOO_SLOW
-from branchwise.corpora.graph.remote.refusals import timed_out
-from branchwise.corpora.http_exchange import HttpReply
+from branchwise.corpora.graph.remote.refusals import CUT_SHORT, TOO_SLOW, timed_out
+from branchwise.corpora.http import HttpReply
 
 if TYPE_CHECKING:
     import pyoxigraph
@@ -129,7 +127,9 @@ def read_results(reply: HttpReply) -> QueryResult:
             rows = tuple(_row(binding, names) for binding in bindings[:MAX_ROWS])
             columns = _columns(names)
             late = _ended_early(reply)
-            complete = len(bindings) <= MAX_ROWS and not late and not _cut_by_server(reply)
+            # Virtuoso gives as many rows as it is set to, and names that number if it came to it.
+            cut = "X-SPARQL-MaxRows" in reply.headers
+            complete = len(bindings) <= MAX_ROWS and not late and not cut
             return QueryResult(columns, rows, complete, notes=(_PARTIAL,) if late else ())
     raise _unreadable()
 
@@ -148,11 +148,6 @@ def _ended_early(reply: HttpReply) -> bool:
     return reply.headers.get("X-SQL-State", "").strip() == "S1TAT"
 
 
-def _cut_by_server(reply: HttpReply) -> bool:
-    """Virtuoso gives as many rows as it is set to, and names that number where it came to it."""
-    return "X-SPARQL-MaxRows" in reply.headers
-
-
 def read_triples(reply: HttpReply) -> QueryResult:
     """An answer to CONSTRUCT or DESCRIBE. Raises GraphError."""
     import pyoxigraph
@@ -165,7 +160,8 @@ def read_triples(reply: HttpReply) -> QueryResult:
         raise GraphError(*(("timeout", TOO_SLOW) if late else ("endpoint", CUT_SHORT))) from None
     if not reply.whole:
         raise GraphError("endpoint", CUT_SHORT)
-    rows = tuple(tuple(map(_from_oxigraph, _parts(triple))) for triple in triples[:MAX_ROWS])
+    parts = ((one.subject, one.predicate, one.object) for one in triples[:MAX_ROWS])
+    rows = tuple(tuple(map(_from_oxigraph, nodes)) for nodes in parts)
     names = ("subject", "predicate", "object")
     return QueryResult(names, rows, complete=len(triples) <= MAX_ROWS)
 
@@ -183,10 +179,6 @@ def _triples_format(reply: HttpReply) -> "pyoxigraph.RdfFormat":
     if reply.media_type in ("application/n-triples", "text/plain"):
         return RdfFormat.N_TRIPLES
     raise not_results(reply)
-
-
-def _parts(quad: "pyoxigraph.Quad") -> Iterator[Any]:
-    return iter((quad.subject, quad.predicate, quad.object))
 
 
 def _from_oxigraph(node: Any) -> Term:

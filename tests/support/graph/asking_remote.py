@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from branchwise.corpora.graph.answers import GraphError, QueryResult, Term
-from branchwise.corpora.graph.remote import throttle
+from branchwise.corpora.graph.remote import client as host_client
 from branchwise.corpora.graph.remote.client import ClientSettings
 from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
 from branchwise.corpora.graph.sparql.prepare import Prepared, QueryForm
@@ -44,7 +44,7 @@ def ask(
     *reactions: Reaction, query: str = QUERY, seconds: float = 20.0, **client: float
 ) -> tuple[QueryResult, Sequence[Seen]]:
     """The answer of a server that reacts so, and the requests that it got."""
-    throttle._throttles.clear()  # a host that was held has another test's port by chance
+    host_client._throttles.clear()  # a host that was held has another test's port by chance
     with FaultyServer() as server:
         server.play(*reactions)
         return graph_of(server, **client).query(query, seconds), server.requests
@@ -54,7 +54,7 @@ def fail(
     *reactions: Reaction, query: str = QUERY, seconds: float = 20.0, **client: float
 ) -> Failed:
     """How asking such a server fails; the message is checked for what no message may hold."""
-    throttle._throttles.clear()
+    host_client._throttles.clear()
     with FaultyServer() as server:
         server.play(*reactions)
         failed = fail_at(graph_of(server, **client), query, seconds)

@@ -1,15 +1,18 @@
 """What a deadline, a proxy and a loop of the caller's own mean to one exchange."""
 
 import asyncio
+import os
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.request import Request
 
 import pytest
+from aiohttp import web
 
-from branchwise.corpora.http_exchange import ExchangeError, exchange
-from support.retrieval_server import RetrievalServer
+from branchwise.corpora.http import HTTP, ExchangeError
+from support.retrieval_server import RetrievalServer, drops
 
 LONG = f"http://{'x' * 70}.invalid/"
 ASKED = b'{"queries": ["q"], "topk": 1, "return_scores": true}'
@@ -23,7 +26,7 @@ def server():
 
 def status(url, seconds=20.0):
     request = Request(url, ASKED, {"Content-Type": "application/json"}, method="POST")
-    return exchange(request, time.monotonic() + seconds, 10_000).status
+    return HTTP.send(request, time.monotonic() + seconds, 10_000).status
 
 
 def fault(url, seconds=20.0):
@@ -72,6 +75,58 @@ def test_of_several_addresses_the_last_ones_failure_is_told(monkeypatch):
 def test_time_that_is_up_asks_nothing(server):
     assert fault(server.url, seconds=-1.0)[0] == "late"
     assert server.requests == []
+    assert status(server.url) == 200
+    # On the connection that is kept now, too.
+    assert fault(server.url, seconds=-1.0)[0] == "late"
+    assert len(server.requests) == 1
+
+
+def test_a_connection_is_used_again_and_no_cookie_sent_back(server):
+    seen = []
+
+    async def tells(request, _):
+        seen.append((request.transport, request.headers.get("Cookie")))
+        response = web.json_response({})
+        response.set_cookie("seat", "7")
+        return response
+
+    server.play(tells, tells, tells)
+    assert [status(server.url) for _ in range(3)] == [200] * 3
+    assert len({connection for connection, _ in seen}) == 1
+    assert {cookie for _, cookie in seen} == {None}
+
+
+def test_a_request_on_a_kept_connection_that_is_closed_goes_out_on_another(server):
+    assert status(server.url) == 200
+    server.play(drops(), None)
+    assert status(server.url) == 200
+    server.play(drops(), drops(), None)
+    assert fault(server.url)[0] == "closed"
+
+
+def test_threads_ask_side_by_side(server):
+    everyone = threading.Barrier(4)
+
+    async def waits(*_):
+        await asyncio.to_thread(everyone.wait, 20)
+        return web.json_response({})
+
+    server.play(*[waits] * 4)
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(status, [server.url] * 4)) == [200] * 4
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_process_that_was_forked_asks_by_itself(server):
+    assert status(server.url) == 200
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(0 if status(server.url) == 200 else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert status(server.url) == 200
 
 
 async def test_a_thread_with_a_loop_of_its_own_may_ask(server):
