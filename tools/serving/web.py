@@ -208,16 +208,12 @@ def _is_local(address: str) -> bool:
         return False
 
 
-def serve_app(app: ASGIApp, listener: Listener, ready: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM; `ready` is called when requests are answered.
-
-    Requests in progress then have a third of a second and are cancelled after it.
-    """
-    asyncio.run(web_server(app, ready).serve(sockets=[listener.socket]))
-
-
 def web_server(app: ASGIApp, ready: Callable[[], None]) -> uvicorn.Server:
-    """The server, not yet started; `should_exit` ends it."""
+    """The server, not yet started: SIGINT, SIGTERM or `should_exit` end it.
+
+    `ready` is called when requests are answered. At the end, requests in progress have a third of a
+    second and are cancelled after it.
+    """
     config = uvicorn.Config(
         app,
         loop="asyncio",
