@@ -215,9 +215,10 @@ def test_a_server_over_http_may_end_and_come_back(fresh):
         process.wait()
 
 
-def test_closing_kills_a_server_that_will_not_end_and_what_it_started(fresh, tmp_path):
+@pytest.mark.parametrize("word", ["", "--stubborn"], ids=["ends", "does not end"])
+def test_closing_ends_a_server_and_what_it_started(word, fresh, tmp_path):
     mark = tmp_path / "pid"
-    script = f"sleep 1000 & echo $! > {mark}; exec {sys.executable} {FILMS} --stubborn"
+    script = f"sleep 1000 & echo $! > {mark}; exec {sys.executable} {FILMS} {word}"
     tools = fresh(f"mcp:sh -c {shlex.quote(script)}")
     server, child = pid_of(tools), int(mark.read_text())
     assert is_there(child)
