@@ -157,7 +157,7 @@ def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
     """Serve until Ctrl-C; `what` is said to be served, after the address."""
     from branchwise.commands.run import allow_open_files
     from branchwise.corpora.text import printable
-    from branchwise.tools.serving.web import MAX_CONNECTIONS, serve_app
+    from branchwise.tools.serving.web import MAX_CONNECTIONS, web_server
 
     if not listener.is_local:
         _complain(
@@ -169,7 +169,7 @@ def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
         echo(printable(f"serving {listener.url}{what}; Ctrl-C ends it"))
         output().flush()
 
-    serve_app(app, listener, ready)
+    asyncio.run(web_server(app, ready).serve(sockets=[listener.socket]))
     _leave()
 
 

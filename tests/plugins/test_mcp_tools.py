@@ -6,8 +6,8 @@ import gc
 import importlib.util
 import json
 import os
+import re
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,12 +18,9 @@ from pathlib import Path
 import pytest
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from branchwise import System, run
-from branchwise.agents.decoding import Decoding
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.mcp_specs import parse_mcp
 from branchwise.corpora.plugins.specs import absolute_spec
-from branchwise.graphs.agent import Agent
 from branchwise.tools.mcp import client
 from branchwise.tools.mcp.opening import close_mcp_tools, close_now, open_mcp_tools
 from branchwise.tools.registry import ToolContext, make_tools
@@ -31,14 +28,10 @@ from support import TESTS
 from support.chat_server import call, hang, say
 from support.plugins.node_cases import turns, write_questions
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("process")]
 
 FILMS = TESTS / "support" / "plugins" / "mcp_films.py"
 STDIO = f"mcp:python {shlex.quote(str(FILMS))}"
-NAMES = [
-    "film_year", "fails", "facts", "found", "misshapen", "poster", "long", "odd",
-    "surroundings", "waits", "blocks", "dies",
-]  # fmt: skip
 
 
 def free_port():
@@ -102,11 +95,9 @@ def ask(tool, seconds=300.0, **arguments):
 
 
 def is_there(pid):
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return "Z" not in status.rpartition(")")[2].split()[0]
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return False
 
 
 def pid_of(tools):
@@ -124,75 +115,37 @@ def gone(pid):
     return eventually(lambda: not is_there(pid))
 
 
-def test_a_servers_tools_are_tools_as_it_describes_them(tools):
-    assert list(tools) == NAMES
-    shown = convert_to_openai_tool(tools["film_year"])["function"]
-    assert shown["description"] == "Year a film was released."
-    properties = shown["parameters"]["properties"]
-    assert {name: p["type"] for name, p in properties.items()} == {
-        "title": "string",
-        "exact": "boolean",
-    }
-    assert shown["parameters"]["required"] == ["title"]
-    assert tools["film_year"].section == "Ask film_year for years."
+def test_a_servers_tools_are_tools_as_it_describes_them_wherever_it_is(opened):
+    seen = []
+    for tools in opened.values():
+        tool = tools["film_year"]
+        shown = convert_to_openai_tool(tool)["function"]
+        assert shown["description"] == "Year a film was released."
+        properties = shown["parameters"]["properties"].items()
+        assert [(name, value["type"]) for name, value in properties] == [
+            ("title", "string"), ("exact", "boolean")
+        ]  # fmt: skip
+        assert shown["parameters"]["required"] == ["title"]
+        assert tool.section == "Ask film_year for years."
+        assert tool.plugin_identity["distribution"] == "films==1.2.3"
+        seen.append(json.dumps([shown, tool.plugin_identity]))
+    assert seen[0] == seen[1]
+    assert not re.search(r"127\.0\.0\.1|mcp_films", seen[0])
 
 
-def test_a_call_brings_the_servers_text(tools):
-    result = ask(tools["film_year"], title="Heat")
-    assert (result.content, result.artifact, result.error) == ("1995", {}, None)
-
-
-def test_structured_content_becomes_the_artifact(tools):
-    result = ask(tools["facts"])
-    assert result.artifact == {"title": "Heat", "years": [1986, 1995]}
-    assert json.loads(result.content) == result.artifact
-
-
-def test_passages_of_the_documented_shape_are_evidence_and_others_are_not(tools):
-    assert [p["id"] for p in ask(tools["found"]).artifact["passages"]] == ["p1"]
-    kept = ask(tools["misshapen"]).artifact
-    assert kept == {"structured": {"passages": ["p1", {"id": 3}]}}
-
-
-def test_pictures_and_resources_are_said_in_words(tools):
-    lines = ask(tools["poster"]).content.splitlines()
-    assert lines == [
-        "before",
-        "[left out: image, image/png, 300 bytes]",
-        "[resource file:///a.txt, text/plain]",
-        "inside",
-        "[resource file:///b.txt, b]",
-    ]
-
-
-def test_an_error_result_is_a_tool_error(tools):
-    result = ask(tools["fails"], why="no such film")
-    assert result.failure == "failed"
-    assert result.error == "fails: Error executing tool fails: no such film"
-    assert result.content == "Error: Error executing tool fails: no such film"
-
-
-def test_wrong_arguments_are_a_tool_error_that_names_them(tools):
-    result = ask(tools["film_year"])
-    assert result.failure == "failed"
-    assert "title" in result.content
-    assert "required" in result.content
-
-
-def test_a_long_result_is_cut(tools):
-    content = ask(tools["long"], characters=300_000).content
-    assert content.startswith("x" * 200_000 + "\n[cut: 300000 characters]")
-
-
-def test_arguments_may_be_called_anything(tools):
-    assert ask(tools["odd"], config="a", runtime="b", callbacks=3).content == "a b 3"
-
-
-def test_half_characters_in_arguments_end_no_conversation(tools):
-    assert ask(tools["film_year"], title="\ud800 \ud83d\ude00").content == "unknown"
-    assert (
-        ask(tools["odd"], config="\ud83d\ude00", runtime="", callbacks=0).content == "\U0001f600  0"
-    )
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        ("film_year", {"title": "Heat"}, "1995"),
+        ("film_year", {"title": "\ud800"}, "unknown"),
+        ("odd", {"config": "a", "runtime": "\ud83d\ude00", "callbacks": 3}, "a \U0001f600 3"),
+        ("long", {"characters": 10_000_000}, "x" * 200_000 + "\n[cut: 10000000 characters]"),
+    ],
+    ids=["text", "half a character", "names that mean something to others", "ten megabytes"],
+)
+def test_a_call_brings_the_servers_text(tools, name, arguments, text):
+    result = ask(tools[name], **arguments)
+    assert (result.content, result.artifact, result.error) == (text, {}, None)
 
 
 def test_a_hanging_call_is_cancelled_at_its_limit_and_the_server_is_told(tools, tmp_path):
@@ -208,42 +161,20 @@ def test_a_hanging_call_is_cancelled_at_its_limit_and_the_server_is_told(tools, 
     assert eventually(mark.exists)
 
 
-@pytest.mark.usefixtures("process")
 def test_no_key_reaches_a_server(fresh, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HF_TOKEN", "hf-secret")
-    seen = ask(fresh()["surroundings"]).artifact
-    assert "secret" not in json.dumps(seen)
-    passed_on = {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE", "pid"}
-    assert set(seen) <= passed_on | {"PWD", "OLDPWD", "SHLVL", "_"}  # the shell's own
+    assert "secret" not in json.dumps(ask(fresh()["surroundings"]).artifact)
 
 
-@pytest.mark.usefixtures("process")
-def test_a_server_that_dies_fails_its_call_alone(fresh):
+def test_a_server_that_dies_fails_its_calls_and_is_opened_again(fresh, tmp_path):
     tools = fresh()
     first = pid_of(tools)
-    result = ask(tools["dies"])
-    assert result.error == (
+    assert ask(tools["dies"]).error == (
         "dies: the MCP server is gone: it has ended; its last words: the film burnt; ask again"
     )
-    assert ask(tools["film_year"], title="Heat").content == "1995"
-    assert pid_of(tools) != first
     second = pid_of(tools)
-    os.kill(second, signal.SIGKILL)
-    assert gone(second)
-    # Whether the next call still meets the dead server is a race; the one behind it does not.
-    ask(tools["film_year"], title="Heat")
-    assert ask(tools["film_year"], title="Heat").content == "1995"
-
-
-def test_ten_megabytes_are_cut(opened):
-    content = ask(opened["stdio"]["long"], characters=10_000_000).content
-    assert content.endswith("[cut: 10000000 characters]")
-
-
-@pytest.mark.usefixtures("process")
-def test_all_calls_of_a_server_that_dies_say_so(fresh, tmp_path):
-    tools = fresh()
+    assert second != first
 
     async def at_once():
         waiting = [tools["waits"].call({"mark": str(tmp_path / f"{n}")}, 300) for n in range(4)]
@@ -253,21 +184,14 @@ def test_all_calls_of_a_server_that_dies_say_so(fresh, tmp_path):
         return await asyncio.gather(*calls, tools["dies"].call({}, 300))
 
     assert all("the MCP server is gone: it has ended" in r.error for r in asyncio.run(at_once()))
+    third = pid_of(tools)
+    os.kill(third, signal.SIGKILL)
+    assert gone(third)
+    # Whether the next call still meets the dead server is a race; the one behind it does not.
+    ask(tools["film_year"], title="Heat")
     assert ask(tools["film_year"], title="Heat").content == "1995"
 
 
-@pytest.mark.usefixtures("process")
-def test_what_a_server_started_ends_with_it(fresh, tmp_path):
-    mark = tmp_path / "pid"
-    script = f"sleep 1000 & echo $! > {mark}; exec {sys.executable} {FILMS}"
-    tools = fresh(f"mcp:sh -c {shlex.quote(script)}")
-    child = int(mark.read_text())
-    assert is_there(child)
-    close_now(tools.values())
-    assert gone(child)
-
-
-@pytest.mark.usefixtures("process")
 def test_a_server_that_is_stuck_is_replaced(fresh, monkeypatch):
     monkeypatch.setattr(client, "PING_SECONDS", 0.3)
     tools = fresh()
@@ -277,7 +201,6 @@ def test_a_server_that_is_stuck_is_replaced(fresh, monkeypatch):
     assert gone(first)
 
 
-@pytest.mark.usefixtures("process")
 def test_a_server_over_http_may_end_and_come_back(fresh):
     port = free_port()
     process = started(port)
@@ -285,240 +208,186 @@ def test_a_server_over_http_may_end_and_come_back(fresh):
     assert "the MCP server is gone" in ask(tools["dies"]).error
     process.wait()
     assert "the MCP server is gone" in ask(tools["film_year"], title="Heat").error
-    process = started(port)
-    assert ask(tools["film_year"], title="Heat").content == "1995"
-    process.kill()
-    process.wait()
-    process = started(port)
-    assert ask(tools["film_year"], title="Heat").content == "1995"
-    process.kill()
-    process.wait()
+    for _ in range(2):
+        process = started(port)
+        assert ask(tools["film_year"], title="Heat").content == "1995"
+        process.kill()
+        process.wait()
 
 
-@pytest.mark.usefixtures("process")
-def test_closing_ends_the_process_and_a_later_call_begins_another(fresh):
-    tools = fresh()
+@pytest.mark.parametrize("word", ["", "--stubborn"], ids=["ends", "does not end"])
+def test_closing_ends_a_server_and_what_it_started(word, fresh, tmp_path):
+    mark = tmp_path / "pid"
+    script = f"sleep 1000 & echo $! > {mark}; exec {sys.executable} {FILMS} {word}"
+    tools = fresh(f"mcp:sh -c {shlex.quote(script)}")
+    server, child = pid_of(tools), int(mark.read_text())
+    assert is_there(child)
+    close_now(tools.values())
+    assert gone(child)
+    assert gone(server)
+
+
+def test_closed_tools_open_their_server_again_and_take_it_with_them_when_nobody_has_them():
+    tools = {tool.name: tool for tool in open_mcp_tools([STDIO])[STDIO]}
     first = pid_of(tools)
     asyncio.run(close_mcp_tools(tools.values()))
     assert gone(first)
-    assert ask(tools["film_year"], title="Heat").content == "1995"
-
-
-@pytest.mark.usefixtures("process")
-def test_a_process_that_will_not_end_is_killed(fresh):
-    tools = fresh(f"{STDIO} --stubborn")
-    pid = pid_of(tools)
-    close_now(tools.values())
-    assert gone(pid)
-
-
-@pytest.mark.usefixtures("process")
-def test_tools_that_nobody_has_any_more_take_their_process_with_them():
-    tools = {tool.name: tool for tool in open_mcp_tools([STDIO])[STDIO]}
-    pid = pid_of(tools)
+    second = pid_of(tools)
     del tools
     gc.collect()
-    assert gone(pid)
+    assert gone(second)
 
 
-@pytest.mark.usefixtures("process")
 def test_specs_of_one_server_share_its_conversation():
     one, two = f"{STDIO}#surroundings", f"{STDIO}#film_year"
-    found = open_mcp_tools([one, two, STDIO])
+    found = open_mcp_tools([one, two])
     assert [tool.name for tool in found[one] + found[two]] == ["surroundings", "film_year"]
-    assert found[one][0].server is found[STDIO][0].server
-    made = make_tools([two, STDIO, "mcp:" + STDIO.removeprefix("mcp:")], ToolContext())
-    assert [tool.name for tool in made] == NAMES
-    close_now([*found[STDIO], *made])
+    assert found[one][0].server is found[two][0].server
+    close_now(found[one])
 
 
-def test_identity_is_name_version_and_schema_and_no_address(opened):
-    def identities(way):
-        agent_tools = opened[way].values()
-        return [{**convert_to_openai_tool(t), **t.plugin_identity} for t in agent_tools]
-
-    assert identities("stdio") == identities("http")
-    assert opened["stdio"]["facts"].plugin_identity["distribution"] == "films==1.2.3"
-    said = json.dumps(identities("stdio")) + json.dumps(identities("http"))
-    assert "127.0.0.1" not in said
-    assert "mcp_films" not in said
-
-
-FAULTS = {
-    "ends at once": (
-        "python -c 'raise ValueError(\"no key\")'",
-        "it has ended; its last words: ValueError: no key",
-    ),
-    "does not listen": (
-        "python -c 'import os, time; os.close(0); time.sleep(100)'",
-        "not ready within 1 seconds",
-    ),
-    "says nothing": ("python -c 'import time; time.sleep(100)'", "not ready within 1 seconds"),
-    "nonsense": (
-        "python -c 'print(\"hello \\x1b[31m\", flush=True); import time; time.sleep(100)'",
-        "does not speak MCP: 'hello",
-    ),
-    "nonsense, then ends": ("echo hello", "does not speak MCP: 'hello'"),
-    "is not there": ("no-such-command --x", "its last words: sh: "),
-    "is no program": (shlex.quote(str(FILMS)), "Permission denied"),
-    "is not listening": ("http://127.0.0.1:9/mcp", "ConnectError"),
-    "is not read": ("python 'x", "No closing quotation"),
-    "is nothing": ("", "names no MCP server"),
-    "has a password": ("http://me:secret@127.0.0.1/mcp", "contains a user or a password"),
-}
-
-
-@pytest.mark.usefixtures("process")
-@pytest.mark.parametrize(("named", "said"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("python -c 'raise ValueError(7)'", "it has ended; its last words: ValueError: 7"),
+        ("python -c 'import time; time.sleep(100)'", "not ready within 1 seconds"),
+        ("sh -c 'echo \x1b[31m; sleep 100'", "does not speak MCP: '"),
+        ("http://127.0.0.1:9/mcp", "ConnectError"),
+        ("python 'x", "No closing quotation"),
+        ("", "names no MCP server"),
+    ],
+)
 def test_a_server_that_cannot_be_used_is_one_line_and_exit_2(
     named, said, type_in, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(client, "START_SECONDS", 1 if "sleep(100)'" in named[:60] else 300)
+    monkeypatch.setattr(client, "START_SECONDS", 1 if "'import time" in named else 300)
     monkeypatch.setattr(client, "AFTER_NONSENSE_SECONDS", 0.05)
-    questions = write_questions(tmp_path, "x")
     out = tmp_path / "run"
-    code, printed, error = type_in(
-        "run", "--questions", questions, "--tool", f"mcp:{named}", "--out", out
-    )
-    assert (code, printed) == (2, "")
-    assert error.count("\n") == 1
-    assert said in error
-    assert "secret" not in error
+    words = ("--questions", write_questions(tmp_path, "x"), "--tool", f"mcp:{named}", "--out", out)
+    code, printed, error = type_in("run", *words)
+    assert (code, printed, error.count("\n"), said in error) == (2, "", 1, True)
     assert "\x1b" not in error
     assert not out.exists()
 
 
-@pytest.mark.usefixtures("process")
-def test_a_tool_that_is_not_there_names_those_that_are(type_in):
-    code, _, error = type_in("ask", "Who?", "--tool", f"{STDIO}#film_yaer")
-    assert code == 2
-    assert "has no tool 'film_yaer'; it has film_year, fails" in error
-
-
-def server_with(folder, *lines):
-    path = folder / "small.py"
-    head = "from mcp.server.fastmcp import FastMCP\napp = FastMCP('small')\n"
-    path.write_text(head + "\n".join(lines) + "\napp.run()\n")
-    return f"mcp:python {path}"
-
-
-@pytest.mark.usefixtures("process")
-def test_names_that_clash_or_that_no_model_takes_are_refused(tmp_path, opened):
-    spec = server_with(
-        tmp_path,
-        "app.add_tool(lambda: '1', name='local_retriever', description='x')",
-        "app.add_tool(lambda: '1', name='film_year', description='x')",
-        "app.add_tool(lambda: '1', name='films.year', description='x')",
-    )
-    with pytest.raises(InputError, match=r"'films.year' of the MCP server cannot be given"):
-        make_tools([spec], ToolContext())
-    with pytest.raises(
-        InputError, match="two tools are called local_retriever: a built-in tool and mcp"
-    ):
-        make_tools([f"{spec}#local_retriever"], ToolContext())
-    with pytest.raises(InputError, match="two tools are called film_year: mcp"):
-        make_tools([f"{spec}#film_year", f"{STDIO}#film_year"], ToolContext())
-
-
-@pytest.fixture
-def asks(chat_server):
-    """A system on the scripted server with MCP tools, and the questions of a run."""
-
-    def system(*specs):
-        return System(
-            model=f"openai:scripted@{chat_server.url}",
-            tools=specs,
-            budget_shown="off",
-            decoding=Decoding(attempts=1),
-        )
-
-    return system
-
-
-@pytest.mark.usefixtures("process")
-@pytest.mark.parametrize("way", ["stdio", "http"])
-def test_a_run_calls_a_servers_tools_and_leaves_no_process(
-    way, asks, chat_server, http_spec, tmp_path
-):
-    """One item ends the server in the middle; the others are unharmed."""
-    spec = STDIO if way == "stdio" else f"{http_spec}#film_year"
-    risky = way == "stdio"
-    pids = []
-
-    def script(body):
-        said = [m for m in body["messages"] if m["role"] == "tool"]
-        if not said:
-            return call("surroundings") if risky else call("film_year", title="Heat")
-        if risky and len(said) == 1:
-            pids.append(int(json.loads(said[0]["content"])["pid"]))
-            first = "q0" in body["messages"][1]["content"]
-            return call("dies") if first else call("film_year", title="Heat")
-        return say(json.dumps({"reasoning": "", "answers": {"default": [said[-1]["content"]]}}))
-
-    chat_server.play(script)
-    questions = tmp_path / "questions.jsonl"
-    lines = [
-        {"id": f"q{n}", "question": f"When is q{n}?", "answers": {"default": ["1995"]}}
-        for n in range(4)
-    ]
-    questions.write_text("\n".join(map(json.dumps, lines)))
-    made = run(str(questions), asks(spec), out=tmp_path / "run", concurrency=1)
-    with contextlib.closing(made.open()) as reader:
-        rows = list(reader.items())
-    found = [row.outcome["prediction"]["answers"]["default"][0] for row in rows]
-    answers = sorted(found)
-    assert answers[:3] == ["1995"] * 3
-    assert ("the MCP server is gone" in answers[3]) == risky
-    system_prompt = chat_server.requests[0]["messages"][0]["content"]
-    assert system_prompt.endswith("Ask film_year for years.")
-    assert len(set(pids)) == (2 if risky else 0)
-    assert all(gone(pid) for pid in pids)
-
-
-@pytest.mark.usefixtures("process")
-def test_a_study_names_servers_beside_it_and_is_resumed_from_anywhere(
-    chat_server, tmp_path, type_in, monkeypatch
-):
-    chat_server.play(
-        turns(
-            call("film_year", title="Heat"),
-            say('{"reasoning": "", "answers": {"default": ["1995"]}}'),
-        )
-    )
-    write_questions(tmp_path, "1995")
-    shutil.copyfile(FILMS, tmp_path / "server.py")
-    (tmp_path / "study.yaml").write_text(
-        f"""
-name: years
-questions: questions.jsonl
-base: {{model: "openai:scripted@{chat_server.url}"}}
-factors:
-  tools: [[], ["mcp:python server.py#film_year"]]
+REPEATS = """
+import json, sys
+results = json.loads(sys.argv[1])
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" in asked:
+        result = results.get(asked["method"], {})
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 """
-    )
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)
-    code, _, error = type_in("ablate", tmp_path / "study.yaml", "--out", tmp_path / "out")
-    assert code == 0, error
-    used = [body for body in chat_server.requests if body.get("tools")]
-    assert [t["function"]["name"] for t in used[0]["tools"]] == ["film_year"]
-    for path in (tmp_path / "out").rglob("run.sqlite"):
-        code, _, error = type_in("resume", path.parent)
-        assert code == 0, error
 
 
-@pytest.mark.usefixtures("process")
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
-def test_no_process_is_left_when_a_run_is_ended(ending, chat_server, tmp_path):
+def says(tools, result=None):
+    """The spec of a server that lists `tools`, and ends each call with `result`."""
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "small", "version": "1"},
+    }
+    results = {"initialize": hello, "tools/list": {"tools": tools}, "tools/call": result}
+    return f"mcp:{shlex.join(['python', '-c', REPEATS, json.dumps(results)])}"
+
+
+def described(name="year", schema=None, description="x"):
+    return {"name": name, "description": description, "inputSchema": schema or {"type": "object"}}
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ([], "has no tools"),
+        ([described(f"t{n}") for n in range(129)], "has more than 128 tools"),
+        ([described(), described()], "has the tool 'year' twice"),
+        ([described("films.year")], "letters, digits, _ and -"),
+        ([described(schema={"type": "array"})], "its schema is not that of an object"),
+        ([described(schema={"maxProperties": 2**70})], "values that are not portable JSON"),
+        ([described(description="x" * 70_000)], "larger than 65536 bytes"),
+        ([described(schema="object")], "its answer is not MCP's"),
+        ({"year": described()}, "its answer is not MCP's"),
+        ([described("local_retriever")], "two tools are called local_retriever: a built-in tool"),
+    ],
+)
+def test_a_server_that_lies_about_its_tools_is_refused_in_a_line(tools, said):
+    with pytest.raises(InputError) as refused:
+        make_tools([says(tools)], ToolContext())
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_tool_that_is_not_there_or_of_two_servers_is_refused():
+    with pytest.raises(InputError, match=r"has no tool 'yaer'.*it has year"):
+        make_tools([f"{says([described()])}#yaer"], ToolContext())
+    with pytest.raises(InputError, match="two tools are called year: mcp"):
+        make_tools([says([described()]), says([described()], {})], ToolContext())
+
+
+def parts(*blocks):
+    return {"content": blocks}
+
+
+POSTER = parts(
+    {"type": "image", "data": "a" * 400, "mimeType": "image/png"},
+    {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "in"}},
+    {"type": "resource_link", "uri": "file:///b", "name": "b"},
+)
+SHOWN = """[left out: image, image/png, 300 bytes]
+[resource file:///a, text/plain]
+in
+[resource file:///b, b]"""
+FACTS, MISSHAPEN = {"years": [1986, 1995]}, {"passages": ["p1", {"id": 3}]}
+PASSAGE = {"id": "p1", "title": "Heat", "text": "By Mann.", "score": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("result", "content", "artifact", "error"),
+    [
+        (POSTER, SHOWN, {}, None),
+        (parts() | {"structuredContent": FACTS}, "(nothing)", FACTS, None),
+        (
+            parts() | {"structuredContent": {"passages": [PASSAGE]}},
+            "",
+            {"passages": [PASSAGE]},
+            None,
+        ),
+        (parts() | {"structuredContent": MISSHAPEN}, "(nothing)", {"structured": MISSHAPEN}, None),
+        (
+            parts({"type": "text", "text": "no\nfilm"}) | {"isError": True},
+            *("Error: no\nfilm", {}, "year: no film"),
+        ),
+        (
+            {"content": "1995"},
+            "Error: year: its answer is not MCP's",
+            {},
+            "its answer is not MCP's",
+        ),
+        (parts({"type": "film"}), "Error: year: its answer is not", {}, "its answer is not MCP's"),
+    ],
+)
+def test_a_result_is_what_the_server_sends(fresh, result, content, artifact, error):
+    found = ask(fresh(says([described()], result))["year"])
+    assert found.content.startswith(content)
+    assert found.artifact == artifact
+    assert error in found.error if error else found.error is None
+
+
+@pytest.mark.parametrize("ending", [None, signal.SIGINT, signal.SIGKILL])
+def test_a_run_uses_a_server_and_leaves_no_process_however_it_ends(ending, chat_server, tmp_path):
     mark = tmp_path / "pid"
-    server = tmp_path / "server.py"
-    server.write_text(
-        f"import os, pathlib\npathlib.Path({str(mark)!r}).write_text(str(os.getpid()))\n"
-        f"exec(open({str(FILMS)!r}).read())\n"
-    )
-    chat_server.play(lambda _: hang())
-    words = ["run", "--questions", write_questions(tmp_path, "x"), "--tool", f"mcp:python {server}"]
+    server = shlex.quote(f"echo $$ > {mark}; exec {sys.executable} {FILMS}")
+    answer = say('{"reasoning": "", "answers": {"default": ["1995"]}}')
+    calls = call("dies"), call("film_year", title="Heat")  # the second starts another process
+    chat_server.play(turns(*calls, hang() if ending else answer))
+    words = [
+        "run",
+        "--questions",
+        write_questions(tmp_path, "1995"),
+        "--tool",
+        f"mcp:sh -c {server}",
+    ]
     words += ["--model", f"openai:scripted@{chat_server.url}", "--out", tmp_path / "run"]
     process = subprocess.Popen(
         [sys.executable, "-m", "branchwise", *map(str, words)],
@@ -526,39 +395,17 @@ def test_no_process_is_left_when_a_run_is_ended(ending, chat_server, tmp_path):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    while not chat_server.requests:
+    while len(chat_server.requests) < 3:
         assert process.poll() is None
         time.sleep(0.02)
-    process.send_signal(ending)
-    process.wait(300)
+    if ending:
+        process.send_signal(ending)
+    assert (process.wait(300) == 0) == (ending is None)
+    system, *_, gone_call, _, answered = chat_server.requests[2]["messages"]
+    assert "Ask film_year for years." in system["content"]
+    assert "the MCP server is gone" in gone_call["content"]
+    assert answered["content"].startswith("1995")
     assert gone(int(mark.read_text()))
-
-
-@pytest.mark.usefixtures("process")
-def test_our_own_server_gives_evidence_to_our_own_client(five):
-    """`branchwise serve mcp` on the other side: its passages count as retrieved."""
-    spec = f"mcp:python -m branchwise serve mcp --corpus {shlex.quote(five)} --retriever bm25"
-    [tool] = open_mcp_tools([spec])[spec]
-    try:
-        result = ask(tool, query="Heat", k=1)
-        assert len(result.artifact["passages"]) == 1
-        assert result.content.startswith(f"[{result.artifact['passages'][0]['id']}]")
-    finally:
-        close_now([tool])
-
-
-@pytest.mark.usefixtures("process")
-def test_an_agents_digest_is_that_of_its_servers_tools(asks, tmp_path, chat_server):
-    def digest(text):
-        lines = ("@app.tool()", "def year(title: str) -> str:", f"    '''{text}'''")
-        spec = server_with(tmp_path, *lines, "    return ''")
-        agent = Agent(asks(spec))
-        try:
-            return agent.digest
-        finally:
-            asyncio.run(agent.aclose())
-
-    assert digest("Year.") != digest("Year of a film.")
 
 
 def test_a_spec_is_read_and_made_absolute(tmp_path):

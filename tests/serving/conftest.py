@@ -1,27 +1,28 @@
 """A corpus and a graph on disk, and what serves them."""
 
+import contextlib
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.corpora.small import both_indexes
+from support.corpora.small import bm25_corpus
 from support.graph.aurora import aurora_graph
-from support.retrievers import EchoRetriever
-from support.serving.serving_peers import KINDS, PLACES, Serve, Served, processes
+from support.retrieval_server import RetrievalServer, hangs
+from support.serving.serving_peers import KINDS, PLACES, Serve, Served, command
 
 
 @pytest.fixture(scope="session")
-def corpus_dir(tmp_path_factory: pytest.TempPathFactory, encoder: None) -> Path:
-    """Forty passages with a flat index (the real encoder) and a bm25 one."""
-    os.environ["HF_HUB_OFFLINE"] = "1"
+def corpus_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty passages, with a bm25 index."""
     passages = {
         f"{place}-{kind}": f'"{place}"\nIs {place} a {kind}? It stands here as one.'
         for place in PLACES
         for kind in KINDS
     }
-    return both_indexes(tmp_path_factory.mktemp("served") / "C", passages)
+    return bm25_corpus(tmp_path_factory.mktemp("served"), passages)
 
 
 @pytest.fixture(scope="session")
@@ -30,21 +31,30 @@ def graph_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shelf() -> Iterator[EchoRetriever]:
-    made = EchoRetriever("shelf", {"kind": "shelf"})
-    yield made
-    made.release.set()
-
-
-@pytest.fixture
 def serve(process: None) -> Iterator[Serve]:
     """Start `branchwise serve ...` in a process of its own; killed at the end."""
-    with processes() as start:
+    pipe, environment = subprocess.PIPE, os.environ | {"NO_PROXY": "127.0.0.1"}
+    with contextlib.ExitStack() as stack:
+
+        def start(*arguments: object) -> Served:
+            process = stack.enter_context(
+                subprocess.Popen(
+                    command(*arguments), stdout=pipe, stderr=pipe, text=True, env=environment
+                )
+            )
+            stack.callback(process.kill)
+            assert process.stdout is not None
+            # A server that ends instead would be waited for by whoever holds a request in it.
+            line = process.stdout.readline()
+            assert line, process.communicate()[1]
+            return Served(process, line)
+
         yield start
 
 
-@pytest.fixture(scope="session")
-def flat_server(corpus_dir: Path, process: None) -> Iterator[Served]:
-    """The corpus behind `/retrieve`, for all tests."""
-    with processes() as start:
-        yield start("retrieve", "--corpus", corpus_dir, "--retriever", "flat", "--port", 0)
+@pytest.fixture
+def stuck() -> Iterator[RetrievalServer]:
+    """A retrieval server elsewhere that answers the probe and nothing else, ever."""
+    with RetrievalServer() as running:
+        running.play(None, *[hangs()] * 10)
+        yield running

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 from contextlib import asynccontextmanager
+from datetime import datetime
 
 import aiohttp
 import pytest
+from langchain_core.tools import StructuredTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -18,33 +20,56 @@ from mcp.client.streamable_http import streamable_http_client
 
 from branchwise.corpora.graph.open import open_graph
 from branchwise.corpora.open import open_retriever
+from branchwise.tools.errors import ToolError
 from branchwise.tools.registry import ToolContext, make_tools
-from support.retrieval_server import RetrievalServer, hangs
+from branchwise.tools.serving.mcp_server import MAX_STRUCTURED_BYTES, call
 from support.serving.serving_peers import command
 
 pytestmark = pytest.mark.slow
-
 NAMES = ["local_retriever", "wikidata_search", "wikisparql"]
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 0,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "0"},
-    },
-}
+ACCEPTS = {"Accept": "application/json, text/event-stream"}
+ABOUT = {"name": "test", "version": "0"}
+ABOUT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": ABOUT}
+HELLO = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": ABOUT}
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 def tool_call(id, name, **arguments):
-    return {
-        "jsonrpc": "2.0",
-        "id": id,
-        "method": "tools/call",
-        "params": {"name": name, "arguments": arguments},
-    }
+    params = {"name": name, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+
+
+@pytest.mark.parametrize(
+    ("answer", "artifact", "sent"),
+    [
+        ("text", {"on": datetime(2026, 1, 2)}, (False, "text", {"on": "2026-01-02T00:00:00"})),
+        ("text", {"x": object()}, (False, "text", None)),
+        ("text", {"x": "y" * MAX_STRUCTURED_BYTES}, (False, "text", None)),
+        ("x" * 200_001, None, (False, "x" * 200_000 + "\n[cut: 200001 characters]", None)),
+        ("a \ud800 b", None, (False, "a ? b", None)),
+        (ToolError("line 1\n  ^ \ud800"), None, (True, "line 1\n  ^ ?", None)),
+        (RuntimeError("two\nlines"), None, (True, "RuntimeError: two lines", None)),
+        (ValueError("x" * 1000), None, (True, ("ValueError: " + "x" * 1000)[:500], None)),
+        (asyncio.Event(), None, (True, "no result within 0 seconds", None)),
+    ],
+)
+async def test_what_a_tool_returns_or_raises_becomes_a_result_that_can_be_sent(
+    answer, artifact, sent
+):
+    async def probe():
+        """Probes."""
+        if isinstance(answer, asyncio.Event):
+            await answer.wait()
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer, artifact
+
+    tool = StructuredTool.from_function(coroutine=probe, response_format="content_and_artifact")
+    seconds = 0.01 if isinstance(answer, asyncio.Event) else 300
+    result = await call({"probe": tool}, "probe", {}, seconds)
+    result.model_dump_json()  # as it is sent
+    [part] = result.content
+    assert (result.isError, part.text, result.structuredContent) == sent
 
 
 @pytest.fixture
@@ -72,16 +97,6 @@ async def over_http(url):
         yield session
 
 
-@asynccontextmanager
-async def connected(transport, serve, *options):
-    if transport == "stdio":
-        async with over_stdio(*options) as session:
-            yield session
-    else:
-        async with over_http(serve("mcp", *options, "--http", 0).url) as session:
-            yield session
-
-
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 async def test_a_client_sees_and_calls_what_our_agents_do(
     transport, serve, options, corpus_dir, graph_dir
@@ -95,15 +110,26 @@ async def test_a_client_sees_and_calls_what_our_agents_do(
         "wikidata_search": {"text": "Aurora"},
         "wikisparql": {"query": "SELECT ?who WHERE { wd:Q1 wdt:P57 ?who }"},
     }
-    async with connected(transport, serve, *options) as session:
+    wrong = [
+        ("local_retriever", {}, "bad arguments: query: Field required"),
+        ("wikisparql", {"query": "SELECT ?x WHERE { ?x"}, "syntax error at line 1"),
+        ("wikisparql", {"query": "DROP ALL"}, "read-only"),
+        ("local_retreiver", {"query": "a"}, f"the tools are: {', '.join(NAMES)}"),
+    ]
+    http = transport == "http"
+    server = over_http(serve("mcp", *options, "--http", 0).url) if http else over_stdio(*options)
+    async with server as session:
         theirs = (await session.list_tools()).tools
         for tool, seen in zip(ours, theirs, strict=True):
             shown = convert_to_openai_tool(tool)["function"]
             assert (seen.name, seen.description) == (tool.name, tool.description)
             assert seen.inputSchema == shown["parameters"]
+        for name, arguments, said in wrong:
+            result = await session.call_tool(name, arguments)
+            assert (result.isError, said in result.content[0].text) == (True, True)
         for tool in ours:
-            call = {"type": "tool_call", "id": "1", "name": tool.name, "args": calls[tool.name]}
-            expected = await tool.ainvoke(call)
+            request = {"type": "tool_call", "id": "1", "name": tool.name, "args": calls[tool.name]}
+            expected = await tool.ainvoke(request)
             result = await session.call_tool(tool.name, calls[tool.name])
             assert not result.isError
             assert [part.text for part in result.content] == [expected.content]
@@ -111,81 +137,29 @@ async def test_a_client_sees_and_calls_what_our_agents_do(
     graph.close()
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-async def test_what_is_wrong_with_a_call_is_a_result_that_a_model_can_read(
-    transport, serve, options
-):
-    wrong = [
-        ("local_retriever", {}, "bad arguments: query: Field required"),
-        ("local_retriever", {"query": "a", "k": 51}, "bad arguments: k: "),
-        ("local_retriever", {"query": ["a"]}, "bad arguments: query: "),
-        ("wikidata_search", {"text": "a", "kind": "film"}, "bad arguments: kind: "),
-        ("wikisparql", {"query": "SELECT ?x WHERE { ?x"}, "syntax error at line 1"),
-        ("wikisparql", {"query": "DROP ALL"}, "read-only"),
-        ("local_retreiver", {"query": "a"}, f"the tools are: {', '.join(NAMES)}"),
-    ]
-    async with connected(transport, serve, *options) as session:
-        for name, arguments, said in wrong:
-            result = await session.call_tool(name, arguments)
-            assert result.isError, name
-            assert said in result.content[0].text
-        assert not (await session.call_tool("local_retriever", {"query": "Etna"})).isError
-
-
-async def test_what_is_offered_follows_from_the_options(serve, corpus_dir, graph_dir):
-    only_corpus = ("--corpus", corpus_dir, "--retriever", "bm25", "--k", 1)
-    async with over_stdio(*only_corpus) as session:
-        [tool] = (await session.list_tools()).tools
+async def test_what_is_offered_follows_from_the_options(serve, options):
+    named = ("--tool", "local_retriever", "--tool", "wikisparql")
+    server = serve("mcp", *options, "--k", 1, *named, "--http", 0)
+    assert "(local_retriever, wikisparql)" in server.line
+    async with over_http(server.url) as session:
+        assert "wikisparql" in (await session.initialize()).instructions
+        tool, _ = (await session.list_tools()).tools
         assert list(tool.inputSchema["properties"]) == ["query", "more_queries", "page"]
         found = await session.call_tool(tool.name, {"query": "volcano"})
         assert len(found.structuredContent["passages"]) == 1
-    chosen = serve("mcp", "--kg", graph_dir, "--tool", "wikisparql", "--http", 0)
-    assert "(wikisparql)" in chosen.line
-    async with over_http(chosen.url) as session:
-        assert [tool.name for tool in (await session.list_tools()).tools] == ["wikisparql"]
-
-
-async def test_clients_at_once_get_their_own_results(serve, options):
-    url = serve("mcp", *options, "--http", 0).url
-
-    async def client(place):
-        async with over_http(url) as session:
-            several, one = await asyncio.gather(
-                session.call_tool("local_retriever", {"query": place, "k": 5}),
-                session.call_tool("local_retriever", {"query": f"{place} river", "k": 1}),
-            )
-            titles = {passage["title"] for passage in several.structuredContent["passages"]}
-            return titles, one.structuredContent["passages"][0]["id"]
-
-    places = ["Etna", "Rhine", "Mars", "Gouda"]
-    found = await asyncio.gather(*map(client, places))
-    assert found == [({place}, f"{place}-river") for place in places]
-
-
-# --- clients that leave, break off, or talk nonsense ----------------------------------------
 
 
 @pytest.fixture
-def stuck():
-    """A retrieval server elsewhere that answers the probe and nothing else, ever."""
-    with RetrievalServer() as running:
-        running.play(None, *[hangs()] * 10)
-        yield running
-
-
-@pytest.fixture
-def spoken_to():
-    """A process of `serve mcp` that is written to line by line."""
+def spoken_to(process):
+    """A process of `serve mcp` that is written to line by line, and has said hello."""
     started = []
 
-    def start(*options):
-        process = subprocess.Popen(
-            command("mcp", *options),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+    def start(*words):
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe)
         started.append(process)
+        say(process, HELLO, READY)
+        hear(process, 0)
         return process
 
     yield start
@@ -215,34 +189,26 @@ def wait_for_call(stuck):
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("leaving", ["closes its end", "SIGTERM", "SIGINT"])
-def test_it_ends_with_its_client_in_the_middle_of_a_call(spoken_to, stuck, leaving):
-    process = spoken_to("--retriever", f"http:{stuck.url}")
-    say(process, HELLO, READY, tool_call(1, "local_retriever", query="a"))
-    hear(process, 0)
-    wait_for_call(stuck)
-    if leaving == "closes its end":
-        process.stdin.close()
+@pytest.mark.parametrize("leaving", ["closes its end", "SIGTERM", "does not read"])
+def test_it_ends_with_its_client_in_the_middle_of_a_call(spoken_to, stuck, options, leaving):
+    if leaving == "does not read":
+        process = spoken_to(*command("mcp", *options))
+        process.stdout.close()
+        say(process, tool_call(1, "local_retriever", query="Etna"))
     else:
-        process.send_signal(getattr(signal, leaving))
-    assert process.wait(300) == 0
-    assert process.stderr.read() == b""
-
-
-def test_it_ends_where_nobody_reads_its_answers(spoken_to, options):
-    process = spoken_to(*options)
-    say(process, HELLO, READY)
-    hear(process, 0)
-    process.stdout.close()
-    say(process, tool_call(1, "local_retriever", query="Etna"))
+        process = spoken_to(*command("mcp", "--retriever", f"http:{stuck.url}"))
+        say(process, tool_call(1, "local_retriever", query="a"))
+        wait_for_call(stuck)
+        if leaving == "SIGTERM":
+            process.terminate()
+        else:
+            process.stdin.close()
     assert process.wait(300) == 0
     assert process.stderr.read() == b""
 
 
 def test_nonsense_is_passed_over(spoken_to, options):
-    process = spoken_to(*options)
-    say(process, HELLO, READY)
-    hear(process, 0)
+    process = spoken_to(*command("mcp", *options))
     say(process, b"nonsense", b"", b"[1, 2", b"\xff\xfe", b"{}", b"x" * 5_000_000, b'"\\ud800"')
     say(process, {"jsonrpc": "2.0", "id": 5, "method": "no/such"})
     assert "error" in hear(process, 5)
@@ -251,60 +217,31 @@ def test_nonsense_is_passed_over(spoken_to, options):
     assert process.communicate(timeout=30)[1] == b""
 
 
-async def test_a_client_that_vanishes_leaves_the_others_in_peace(serve, stuck):
-    server = serve("mcp", "--retriever", f"http:{stuck.url}", "--http", 0)
-    accepts = {"Accept": "application/json, text/event-stream"}
-    async with aiohttp.ClientSession(headers=accepts) as session:
-        call = tool_call(1, "local_retriever", query="a")
-        vanishes = asyncio.create_task(session.post(server.url, json=call).__aenter__())
-        await asyncio.to_thread(wait_for_call, stuck)
-        vanishes.cancel()
-    async with over_http(server.url) as session:
-        assert len((await session.list_tools()).tools) == 1
-    server.process.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(server.process.wait, 300) == 0
-    assert server.process.stderr.read() == ""
-
-
-async def test_a_signal_ends_it_with_calls_over_http_in_flight(serve, stuck):
+async def test_calls_over_http_are_kept_apart_and_end_with_their_client_or_the_server(serve, stuck):
     server = serve("mcp", "--retriever", f"http:{stuck.url}", "--http", 0)
 
     async def client(session):
-        call = tool_call(1, "local_retriever", query="a")
-        async with session.post(server.url, json=call) as response:
+        called = tool_call(1, "local_retriever", query="a")
+        async with session.post(server.url, json=called) as response:
             return response.status, await response.json()
 
-    accepts = {"Accept": "application/json, text/event-stream"}
-    async with aiohttp.ClientSession(headers=accepts) as session:
-        asked = asyncio.create_task(client(session))
+    async with aiohttp.ClientSession(headers=ACCEPTS) as session:
+        vanishes = asyncio.create_task(client(session))
         await asyncio.to_thread(wait_for_call, stuck)
+        vanishes.cancel()
+        stays = asyncio.create_task(client(session))
+        for request, status in (
+            ({"json": HELLO, "headers": {"Origin": "https://attacker.example"}}, 403),
+            ({"data": b" " * 5_000_000, "headers": {"Content-Type": "application/json"}}, 413),
+        ):
+            async with session.post(server.url, **request) as response:
+                assert response.status == status
+        async with over_http(server.url) as other:
+            assert len((await other.list_tools()).tools) == 1
         server.process.send_signal(signal.SIGINT)
         assert await asyncio.to_thread(server.process.wait, 300) == 0
-        assert await asked == (503, {"error": "the server is stopping"})
+        assert await stays == (503, {"error": "the server is stopping"})
     assert server.process.stderr.read() == ""
-
-
-async def test_http_requests_that_are_no_mcp_are_refused(serve, options):
-    server = serve("mcp", *options, "--http", 0)
-    accepts = {"Accept": "application/json, text/event-stream"}
-    async with aiohttp.ClientSession(headers=accepts) as session:
-
-        async def status(method="POST", url=server.url, **request):
-            async with session.request(method, url, **request) as response:
-                assert response.content_type == "application/json" or response.status == 413
-                return response.status
-
-        json_type = {"Content-Type": "application/json"}
-        assert await status(data="{", headers=json_type) == 400
-        assert await status(json={"a": 1}) == 400
-        assert await status("GET") == 405
-        assert await status("DELETE") == 405
-        assert await status("GET", server.base + "/sse") == 404
-        assert await status(json=HELLO, headers={"Host": "attacker.example"}) == 403
-        assert await status(json=HELLO, headers={"Origin": "https://attacker.example"}) == 403
-        assert await status(data=b" " * 5_000_000, headers=json_type) == 413
-        assert await status("GET", server.base + "/health") == 200
-        assert await status(json=HELLO) == 200
 
 
 PRINTS = """
@@ -327,15 +264,10 @@ asyncio.run(serve_stdio(mcp_server([noisy]), streams))
 """
 
 
-def test_what_tools_and_processes_print_does_not_reach_the_client():
-    process = subprocess.Popen(
-        [sys.executable, "-c", PRINTS],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    say(process, HELLO, READY, tool_call(1, "noisy"))
-    assert [json.loads(process.stdout.readline())["id"] for _ in range(2)] == [0, 1]
+def test_what_tools_and_processes_print_does_not_reach_the_client(spoken_to):
+    process = spoken_to(sys.executable, "-c", PRINTS)
+    say(process, tool_call(1, "noisy"))
+    assert hear(process, 1)["result"]["content"][0]["text"] == "read ''"
     out, err = process.communicate(timeout=60)
     assert out == b""
     for line in (b"at the start", b"printed", b"written", b"from a process"):

@@ -1,6 +1,7 @@
-"""`POST /retrieve` has Search-R1's shapes, and gives what the retriever gives."""
+"""`POST /retrieve` has Search-R1's shapes, gives what the retriever gives, refuses in a line."""
 
 import asyncio
+import json
 import random
 
 import aiohttp
@@ -10,97 +11,116 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora.open import open_retriever
-from branchwise.corpora.passages import Passage
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
 from branchwise.corpora.search_server import open_search_server
-from branchwise.tools.batcher import Batcher
-from branchwise.tools.serving.retrieve import json_answer, retrieve_app
+from branchwise.tools.batcher import LARGEST_BATCH, Batcher
+from branchwise.tools.serving import retrieve
+from branchwise.tools.serving.retrieve import MAX_BODY_BYTES, json_answer, retrieve_app
+from support.retrievers import EchoRetriever
 from support.serving.serving_peers import KINDS, PLACES, served
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def shelf():
+    made = EchoRetriever("shelf", {"kind": "shelf"})
+    yield made
+    made.release.set()
 
 
 @pytest.fixture
 async def ask(shelf):
-    """Post a body to the app over `shelf`; gives status and decoded answer."""
+    """Ask the app over `shelf`; gives status and decoded answer. `ask.said`: its complaints."""
     said = []
     app = retrieve_app(Batcher(shelf), said.append)
     async with served(app) as base, aiohttp.ClientSession() as session:
 
-        async def post(body):
-            async with session.post(f"{base}/retrieve", json=body) as response:
+        async def request(data, headers=JSON, path="/retrieve", method="POST"):
+            data = json.dumps(data) if isinstance(data, dict) else data
+            async with session.request(method, base + path, data=data, headers=headers) as response:
+                raw = await response.read()
                 assert response.content_type == "application/json"
-                return response.status, orjson.loads(await response.read())
+                assert b"\n" not in raw
+                return response.status, orjson.loads(raw)
 
-        post.base, post.session, post.said = base, session, said
-        yield post
-
-
-def document(query, rank):
-    return {"id": f"{query}-{rank}", "contents": f"{query}\ntext {rank}"}
+        request.base, request.said = base, said
+        yield request
 
 
-async def test_with_scores_each_document_stands_beside_its_score(ask):
-    assert await ask({"queries": ["a", "b"], "topk": 2, "return_scores": True}) == (
-        200,
-        {
-            "result": [
-                [
-                    {"document": document(q, 1), "score": 1.0},
-                    {"document": document(q, 2), "score": 0.5},
-                ]
-                for q in "ab"
-            ]
-        },
-    )
+def documents(query, count):
+    return [{"id": f"{query}-{n}", "contents": f"{query}\ntext {n}"} for n in range(1, count + 1)]
 
 
-async def test_without_scores_the_documents_stand_bare(ask):
-    bare = (200, {"result": [[document("a", 1)], [document("b", 1)]]})
-    assert await ask({"queries": ["a", "b"], "topk": 1, "return_scores": False}) == bare
-    assert await ask({"queries": ["a", "b"], "topk": 1}) == bare
+def scored(query):
+    return [{"document": d, "score": 1 / n} for n, d in enumerate(documents(query, 2), 1)]
 
 
-@pytest.mark.parametrize("body", [{"topk": None}, {}], ids=["null", "absent"])
-async def test_without_a_number_there_are_three_documents(ask, body):
-    status, answer = await ask({"queries": ["a"]} | body)
-    assert (status, answer["result"]) == (200, [[document("a", n) for n in (1, 2, 3)]])
+@pytest.mark.parametrize(
+    ("body", "result"),
+    [
+        ('{"queries": ["a", "b"], "topk": 2, "return_scores": true}', [scored("a"), scored("b")]),
+        ('{"queries": ["a"], "topk": 1, "return_scores": false}', [documents("a", 1)]),
+        ('{"queries": ["a"], "x": 1}', [documents("a", 3)]),
+        ('{"queries": ["a"], "topk": null}', [documents("a", 3)]),
+        ('{"queries": []}', []),
+        ('{"queries": ["a", "b", "a"], "topk": 1}', [documents(q, 1) for q in "aba"]),
+        (rb'{"queries": ["x \ud800 y"], "topk": 1}', [documents("x ? y", 1)]),
+    ],
+)
+async def test_a_request_is_answered_in_search_r1s_shapes(ask, body, result):
+    media = {"Content-Type": "application/json; charset=utf-8"}
+    assert await ask(body, media) == (200, {"result": result})
 
 
-async def test_no_queries_have_no_rankings(ask, shelf):
-    assert await ask({"queries": [], "topk": 3}) == (200, {"result": []})
-    assert shelf.calls == []
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ("[" * 100_000, 400, "not valid JSON"),
+        ("[]", 422, '"queries"'),
+        ("{}", 422, "queries: Field required"),
+        ('{"queries": ["a", 1]}', 422, "queries[1]: "),
+        ('{"queries": ["a"], "topk": 51}', 422, "50"),
+        ('{"queries": ["a"], "topk": 1e999}', 422, "topk: "),
+        (json.dumps({"queries": ["a" * 16_001]}), 422, "queries[0]: "),
+        (json.dumps({"queries": ["a"] * 8_193}), 422, "8192"),
+        (json.dumps({"queries": ["a"] * 1_311, "topk": 50}), 422, "65536 passages"),
+    ],
+)
+async def test_a_request_that_asks_nothing_is_told_why(ask, shelf, body, status, said):
+    got, answer = await ask(body)
+    assert (got, said in answer["error"], shelf.calls) == (status, True, [])
 
 
-async def test_equal_queries_each_have_their_ranking(ask):
-    _, answer = await ask({"queries": ["a", "b", "a"], "topk": 1})
-    assert answer["result"] == [[document(q, 1)] for q in "aba"]
-
-
-async def test_half_a_character_in_one_query_does_not_cost_the_others(ask):
-    raw = rb'{"queries": ["x \ud800 y", "b"], "topk": 1}'
-    headers = {"Content-Type": "application/json; charset=utf-8"}
-    async with ask.session.post(f"{ask.base}/retrieve", data=raw, headers=headers) as response:
-        answer = await response.json()
-    assert answer["result"] == [[document("x ? y", 1)], [document("b", 1)]]
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ({"headers": {"Content-Type": "text/plain"}}, 415),
+        ({"method": "PUT"}, 405),
+        ({"path": "/nowhere"}, 404),
+        ({"headers": JSON | {"Host": "127.0.0.1.attacker.example:80"}}, 403),
+        ({"headers": JSON | {"Origin": "https://attacker.example"}}, 403),
+        ({"headers": JSON | {"Host": "[::1]:8000"}}, 200),
+        ({"headers": JSON | {"Host": "localhost", "Origin": "http://127.0.0.1:3000"}}, 200),
+    ],
+)
+async def test_web_pages_and_other_addresses_are_kept_out(ask, request_, status):
+    got, answer = await ask('{"queries": []}', **request_)
+    assert (got, "error" in answer) == (status, status != 200)
 
 
 async def test_what_is_served_is_said(ask):
     for path in ("/", "/health"):
-        async with ask.session.get(ask.base + path) as response:
-            said = await response.json()
-        assert said["retriever"] == "shelf"
-        assert said["identity"] == {"kind": "shelf"}
+        _, said = await ask(None, None, path, "GET")
+        assert (said["retriever"], said["identity"]) == ("shelf", {"kind": "shelf"})
         assert said["topk"] == {"default": 3, "most": 50}
 
 
-async def test_a_retriever_elsewhere_that_fails_is_a_bad_gateway_in_its_words(ask, shelf):
-    shelf.fail = RetrieverError("the retrieval server answers with status 404: no such page")
-    status, answer = await ask({"queries": ["a"]})
-    assert (status, answer) == (502, {"error": str(shelf.fail)})
-
-
 async def test_a_search_that_fails_is_told_on_one_line_and_the_next_is_answered(ask, shelf):
+    shelf.fail = RetrieverError("the retrieval server answers with status 404")
+    assert await ask({"queries": ["a"]}) == (502, {"error": str(shelf.fail)})
     shelf.fail = OSError("index\ngone")
     assert (await ask({"queries": ["a", "b"]}))[0] == 500
     assert ask.said == ["a search failed: OSError: index gone"]
@@ -111,57 +131,101 @@ async def test_a_search_that_fails_is_told_on_one_line_and_the_next_is_answered(
 @given(st.text(st.characters(codec="utf-8")).filter(lambda text: text.strip() and '""' not in text))
 def test_our_client_reads_the_passage_that_was_served(contents):
     passage = to_passage("id", contents)
-    body = orjson.dumps(json_answer([[Hit(passage, 0.25)]], with_scores=True))
-    assert read_rankings(body, 1, 3) == [[Hit(passage, 0.25)]]
-    bare = orjson.dumps(json_answer([[Hit(passage, 0.25)]], with_scores=False))
-    assert read_rankings(bare, 1, 3) == [[Hit(passage, 1.0)]]
+    for with_scores, score in ((True, 0.25), (False, 1.0)):
+        body = orjson.dumps(json_answer([[Hit(passage, 0.25)]], with_scores=with_scores))
+        assert read_rankings(body, 1, 3) == [[Hit(passage, score)]]
 
 
-# --- beside the retriever in process --------------------------------------------------------
-
-
-def as_answered(hits):
-    return [
-        {"document": {"id": p.id, "contents": f"{p.title}\n{p.text}"}, "score": score}
-        for p, score in hits
-    ]
-
-
-def questions(seed, count):
-    words = random.Random(seed)
-    frames = ("Which {1} is {0}?", "{0}", "{1} near {0}", "what is the {1} that is called {0} now")
-    return [
-        words.choice(frames).format(words.choice(PLACES), words.choice(KINDS)) for _ in range(count)
-    ]
-
-
-async def test_64_clients_at_once_get_what_the_retriever_in_process_gives(flat_server, corpus_dir):
-    retriever = open_retriever(corpus_dir, "flat")
-
-    async def client(number):
-        async with aiohttp.ClientSession() as session:
-            for query in questions(number, 4):
-                k = number % 7 + 1
-                asked = {"queries": [query], "topk": k, "return_scores": True}
-                async with session.post(flat_server.url, json=asked) as response:
-                    [ranking] = (await response.json())["result"]
-                [expected] = retriever.search([query], k)
-                assert ranking == as_answered(expected), query
-
-    await asyncio.gather(*map(client, range(64)))
-
-
-def test_our_own_client_gets_what_the_retriever_in_process_gives(
-    flat_server, corpus_dir, monkeypatch
+async def test_64_clients_at_once_get_what_the_retriever_in_process_gives(
+    serve, corpus_dir, monkeypatch
 ):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    queries = [*questions(99, 100), "", " ", "\N{GRINNING FACE}", "x" * 16_000]
-    client = open_search_server(flat_server.base)
-    assert client.search(queries, 5) == open_retriever(corpus_dir, "flat").search(queries, 5)
+    server = serve("retrieve", "--corpus", corpus_dir, "--port", 0)
+    retriever = open_retriever(corpus_dir, "bm25")
+    words = random.Random(0)
+    queries = [f"Which {words.choice(KINDS)} is {words.choice(PLACES)}?" for _ in range(64)]
+    queries[:4] = ["", " ", "\N{GRINNING FACE}", "x" * 16_000]
+
+    async def client(session, number, query):
+        asked = {"queries": [query], "topk": number % 7 + 1, "return_scores": True}
+        async with session.post(server.url, json=asked) as response:
+            return read_rankings(await response.read(), 1, 7)
+
+    async with aiohttp.ClientSession() as session:
+        found = await asyncio.gather(*(client(session, n, q) for n, q in enumerate(queries)))
+    assert found == [retriever.search([query], n % 7 + 1) for n, query in enumerate(queries)]
+    ours = open_search_server(server.base).search(queries, 5)
+    assert ours == retriever.search(queries, 5)
+    assert {hit.passage.title for ranking in ours for hit in ranking} <= set(PLACES)
 
 
-def test_quotes_around_titles_are_not_served(flat_server):
-    [[hit]] = open_search_server(flat_server.url).search(["Is Gouda a cheese?"], 1)
-    assert hit.passage == Passage(
-        id="Gouda-cheese", title="Gouda", text="Is Gouda a cheese? It stands here as one."
-    )
+# --- clients on the wire --------------------------------------------------------------------
+
+
+def head(length):
+    """A request's headers; without a length its body is announced in chunks."""
+    size = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
+    lines = ("POST /retrieve HTTP/1.1", "Host: localhost", "Content-Type: application/json", size)
+    return "\r\n".join((*lines, "", "")).encode()
+
+
+async def connect(base, sent):
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(base.rpartition(":")[2]))
+    writer.write(sent)
+    return reader, writer
+
+
+async def last_answer(reader):
+    """Status and body of an answer after which the server closes the connection."""
+    headers, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    return int(headers.split()[1]), json.loads(body)["error"]
+
+
+@pytest.mark.parametrize("announced", [True, False])
+async def test_one_who_sends_too_much_reads_why(ask, announced):
+    part, parts = b"a" * 1_000_000, MAX_BODY_BYTES // 1_000_000 + 5
+    reader, writer = await connect(ask.base, head(parts * len(part) if announced else None))
+    for _ in range(parts):
+        writer.write(part if announced else b"f4240\r\n" + part + b"\r\n")
+        await writer.drain()
+    writer.write(b"" if announced else b"0\r\n\r\n")
+    status, error = await last_answer(reader)
+    assert (status, str(MAX_BODY_BYTES) in error) == (413, True)
+
+
+async def test_a_body_that_does_not_come_is_refused_and_others_are_answered(ask, monkeypatch):
+    monkeypatch.setattr(retrieve, "BODY_SECONDS", 0.05)
+    reader, _ = await connect(ask.base, head(100) + b'{"queries"')
+    assert (await ask({"queries": ["a"]}))[0] == 200
+    status, error = await last_answer(reader)
+    assert (status, "seconds" in error) == (408, True)
+
+
+async def test_a_client_that_leaves_takes_its_queries_with_it(ask, shelf):
+    shelf.held = True
+    body = json.dumps({"queries": [f"q{n}" for n in range(3 * LARGEST_BATCH)]}).encode()
+    _, writer = await connect(ask.base, head(len(body)) + body)
+    await asyncio.to_thread(shelf.entered.acquire, timeout=30)
+    writer.transport.abort()
+    await ask(None, None, "/", "GET")  # the server has looked at its connections
+    shelf.release.set()
+    assert (await ask({"queries": ["stays"], "topk": 1}))[0] == 200
+    assert shelf.calls[-1] == (["stays"], 1)
+    assert sum(len(queries) for queries, _ in shelf.calls) <= LARGEST_BATCH + 1
+
+
+@pytest.mark.slow
+async def test_the_largest_request_lets_others_in_between(ask, shelf):
+    shelf.held = True
+    queries = [f"q{n}" for n in range(8_192)]
+    large = asyncio.create_task(ask({"queries": queries, "topk": 8}))
+    await asyncio.to_thread(shelf.entered.acquire, timeout=30)
+    small = asyncio.create_task(ask({"queries": ["small"]}))
+    _, writer = await connect(ask.base, b"")  # accepted after the small request's connection
+    await ask(None, None, "/", "GET")  # and answered after that was read
+    shelf.release.set()
+    assert (await small)[0] == 200
+    _, answer = await large
+    assert answer["result"] == [documents(query, 8) for query in queries]
+    assert next(n for n, (asked, _) in enumerate(shelf.calls) if "small" in asked) <= 2
+    writer.close()

@@ -64,16 +64,13 @@ def _said(content: Iterable[ContentBlock]) -> Iterable[str]:
             about = f": {short_line(block.description)}" if block.description else ""
             yield f"[resource {short_line(str(block.uri))}, {short_line(block.name)}{about}]"
         elif isinstance(block, EmbeddedResource):
-            yield from _resource(block)
-
-
-def _resource(block: EmbeddedResource) -> Iterable[str]:
-    resource = block.resource
-    kind = f", {short_line(resource.mimeType)}" if resource.mimeType else ""
-    if isinstance(resource, BlobResourceContents):
-        yield f"[left out: resource {short_line(str(resource.uri))}{kind}, {_bytes(resource.blob)}]"
-    else:
-        yield f"[resource {short_line(str(resource.uri))}{kind}]\n{resource.text}"
+            resource = block.resource
+            about = short_line(str(resource.uri))
+            about += f", {short_line(resource.mimeType)}" if resource.mimeType else ""
+            if isinstance(resource, BlobResourceContents):
+                yield f"[left out: resource {about}, {_bytes(resource.blob)}]"
+            else:
+                yield f"[resource {about}]\n{resource.text}"
 
 
 def _bytes(base64: str) -> str:
@@ -199,25 +196,21 @@ def _tool(one: BaseTool, server: McpServer, listed: Listed) -> McpTool:
     )
 
 
-def _size(value: Any) -> int | None:
-    """Bytes as JSON; None for numbers of more than 64 bits, half characters, deep nesting."""
-    try:
-        return len(orjson.dumps(value))
-    except TypeError:
-        return None
-
-
 def _check(tool: BaseTool, place: str) -> None:
     """Refuse before the first request what model servers would refuse in every one."""
     problem = ""
     schema = tool.args_schema
+    try:
+        size = len(orjson.dumps([tool.description, schema]))
+    except TypeError:  # numbers of more than 64 bits, half characters, deep nesting
+        size = 0
     if storable(tool.name) != tool.name:
         problem = "its name contains a key"
     elif not _NAME.fullmatch(tool.name):
         problem = "its name is not made of 1 to 64 letters, digits, _ and -"
     elif not isinstance(schema, dict) or schema.get("type", "object") != "object":
         problem = "its schema is not that of an object"
-    elif (size := _size([tool.description, schema])) is None:
+    elif not size:
         problem = "its schema contains values that are not portable JSON"
     elif size > MAX_DESCRIPTION_BYTES:
         problem = f"its description and schema are larger than {MAX_DESCRIPTION_BYTES} bytes"

@@ -12,7 +12,6 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import anyio
 import mcp.types as types
 import orjson
-from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from mcp.server.lowlevel import Server
@@ -41,16 +40,6 @@ MAX_STRUCTURED_BYTES = 256 * 1024
 _MAX_ERROR_CHARS = 500
 
 
-def listed(tool: BaseTool) -> types.Tool:
-    """The tool with the description and the schema that our own agents see."""
-    function = convert_to_openai_tool(tool)["function"]
-    return types.Tool(
-        name=function["name"],
-        description=function["description"],
-        inputSchema=function["parameters"],
-    )
-
-
 async def call(
     tools: Mapping[str, BaseTool],
     name: str,
@@ -68,17 +57,15 @@ async def call(
         async with asyncio.timeout(seconds) as limit:
             message = await tools[name].ainvoke(request)
     except ValidationError as error:
-        return _error(_bad_arguments(error))
+        problems: Sequence[Any] = error.errors(include_url=False, include_input=False)
+        said = (f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
+        return _error(f"bad arguments: {'; '.join(said)}")
     except ToolError as error:
         return _error(str(error), one_line=False)
     except Exception as error:  # noqa: BLE001 - the other calls of this client go on
         if isinstance(error, TimeoutError) and limit.expired():
             return _error(f"no result within {seconds:.0f} seconds")
         return _error(f"{type(error).__name__}: {error}")
-    return _result(message)
-
-
-def _result(message: ToolMessage) -> types.CallToolResult:
     return types.CallToolResult(
         content=_text(_bounded(message.text)),
         structuredContent=_structured(message.artifact),
@@ -95,12 +82,6 @@ def _structured(artifact: object) -> dict[str, Any] | None:
     except TypeError:
         return None
     return orjson.loads(body) if len(body) <= MAX_STRUCTURED_BYTES else None
-
-
-def _bad_arguments(error: ValidationError) -> str:
-    problems: Sequence[Any] = error.errors(include_url=False, include_input=False)
-    said = (f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
-    return f"bad arguments: {'; '.join(said)}"
 
 
 def _error(problem: str, *, one_line: bool = True) -> types.CallToolResult:
@@ -125,7 +106,13 @@ def mcp_server(tools: Sequence[BaseTool], instructions: str | None = None) -> Se
     report errors in the words of the schema language.
     """
     by_name = {tool.name: tool for tool in tools}
-    catalogue = types.ListToolsResult(tools=[listed(tool) for tool in tools])
+    shown = [convert_to_openai_tool(tool)["function"] for tool in tools]  # as our agents see them
+    catalogue = types.ListToolsResult(
+        tools=[
+            types.Tool(name=f["name"], description=f["description"], inputSchema=f["parameters"])
+            for f in shown
+        ]
+    )
     server: Server[Any, Any] = Server("branchwise", version("branchwise"), instructions)
 
     async def list_tools(_: types.ListToolsRequest) -> types.ServerResult:

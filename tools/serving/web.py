@@ -23,7 +23,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.text import encodable, one_line
@@ -31,8 +30,6 @@ from branchwise.corpora.text import encodable, one_line
 LOOPBACK = "127.0.0.1"
 STOPPING = "the server is stopping"
 MAX_CONNECTIONS = 1000
-IDLE_SECONDS = 30.0
-"""Time for a connection's next request to arrive, with headers, and for a client to read."""
 DISCARD_SECONDS = 5.0
 _GRACE_SECONDS = 0.3
 _BACKLOG = 2048
@@ -211,20 +208,16 @@ def _is_local(address: str) -> bool:
         return False
 
 
-def serve_app(app: ASGIApp, listener: Listener, ready: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM; `ready` is called when requests are answered.
-
-    Requests in progress then have a third of a second and are cancelled after it.
-    """
-    asyncio.run(web_server(app, ready).serve(sockets=[listener.socket]))
-
-
 def web_server(app: ASGIApp, ready: Callable[[], None]) -> uvicorn.Server:
-    """The server, not yet started; `should_exit` ends it."""
+    """The server, not yet started: SIGINT, SIGTERM or `should_exit` end it.
+
+    `ready` is called when requests are answered. At the end, requests in progress have a third of a
+    second and are cancelled after it.
+    """
     config = uvicorn.Config(
         app,
         loop="asyncio",
-        http=_Connection,
+        http="h11",
         ws="none",
         lifespan="on",
         log_config=None,
@@ -233,7 +226,7 @@ def web_server(app: ASGIApp, ready: Callable[[], None]) -> uvicorn.Server:
         proxy_headers=False,
         server_header=False,
         limit_concurrency=MAX_CONNECTIONS,
-        timeout_keep_alive=int(IDLE_SECONDS),
+        timeout_keep_alive=30,
         timeout_graceful_shutdown=_GRACE_SECONDS,  # type: ignore[arg-type] # asyncio takes floats
     )
     return _Server(config, ready)
@@ -259,45 +252,3 @@ class _Server(uvicorn.Server):
             for number in (signal.SIGINT, signal.SIGTERM):  # until the loop is closed
                 loop.add_signal_handler(number, self.handle_exit, number, None)
         yield
-
-
-class _Connection(H11Protocol):
-    """Closes the connections of clients that neither send nor read.
-
-    uvicorn closes a connection that is silent after a request, but not one that sends a letter at a
-    time, and waits for ever for a client that does not read its response.
-    """
-
-    _watch: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start waiting for a request."""
-        super().connection_made(transport)
-        self._expect_request()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        if self._watch:
-            self._watch.cancel()
-        super().connection_lost(exc)
-
-    def on_response_complete(self) -> None:
-        """Wait for the client to read the response, and for the next request."""
-        super().on_response_complete()
-        self._expect_request()
-
-    def _expect_request(self) -> None:
-        if self._watch:
-            self._watch.cancel()
-        unread = self.transport.get_write_buffer_size()  # bytes of responses
-        self._watch = self.loop.call_later(IDLE_SECONDS, self._look, self.cycle, unread)
-
-    def _look(self, cycle: RequestResponseCycle | None, unread: int) -> None:
-        """End the connection if nothing has happened since `cycle` and `unread` were noted."""
-        now, left = self.cycle, self.transport.get_write_buffer_size()
-        answering = now is not None and not now.response_complete
-        sending = answering and (now is not cycle or not now.more_body)
-        if sending or 0 < left < unread:
-            self._expect_request()
-        else:
-            self.transport.abort()

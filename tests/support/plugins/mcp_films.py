@@ -6,11 +6,8 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from mcp.server.fastmcp import FastMCP
-from mcp.server.fastmcp.utilities.types import Image
-from mcp.types import EmbeddedResource, ResourceLink, TextResourceContents
 
 app = FastMCP("films", instructions="Ask film_year for years.")
 app._mcp_server.version = "1.2.3"
@@ -20,42 +17,6 @@ app._mcp_server.version = "1.2.3"
 def film_year(title: str, exact: bool = True) -> str:
     """Year a film was released."""
     return {"Heat": "1995"}.get(title, "unknown")
-
-
-@app.tool()
-def fails(why: str) -> str:
-    """Fails."""
-    raise ValueError(why)
-
-
-@app.tool()
-def facts() -> dict[str, Any]:
-    """Structured."""
-    return {"title": "Heat", "years": [1986, 1995]}
-
-
-@app.tool()
-def found() -> dict[str, Any]:
-    """Passages, as the harness's own tools give them."""
-    return {"passages": [{"id": "p1", "title": "Heat", "text": "By Mann.", "score": 1.0}]}
-
-
-@app.tool()
-def misshapen() -> dict[str, Any]:
-    """What only looks like passages."""
-    return {"passages": ["p1", {"id": 3}]}
-
-
-@app.tool(structured_output=False)
-def poster() -> list[Any]:
-    """A picture and more."""
-    text = TextResourceContents(uri="file:///a.txt", mimeType="text/plain", text="inside")
-    return [
-        "before",
-        Image(data=b"x" * 300, format="png"),
-        EmbeddedResource(type="resource", resource=text),
-        ResourceLink(type="resource_link", uri="file:///b.txt", name="b"),
-    ]
 
 
 @app.tool()
