@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from branchwise.agents.reply import ModelError
-from branchwise.corpora.backoff import Attempts, backoff
+from branchwise.corpora.backoff import Tries, backoff
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
@@ -37,7 +37,7 @@ async def with_retries(
     Raises:
         ModelError: the last one.
     """
-    tries = Attempts(attempts, first=FIRST_WAIT, longest=LONGEST_BACKOFF)
+    tries = Tries(attempts, first=FIRST_WAIT, longest=LONGEST_BACKOFF)
     while True:
         try:
             return await call()

@@ -20,7 +20,7 @@ def backoff(attempt: int, asked: float | None, *, first: float, longest: float) 
     return random.uniform(most / 2, most)
 
 
-class Attempts:
+class Tries:
     """The attempts at one request: at most `failing` that fail, and `most` with those that the
     server put off, by default no more. `first`, `longest`: as of `backoff`."""
 

@@ -14,7 +14,7 @@ from urllib.request import Request
 import orjson
 
 from branchwise.corpora.absence import Sign, sign_of_status
-from branchwise.corpora.backoff import Attempts
+from branchwise.corpora.backoff import Tries
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.remote.refusals import asked_wait, server_words
 from branchwise.corpora.http import HTTP, ExchangeError, HttpReply, user_agent
@@ -88,7 +88,7 @@ class SearchServer:
     def _posted(self, body: bytes) -> bytes:
         """The answer, asked for again where a failure may pass, with growing pauses."""
         bounds, end = self._bounds, time.monotonic() + self._bounds.total
-        tries = Attempts(bounds.attempts, first=bounds.pause, longest=_LONGEST_BACKOFF)
+        tries = Tries(bounds.attempts, first=bounds.pause, longest=_LONGEST_BACKOFF)
         while True:
             try:
                 return self._post(body, end)

@@ -110,6 +110,6 @@ def test_without_recorded_data_it_refuses_in_one_line(tmp_path):
     )
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == (
-        f"--recorded: {tmp_path}/recorded/base is not a folder; "
+        f"--recorded: {tmp_path}/recorded2/base is not a folder; "
         "set BRANCHWISE_DATA to the folder of data\n"
     )

@@ -64,7 +64,7 @@ async def _fill(path: Path) -> None:
                 record = {**READ, "id": f"p{of}", "spans": spans}
                 record["how"] = "spans" if spans else "none"
                 journal.event("extraction", {"call": call, "of": of, "passages": [record]})
-            record = {"prediction": {}, "evidence": [], "how": "strict", "error": None}
+            record = {"prediction": {}, "evidence": [], "how": "strict", "usage": {}, "error": None}
             await journal.finish("done", record)
 
 
@@ -200,7 +200,13 @@ def test_a_failed_items_line_says_why(type_in, tmp_path: Path):
     path = tmp_path / "failed"
     create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [QUESTION])
     with RunStore(path) as store:
-        record = {"prediction": {}, "evidence": [], "how": "failed", "error": "server: gone"}
+        record = {
+            "prediction": {},
+            "evidence": [],
+            "how": "failed",
+            "usage": {},
+            "error": "server: gone",
+        }
         asyncio.run(store.begin(next(store.pending())).finish("failed", record))
     line = type_in("trace", path)[1].splitlines()[1]
     assert line.startswith("failed")

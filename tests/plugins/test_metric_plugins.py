@@ -263,7 +263,13 @@ async def _finished(path: Path, answers: dict[str, list[str]], **spec: object) -
         for one in list(store.pending()):
             journal = store.begin(one)
             prediction = {"answers": {"default": answers[one.question.id]}}
-            record = {"prediction": prediction, "evidence": [], "how": "strict", "error": None}
+            record = {
+                "prediction": prediction,
+                "evidence": [],
+                "how": "strict",
+                "usage": {},
+                "error": None,
+            }
             await journal.finish("done", record)
     return path
 

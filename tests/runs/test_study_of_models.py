@@ -255,26 +255,3 @@ def test_a_study_of_models_that_was_stopped_goes_on_and_asks_nothing_again(
     run_study(design, tmp_path / "whole", StudyPace(concurrency=1))
     # The refused request alone was sent twice.
     assert at_end == asked[0] - at_end + 1
-
-
-def test_the_folder_of_an_older_study_reads_as_one_model(study: Path, tmp_path: Path) -> None:
-    text = study.read_text()
-    first = text.split("[", 1)[1].split(",")[0]
-    models = text[text.index("models:") : text.index("]") + 1]
-    study.write_text(text.replace(models, f"model: {first}"))
-    design = StudyDesign.of(load_study(study))
-    assert [one.name for one in design.systems] == [one.setting for one in design.systems]
-    run_study(design, tmp_path / "S")
-    file = tmp_path / "S" / STUDY_FILE
-    document = json.loads(file.read_text())
-    now = StudyFolder.open(tmp_path / "S").record.systems
-    for system in document["systems"]:
-        for key in ("model", "setting", "base"):
-            del system[key]
-    file.write_text(json.dumps({**document, "format": 1}))
-    old = StudyFolder.open(tmp_path / "S").record.systems
-    assert old == now
-    assert [(one.model, one.setting, one.base) for one in old] == [
-        ("weak", setting, "base") for setting in SETTINGS
-    ]
-    assert run_study(design, tmp_path / "S").state.here == 0

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from branchwise.corpora.backoff import Attempts
+from branchwise.corpora.backoff import Tries
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.remote.refusals import RetryLaterError, failure, refusal
@@ -61,7 +61,7 @@ class HostClient:
         Raises GraphError.
         """
         pause, most = self._settings.pause, _MAX_WAITS if attempts > 1 else 1
-        tries = Attempts(attempts, first=pause, longest=pause, most=most)
+        tries = Tries(attempts, first=pause, longest=pause, most=most)
         while True:
             try:
                 return self._once(request, deadline)

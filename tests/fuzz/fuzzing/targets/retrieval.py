@@ -1,4 +1,4 @@
-"""What a retrieval server answers, and what clients ask of ours; MCP messages of both sides."""
+"""What a retrieval server answers, and what clients ask of ours; what MCP servers answer."""
 
 import asyncio
 import http.client
@@ -37,21 +37,7 @@ _REQUESTS = [
 ]
 
 
-def _rpc(method: str, **params: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-
-
 _HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}}
-_MESSAGES = [
-    json.dumps(message).encode()
-    for message in (
-        _rpc("initialize", **_HELLO, clientInfo={"name": "x", "version": "1"}),
-        _rpc("tools/list"),
-        _rpc("tools/call", name="local_retriever", arguments={"query": "King Kong", "k": 2}),
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        _rpc("ping"),
-    )
-]
 _TOOL = {
     "name": "film_year",
     "title": "Year",
@@ -103,7 +89,7 @@ def _searched(ground: Ground, here: Path) -> Iterator[Check]:
 
 
 def asked_of(
-    make: Callable[[Ground, list[str]], "ASGIApp"], path: str, **headers: str
+    make: Callable[[Ground, list[str]], "ASGIApp"], path: str
 ) -> Callable[[Ground, Path], Opened]:
     """Inputs are bodies of requests to a server of ours; it refuses in JSON, and stays."""
 
@@ -124,8 +110,7 @@ def asked_of(
         def check(data: bytes) -> Verdict:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=9)
             try:
-                sent = {"Content-Type": "application/json"} | headers
-                connection.request("POST", path, data, sent)
+                connection.request("POST", path, data, {"Content-Type": "application/json"})
                 response = connection.getresponse()
                 return _verdict(response.status, response.read(), complaints)
             finally:
@@ -154,21 +139,6 @@ def _retrieve_app(ground: Ground, complaints: list[str]) -> "ASGIApp":
     from branchwise.tools.serving.retrieve import retrieve_app
 
     return retrieve_app(Batcher(open_retriever(ground.corpus, "bm25")), complaints.append)
-
-
-def _mcp_app(ground: Ground, complaints: list[str]) -> "ASGIApp":
-    import logging
-
-    from branchwise.corpora.graph.open import open_graph
-    from branchwise.corpora.open import open_retriever
-    from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools
-    from branchwise.tools.serving.mcp_server import mcp_app, mcp_server
-
-    logging.getLogger().addHandler(logging.NullHandler())
-    context = ToolContext(
-        open_retriever(ground.corpus, "bm25"), None, open_graph(str(ground.graph))
-    )
-    return mcp_app(mcp_server(make_tools(["local_retriever", *GRAPH_TOOLS], context), None))
 
 
 @contextmanager
@@ -238,13 +208,6 @@ TARGETS = (
         lambda _: _REQUESTS,
         asked_of(_retrieve_app, "/retrieve"),
         needs=("corpus",),
-    ),
-    Target(
-        "mcp-requests",
-        forms.json_value,
-        lambda _: _MESSAGES,
-        asked_of(_mcp_app, "/mcp", Accept="application/json, text/event-stream"),
-        needs=("corpus", "graph"),
     ),
     Target("mcp-answers", forms.json_value, lambda _: _RESULTS, _as_mcp_server),
 )
