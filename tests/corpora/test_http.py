@@ -116,7 +116,7 @@ def test_threads_ask_side_by_side(server):
         assert list(threads.map(status, [server.url] * 4)) == [200] * 4
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.usefixtures("process")
 def test_a_process_that_was_forked_asks_by_itself(server):
     assert status(server.url) == 200
     child = os.fork()
