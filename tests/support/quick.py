@@ -48,7 +48,7 @@ def forbid() -> None:
         kind = _IMPORTS.get(details[0]) if event == "import" else _STARTS.get(event)
         if kind and details[:1] != (_LISTS_FONTS,):
             raise RuntimeError(
-                f"{event} {str(details[0])[:80]}: this test or its fixture starts something; "
+                f"{event} {str(*details[:1])[:80]}: this test or its fixture starts something; "
                 f'mark it with pytest.mark.usefixtures("{kind}")'
             )
 
