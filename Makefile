@@ -81,6 +81,7 @@ lint: install .typing/branchwise
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file benchmarks/mypy.ini benchmarks
 	$(BIN)/pytest -q tests/test_imports.py
 
 # Type checkers do not follow an editable install's import hook: show them the package as links.

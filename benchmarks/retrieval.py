@@ -65,9 +65,10 @@ class Ours:
 
     def __init__(self, corpus: Path) -> None:
         from branchwise.corpora.open import open_retriever
-        from branchwise.tools.local_retriever import make_local_retriever
+        from branchwise.tools.local_retriever import SearchForm, make_local_retriever
 
-        self._tool = make_local_retriever(open_retriever(corpus, "flat"), K)
+        form = SearchForm(K)
+        self._tool = make_local_retriever(open_retriever(corpus, "flat"), form)
         self._loop = asyncio.new_event_loop()
 
     def one(self, query: str) -> object:
@@ -161,7 +162,8 @@ def make_corpus(folder: Path, passages: int) -> None:
     words = random.Random(1)
     with (folder / "corpus.jsonl").open("wb") as file:
         for row in range(passages):
-            file.write(CorpusRecord(f"p{row}", f"{name(words)}\n{text(words)}").line())
+            record = CorpusRecord(f"p{row}", f"{name(words)}\n{text(words)}")
+            file.write(record.line(record.hash))
     vectors = np.random.default_rng(1).standard_normal((passages, DIMENSION), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     np.save(folder / "vectors.npy", vectors)
@@ -212,6 +214,7 @@ def main() -> None:
         for system in SYSTEMS:
             pipes[system], theirs = context.Pipe()
             context.Process(target=work, args=(system, corpus, theirs), daemon=True).start()
+            theirs.close()  # or the end of the process would not be seen here
             memory[system] = pipes[system].recv()
         report(pipes, options, memory, corpus)
         for pipe in pipes.values():

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from typing import TypeGuard
 
 PRODUCT = ("agents", "branchwise", "corpora", "eval", "graphs", "tools", "trace", "ui")
 KINDS = frozenset(
@@ -65,7 +66,7 @@ def digs(module: ast.Module) -> bool:
     return any(is_record(node.value) for node in ast.walk(module) if reads(node))
 
 
-def reads(node: ast.AST) -> bool:
+def reads(node: ast.AST) -> TypeGuard[ast.Subscript | ast.Attribute]:
     return isinstance(node, ast.Subscript) or (
         isinstance(node, ast.Attribute) and node.attr in ("get", "items", "keys", "values")
     )

@@ -83,7 +83,7 @@ class PluginCall:
     async def _ask(self, system: str, message: str) -> str:
         self._check_lasts()
         if self.caller is None:
-            raise RuntimeError("there is no model to ask here")
+            raise RuntimeError("no model to ask here")
         if len(self.asked) >= MAX_ASKS:
             raise RuntimeError(f"a call may ask the model {MAX_ASKS} times")
         place, put = len(self.asked), ModelQuestion(_kept(system), _kept(message))

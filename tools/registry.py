@@ -175,7 +175,7 @@ def check_known(name: str) -> None:
         return
     hint = did_you_mean(name, known, most=3, cutoff=0.5)
     remedy = f"{hint} (see `branchwise tools list`)"
-    raise SettingError("tools", f"there is no tool {name!r}", remedy=remedy)
+    raise SettingError("tools", f"unknown tool {name!r}", remedy=remedy)
 
 
 def _local_retriever(context: ToolContext) -> "BaseTool":

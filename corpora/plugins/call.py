@@ -28,7 +28,7 @@ _Job = Callable[[], Any]
 
 
 def _no_model(system: str, message: str) -> Any:
-    raise RuntimeError("there is no model to ask here")
+    raise RuntimeError("no model to ask here")
 
 
 @dataclass(frozen=True)

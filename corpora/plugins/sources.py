@@ -67,7 +67,7 @@ def import_file(path: Path) -> PluginFile:
     """
     whole = path.expanduser().resolve()
     if not whole.is_file():
-        raise InputError(f"there is no file {path}", remedy="check the path of the plug-in")
+        raise InputError(f"no such file: {path}", remedy="check the path of the plug-in")
     known = _LOADED.get(whole)
     if known is None or any(_digest(file) != was for file, was in known.digests.items()):
         known = _LOADED[whole] = _imported(whole)

@@ -150,7 +150,7 @@ def find_plugin(spec: str, group: Group) -> LoadedPlugin:
     if parsed.name not in points:
         near = nearest(parsed.name, points, most=3, cutoff=0.5) or list(points)
         raise InputError(
-            f"there is no plug-in {parsed.name!r} among the {group}",
+            f"unknown plug-in {parsed.name!r} among the {group}",
             remedy=f"installed are {', '.join(near)}"
             if near
             else "none is installed; write file.py:NAME or package.module:NAME",
@@ -190,7 +190,7 @@ def _of_module(spec: ModuleSpec, group: Group, distribution: str | None = None) 
             if not error.name or not f"{spec.module}.".startswith(f"{error.name}."):
                 raise
             raise InputError(
-                f"there is no module {spec.module!r}",
+                f"unknown module {spec.module!r}",
                 remedy="install its package, or name its file: "
                 f"{spec.module.split('.')[-1]}.py:{spec.name}",
             ) from None

@@ -147,9 +147,9 @@ def test_wrong_arguments_are_told_as_a_model_is_told(type_in: Any, plugin: Path)
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("show", "nothing"), "there is no tool 'nothing'; known are local_retriever"),
+        (("show", "nothing"), "unknown tool 'nothing'; known are local_retriever"),
         (("show", "wikisparq"), "did you mean wikisparql or wikidata_search?"),
-        (("show", "none.py:x"), "there is no file none.py"),
+        (("show", "none.py:x"), "no such file: none.py"),
         (("show", "FILE:age"), "it does not define 'age'; it has ages"),
         (("try", "FILE:ages", "--args", "[1]"), "--args: is a list, not an object"),
         (("try", "FILE:ages", "--args", "{"), "--args: is not JSON"),
@@ -181,7 +181,7 @@ def test_a_tool_may_ask_the_model_that_is_named(
     words = ("try", f"{plugin}:asking", "--model", model, "--question", "Who?")
     assert shown(type_in, *words)["content"] == "Who? This."
     without = shown(type_in, *words[:2])
-    assert without["error"] == "asking: RuntimeError: there is no model to ask here"
+    assert without["error"] == "asking: RuntimeError: no model to ask here"
 
 
 def test_what_would_steer_a_terminal_is_made_visible(type_in: Any, plugin: Path):

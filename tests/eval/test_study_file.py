@@ -200,7 +200,7 @@ def test_what_is_wrong_is_said_with_its_line(
          "offline?"),
         ({"base": {**BASE, "model": "openai:x@http://u:pw@h:1/v1"}}, "model: the model's base URL "
          "carries credentials"),
-        ({"base": {**BASE, "tools": ["local_retriver"]}}, "there is no tool 'local_retriver'; did "
+        ({"base": {**BASE, "tools": ["local_retriver"]}}, "unknown tool 'local_retriver'; did "
          "you mean local_retriever?"),
         ({"base": {**BASE, "tools": ["wikisparql", "wikisparql"]}}, "the tool wikisparql is listed "
          "twice"),
@@ -275,10 +275,12 @@ def test_what_a_study_names_must_be_there_and_fit(
 
 
 def test_the_line_is_that_of_the_value_at_fault(parts: Path) -> None:
-    assert changed(parts, "tools: [local_retriever]", "tools: [wikisparkl]").startswith("6: there")
+    assert changed(parts, "tools: [local_retriever]", "tools: [wikisparkl]").startswith(
+        "6: unknown tool"
+    )
     assert changed(parts, "  k: 5", "  retriever: flt").startswith("7: unknown retriever 'flt'")
     message = changed(parts, "expansion: [off, on]", "tools:\n    - [local_retriever]\n    - [x]")
-    assert message.startswith("11: there is no tool 'x'")
+    assert message.startswith("11: unknown tool 'x'")
 
 
 def test_a_mistake_in_a_file_that_a_study_names_is_said_of_that_file(parts: Path) -> None:

@@ -162,10 +162,13 @@ def test_metrics_are_part_of_the_scoring(folder: Path, five: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"nodes": {"first": "plugin.py:cut"}}, "first: plugin.py:cut | the node first: there is"),
+        (
+            {"nodes": {"first": "plugin.py:cut"}},
+            "first: plugin.py:cut | the node first: no such file",
+        ),
         ({"nodes": {"first": "plugins.py:cutt"}}, "it has cut"),
         ({"nodes": {"first": "plugins.py:film_year"}}, "is a tool, not a node; name it with"),
-        ({"nodes": {"first": "nothing"}}, "there is no plug-in 'nothing' among the nodes"),
+        ({"nodes": {"first": "nothing"}}, "unknown plug-in 'nothing' among the nodes"),
         (
             {"nodes": {"first": "plugins.py:cut", "expansion": "plugins.py:brief"}},
             "'expansion' is already a setting",

@@ -174,9 +174,9 @@ def test_what_is_no_tool_is_refused(code, name, what, tmp_path):
 
 
 def test_what_is_not_there_is_refused(tmp_path):
-    assert "there is no file" in refusal(f"{tmp_path}/none.py:x")
-    assert "there is no module 'no_such_mod'" in refusal("no_such_mod:x")
-    assert "there is no module 'json.nothing'" in refusal("json.nothing:x")
+    assert "no such file" in refusal(f"{tmp_path}/none.py:x")
+    assert "unknown module 'no_such_mod'" in refusal("no_such_mod:x")
+    assert "unknown module 'json.nothing'" in refusal("json.nothing:x")
     assert "it does not define 'lods'" in refusal("json:lods")
     for text in ("a b:c", "x:1", ":name", "dir/thing", ""):
         refusal(text)

@@ -240,5 +240,5 @@ def test_a_resumed_run_finds_its_tools_from_any_folder_calls_none_again_and_refu
             resume(ran.made.path)
         file.write_text(before)
     path.unlink()
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match="no such file"):
         resume(ran.made.path)

@@ -67,7 +67,7 @@ def listen(host: str, port: int, option: str) -> Listener:
         )
     except (OSError, UnicodeError, ValueError):
         raise InputError(
-            f"there is no host {host[:80]!r}", where=option, remedy=f"name {LOOPBACK}"
+            f"unknown host {host[:80]!r}", where=option, remedy=f"name {LOOPBACK}"
         ) from None
     family, _, _, _, address = found[0]
     taken = socket.socket(family, socket.SOCK_STREAM)
