@@ -36,6 +36,7 @@ from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.selection import Selection
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
 from branchwise.eval.store.completing import complete_spec
+from branchwise.eval.store.connection import DATABASE, fold_left_log
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.store.run_store import check_vacant
@@ -350,6 +351,7 @@ def _continue(
     engine: Engine | None = None,
 ) -> Run:
     if (ended := _ended(path, retry_failed=retry_failed)) is not None:
+        fold_left_log(path / DATABASE)
         return Run(path, ended)
 
     async def pass_over_items() -> RunState:

@@ -36,6 +36,16 @@ def fold_log(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
+def fold_left_log(path: Path) -> None:
+    """Write a killed process's log into the file, so that the file alone holds all of the run.
+
+    Where nothing may be written the log stays, and is read with the file as before.
+    """
+    if _has(path, "-wal"):
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(connect(path)) as connection:
+            fold_log(connection)
+
+
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A read-only connection; works beside a writer and after a kill."""
     if _has(path, "-journal") and os.access(path.parent, os.W_OK):

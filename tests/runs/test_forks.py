@@ -3,6 +3,8 @@
 import hashlib
 import json
 import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
 
@@ -362,3 +364,22 @@ def test_a_fork_that_replays_its_parent_asks_nobody(
         assert steps_of(trace) == steps_of(events)
         assert plain(forked.outcome) == plain(row.outcome)
     assert len(chat_server.requests) == sent
+
+
+DIES_WITH_A_LOG = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA journal_mode = WAL")
+connection.execute("UPDATE items SET status = status")
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.usefixtures("process")
+def test_resume_folds_the_log_of_a_process_that_was_killed_at_the_very_end(parent):
+    file = parent(count=1) / "run.sqlite"
+    log = file.with_name("run.sqlite-wal")
+    subprocess.run([sys.executable, "-c", DIES_WITH_A_LOG, file], check=False)
+    assert log.stat().st_size
+    assert resume(file.parent).state.done == 1
+    assert not log.exists() or not log.stat().st_size
