@@ -57,8 +57,8 @@ class ExchangeError(Exception):
 class HttpClient:
     """Connections to any servers, kept for the next request. For all threads, and after a fork.
 
-    They live in one event loop, in a thread that no one waits for: the caller's may run a loop of
-    its own, and must hear of an interrupt at once.
+    They live in one event loop on a daemon thread: the caller's thread may run a loop of its own,
+    and must hear of an interrupt at once.
     """
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ class MissingAnswer:
     """A gold answer that the prediction lacks under its branch.
 
     `label`: not_in_corpus, incomplete_extraction, perhaps_stated, incorrect_reasoning or
-    wrong_branch; None where it is unknown: the item failed, or there is no trace. `lost_at` is
+    wrong_branch; None if unknown, where the item failed or has no trace. `lost_at` is
     there with incorrect_reasoning, `under` (the predicted key that has it) with wrong_branch,
     `lost_step` (the step of the node that took it out) where it was lost at a node. `places`: where
     it was retrieved, the first of them in order of the trace (one that the agent saw among them, if
