@@ -293,7 +293,7 @@ def test_what_cannot_be_forked_is_said_in_one_line(parent, tmp_path):
         "there are: 0": {"epoch": 3},
         "its steps are 0 to ": {"step": 99},
         "not valid JSON": {"changes": Changes(edit=form)},
-        "no tool 'local_retreiver'": {"changes": Changes(tools=("local_retreiver",))},
+        "unknown tool 'local_retreiver'": {"changes": Changes(tools=("local_retreiver",))},
         "unknown model": {"changes": Changes(model="nonesuch model")},
         "the folder is not empty": {"out": path},
     }.items():
