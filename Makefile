@@ -83,11 +83,12 @@ lint: install .typing/branchwise
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file benchmarks/mypy.ini benchmarks
 	$(BIN)/pytest -q tests/test_imports.py
+	@cd .typing && $(abspath $(BIN))/lint-imports --no-cache --no-logo ../pyproject.toml
 
 # Type checkers do not follow an editable install's import hook: show them the package as links.
 .typing/branchwise: $(wildcard branchwise/*.py)
 	@mkdir -p $@
-	@for folder in agents corpora eval examples graphs tools trace ui; do ln -sfn ../../$$folder $@/$$folder; done
+	@for home in */__init__.py; do room=$${home%/*}; ln -sfn ../../$$room $@/$$room; done
 	@for entry in branchwise/*; do ln -sfn ../../$$entry $@/$$(basename $$entry); done
 	@touch $@
 

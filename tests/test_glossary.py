@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from branchwise.eval.errors import labels
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.labels import Label, label_words
 from branchwise.eval.tasks import TASKS
+from support.rooms import ROOMS, ROOT, product_files
 
-ROOT = Path(__file__).parents[1]
-PRODUCT = ("agents", "branchwise", "corpora", "eval", "graphs", "tools", "trace", "ui")
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8")
 NOT_SAID = ("non-ambiguous", "nonambiguous", "sub-question")
 """Other words for what the glossary has."""
@@ -48,15 +48,15 @@ def texts_of(file: Path) -> set[str]:
 
 def test_the_words_of_a_label_are_written_once() -> None:
     words = {label.words for label in Label}
-    for folder in PRODUCT:
-        for file in (ROOT / folder).rglob("*.py"):
-            if file != ROOT / "eval" / "errors" / "labels.py":
-                assert not words & texts_of(file), file
+    home = Path(labels.__file__).resolve()
+    for file in product_files():
+        if file != home:
+            assert not words & texts_of(file), file
 
 
 def test_no_output_or_page_has_another_word() -> None:
     pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("examples/*/*.md")]
-    code = [file for folder in PRODUCT for file in (ROOT / folder).rglob("*.[pjm]*")]
+    code = [file for room in ROOMS for file in (ROOT / room).rglob("*.[pjm]*")]
     for file in (*pages, *(one for one in code if one.suffix in (".py", ".j2", ".js", ".md"))):
         text = file.read_text("utf-8").lower()
         assert not [word for word in NOT_SAID if word in text], file

@@ -1,29 +1,17 @@
-"""Imports go one way: ui -> eval -> graphs -> agents, tools -> trace, corpora.
-
-The front door is free.
-"""
+"""What may be imported, and when; that imports go down is lint's (pyproject's import contract)."""
 
 import ast
 import re
 import subprocess
 import sys
-import tomllib
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-MAY_IMPORT = {
-    "corpora": {"corpora"},
-    "tools": {"tools", "corpora"},
-    "trace": {"trace"},
-    "agents": {"agents", "trace", "corpora"},
-    "graphs": {"graphs", "agents", "tools", "trace", "corpora"},
-    "eval": {"eval", "graphs", "agents", "tools", "trace", "corpora"},
-    "ui": {"ui", "eval", "graphs", "agents", "tools", "trace", "corpora"},
-}
+from support.rooms import PROJECT, ROOMS, ROOT, product_files
+
 HEAVY = {
     "faiss", "httpx", "langchain_core", "langchain_openai", "langgraph", "matplotlib",
     "mcp", "numpy", "openai", "pydantic", "scipy", "sentence_transformers", "starlette", "torch",
@@ -44,14 +32,9 @@ def imported_modules(file: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("folder", sorted(MAY_IMPORT))
-def test_folder_imports_only_what_is_below_it(folder):
-    files = sorted((ROOT / folder).rglob("*.py"))
-    assert files
-    for file in files:
-        own = [m.split(".") for m in imported_modules(file) if m.startswith("branchwise.")]
-        reached = {parts[1] for parts in own}
-        assert reached <= MAY_IMPORT[folder], f"{file} imports {reached - MAY_IMPORT[folder]}"
+def test_every_package_at_the_root_is_a_room():
+    packages = {home.parent.name for home in ROOT.glob("*/__init__.py")}
+    assert packages - {"examples"} == {*ROOMS}
 
 
 @pytest.mark.usefixtures("process")
@@ -65,13 +48,10 @@ def test_command_line_starts_without_heavy_libraries():
 
 def test_every_package_that_is_imported_is_required_by_name():
     """Not only by a package of ours that happens to require it: its next version may not."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = PROJECT["project"]
     extras = [line for extra in project["optional-dependencies"].values() for line in extra]
     required = {distribution_name(line) for line in (*project["dependencies"], *extras)}
-    files = (
-        file for folder in (*MAY_IMPORT, "branchwise") for file in (ROOT / folder).rglob("*.py")
-    )
-    used = {name.split(".")[0] for file in files for name in imported_modules(file)}
+    used = {name.split(".")[0] for file in product_files() for name in imported_modules(file)}
     owners = packages_distributions()
     for module in used - sys.stdlib_module_names - {"branchwise"}:
         named = {distribution_name(name) for name in owners.get(module, ())}

@@ -6,12 +6,9 @@ import pytest
 
 from branchwise.eval.costs.prices import Prices
 from support.retired_models import RETIRED, retired_in
+from support.rooms import ROOMS, ROOT
 
-ROOT = Path(__file__).parents[1]
-FOLDERS = (
-    "agents", "benchmarks", "branchwise", "corpora", "docs", "eval", "examples", "graphs", "tests",
-    "tools", "trace", "ui",
-)  # fmt: skip
+FOLDERS = (*ROOMS, "benchmarks", "docs", "examples", "tests")
 TEXTS = {".diff", ".html", ".ipynb", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml"}
 OTHERS_WORDS = {
     "docs/benchmarks/condambigqa.md": "the judge of the paper, and what replaces it",

@@ -1,16 +1,16 @@
 """What is in the tree is in the wheel."""
 
-import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-FOLDERS = ("agents", "branchwise", "corpora", "eval", "examples", "graphs", "tools", "trace", "ui")
+from support.rooms import PROJECT, ROOMS, ROOT
+
+FOLDERS = (*ROOMS, "examples")
 MADE = {  # by a reader, not by us
     *(ROOT / "examples" / "studies" / name for name in ("W", "WIKI", "CAMBIGNQ")),
     ROOT / "examples" / "graph" / "C",
     ROOT / "examples" / "plugins" / "F",
 }
-SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+SETUP = PROJECT["tool"]["setuptools"]
 
 
 def package_of(folder: Path) -> str:

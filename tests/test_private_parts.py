@@ -1,12 +1,11 @@
 """No product code leans on private parts of asyncio, threading or concurrent.futures."""
 
 import ast
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PRODUCT = ("agents", "branchwise", "corpora", "eval", "graphs", "tools", "trace", "ui")
+from support.rooms import ROOMS, product_files
+
 MODULES = ("asyncio", "threading", "concurrent")
 OF_OBJECTS = {
     "_callbacks", "_coro", "_cancel_message", "_fut_waiter", "_is_stopped", "_log_destroy_pending",
@@ -62,11 +61,11 @@ def private_parts(code: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("folder", PRODUCT)
-def test_no_private_part_is_used(folder: str) -> None:
-    files = sorted((ROOT / folder).rglob("*.py"))
-    assert files
-    found = {str(file): private_parts(file.read_text(encoding="utf-8")) for file in files}
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_private_part_is_used(room: str) -> None:
+    sources = {str(file): file.read_text(encoding="utf-8") for file in product_files(room)}
+    assert sources
+    found = {file: private_parts(source) for file, source in sources.items()}
     assert {file: names for file, names in found.items() if names} == {}
 
 
@@ -74,9 +73,7 @@ def test_model_clients_have_their_private_parts_to_themselves() -> None:
     """Of openai, httpx, aiohttp and LangChain, whose models are called by the methods that each
     of them defines. A named tuple's `_replace` is public, and `_Hash` a type of the standard
     library."""
-    trees = [
-        ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "agents").rglob("*.py")
-    ]
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in product_files("agents")]
     found = {
         node.attr
         for tree in trees

@@ -2,15 +2,13 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from branchwise.eval.tasks import TASKS
 from branchwise.graphs.flows import FLOWS
+from support.rooms import ROOT, product_files
 
-ROOT = Path(__file__).parents[1]
-PRODUCT = ("agents", "tools", "graphs", "eval", "corpora", "trace", "ui", "branchwise")
 OF_TASKS = (
     "eval/tasks/",
     "graphs/flows/",
@@ -27,11 +25,6 @@ NAMES = {*TASKS, *FLOWS}
 KEYS = {column.key for task in TASKS.values() for column in task.columns}
 # "branches" is a word of the data, too: it is a task's name where one of these is beside it.
 NAMING = ("task", "flow", "answer_format", "formats")
-
-
-def product_files() -> list[Path]:
-    files = [file for folder in PRODUCT for file in sorted((ROOT / folder).rglob("*.py"))]
-    return [f for f in files if not f.relative_to(ROOT).as_posix().startswith(OF_TASKS)]
 
 
 def texts(node: ast.AST) -> set[str]:
@@ -87,10 +80,14 @@ def keys_in(source: str) -> set[str]:
 
 
 def test_no_module_but_a_tasks_own_names_a_task_or_a_metric() -> None:
-    files = product_files()
-    assert len(files) > 500
-    sources = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in files}
-    found = {place: names_in(source) | keys_in(source) for place, source in sources.items()}
+    sources = {
+        file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in product_files()
+    }
+    found = {
+        place: names_in(source) | keys_in(source)
+        for place, source in sources.items()
+        if not place.startswith(OF_TASKS)
+    }
     assert {place: named for place, named in found.items() if named} == {}
 
 

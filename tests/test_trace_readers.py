@@ -2,12 +2,11 @@
 
 import ast
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PRODUCT = ("agents", "branchwise", "corpora", "eval", "graphs", "tools", "trace", "ui")
+from support.rooms import ROOT, product_files
+
 VIEW = "_View"
 """What reads a record that may be anyone's: its `data` is its own."""
 TYPED = ("event", "read", "_read")
@@ -16,10 +15,6 @@ OF_PYDANTIC = "info.data"
 """What a validator is given of the other fields."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 RAW = ("Data", "Mapping[str, Any]", "dict[str, Any]")
-
-
-def files(*folders: str) -> list[Path]:
-    return [file for folder in folders for file in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def read_parts(tree: ast.AST) -> Iterator[ast.expr]:
@@ -118,14 +113,14 @@ def test_a_view_may_look_into_what_it_is_a_view_of():
 
 
 def test_no_file_looks_into_an_events_data():
-    assert looking(raw_readings, *PRODUCT) == {}
+    assert looking(raw_readings) == {}
 
 
 def test_no_function_takes_an_events_raw_data():
-    assert looking(raw_parameters, *PRODUCT) == {}
+    assert looking(raw_parameters) == {}
 
 
-def looking(rule: Callable[[str], list[str]], *folders: str) -> dict[str, list[str]]:
+def looking(rule: Callable[[str], list[str]]) -> dict[str, list[str]]:
     """What a rule finds, by file."""
-    found = {file: rule(file.read_text("utf-8")) for file in files(*folders)}
+    found = {file: rule(file.read_text("utf-8")) for file in product_files()}
     return {str(file.relative_to(ROOT)): seen for file, seen in found.items() if seen}

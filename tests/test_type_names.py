@@ -5,8 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-FOLDERS = ("agents", "branchwise", "corpora", "eval", "graphs", "tools", "trace", "ui")
+from support.rooms import ROOT, product_files
 
 
 def public_types(file: Path) -> Iterator[str]:
@@ -23,10 +22,9 @@ def public_types(file: Path) -> Iterator[str]:
 
 def types_in_several_modules() -> dict[str, list[str]]:
     homes: dict[str, list[str]] = defaultdict(list)
-    for folder in FOLDERS:
-        for file in sorted((ROOT / folder).rglob("*.py")):
-            for name in public_types(file):
-                homes[name].append(file.relative_to(ROOT).as_posix())
+    for file in product_files():
+        for name in public_types(file):
+            homes[name].append(file.relative_to(ROOT).as_posix())
     return {name: files for name, files in homes.items() if len(files) > 1}
 
 
