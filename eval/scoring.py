@@ -37,7 +37,7 @@ from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.spending import Spending, check_bounded_scoring
-from branchwise.eval.costs.usage import SPENT, Costs, run_costs
+from branchwise.eval.costs.usage import SPENT, Costs, run_costs, spent_by
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
 from branchwise.eval.errors.item_errors import ItemErrors
@@ -48,7 +48,7 @@ from branchwise.eval.inert import Inert, inert_parts
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.grading import Announce
 from branchwise.eval.judging.judge_check import CheckChoice
-from branchwise.eval.judging.scorers import scorer_of, spent_by
+from branchwise.eval.judging.scorers import scorer_of
 from branchwise.eval.judging.settle import DEFAULT_DECODING, RoleProgress, Settled, Settling
 from branchwise.eval.left_out import OmittedField, RemarkedReplies, run_left_out, run_remarks
 from branchwise.eval.plugin_metrics import LoadedMetric, Named, metrics_of

@@ -12,14 +12,14 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.costs.prices import Prices
-from branchwise.eval.costs.usage import Costs, file_costs
+from branchwise.eval.costs.usage import Costs, file_costs, spent_by
 from branchwise.eval.cycle_collector import without_cycle_search
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.totals import ErrorTotals, totals
 from branchwise.eval.gold_sets import each_gold_set
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.scorers import scorer_of, spent_by
+from branchwise.eval.judging.scorers import scorer_of
 from branchwise.eval.judging.settle import Settled, Settling
 from branchwise.eval.plugin_metrics import load_metrics
 from branchwise.eval.predictions_file import MISSING, read_predictions

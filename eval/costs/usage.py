@@ -7,6 +7,9 @@ from typing import Any
 
 from branchwise.eval.costs.price_table import Price
 from branchwise.eval.costs.prices import Prices, cost_at
+from branchwise.eval.judging.judge_check import ROLE as CHECK
+from branchwise.eval.judging.settle import Settled
+from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.ledger import RoleUsage
 
 COUNTS = ("calls", "input", "cached", "output", "reasoning", "seconds")
@@ -82,6 +85,24 @@ class RoleSpending:
 
     model: str
     usage: RoleUsage
+
+
+def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, RoleSpending]:
+    """What matcher and judge cost, including replies kept from earlier, which were paid for
+    once."""
+    reports = (
+        ("matcher", choice.model, settled.matcher),
+        ("judge", choice.judge, settled.judge or settled.grades),
+        ("judge", choice.judge, settled.lexical_judge),
+        (CHECK, settled.check.spec if settled.check else None, settled.check),
+    )
+    spent: dict[str, RoleSpending] = {}
+    for role, spec, report in reports:
+        if spec and report:
+            usage = _plus(report.consulted.fresh, report.consulted.cached)
+            known = spent.get(role)
+            spent[role] = RoleSpending(spec, _plus(known.usage, usage) if known else usage)
+    return spent
 
 
 def run_costs(

@@ -22,11 +22,11 @@ from branchwise.eval.judging.consultant import (
     ReportedItem,
     RequestProgress,
 )
+from branchwise.eval.judging.judgements import Judgements
 from branchwise.eval.judging.mapper import Mapper, MappingOutcome
 from branchwise.eval.judging.mapping import MappingRequest
 from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.judging.unmatched import Unmatched, alignment_of, unmatched, with_alias
-from branchwise.eval.store.judgements import Judgements
 
 ROLE = "judge"
 

@@ -21,10 +21,10 @@ from branchwise.eval.judging.consultant import (
     ReportedItem,
     RequestProgress,
 )
+from branchwise.eval.judging.judgements import Judgements
 from branchwise.eval.judging.mapper import Mapper, MappingOutcome
 from branchwise.eval.judging.mapping import MappingRequest, listed, shown
 from branchwise.eval.judging.readiness import Ready
-from branchwise.eval.store.judgements import Judgements
 
 ROLE = "matcher"
 MAX_NAMES = 200

@@ -1,14 +1,11 @@
-"""Scores and costs say which models took part."""
+"""Scores say which models took part."""
 
 from branchwise.agents.prompt_files import GRADING_PROMPTS, MAPPING_PROMPTS, Prompts
 from branchwise.agents.spec import ModelSpec
-from branchwise.eval.costs.usage import RoleSpending
-from branchwise.eval.judging.judge_check import ROLE as CHECK
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.scores import Scorer
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import Task, get_task
-from branchwise.graphs.ledger import RoleUsage
 from branchwise.graphs.role_decoding import NO_ROLES, RoleDecoding
 
 
@@ -49,28 +46,6 @@ def scorer_of(
         variant=variant,
         pairs=choice.judge_pairs if variant and choice.judge_pairs != "all" else "",
     )
-
-
-def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, RoleSpending]:
-    """What matcher and judge cost, including replies kept from earlier, which were paid for
-    once."""
-    reports = (
-        ("matcher", choice.model, settled.matcher),
-        ("judge", choice.judge, settled.judge or settled.grades),
-        ("judge", choice.judge, settled.lexical_judge),
-        (CHECK, settled.check.spec if settled.check else None, settled.check),
-    )
-    spent: dict[str, RoleSpending] = {}
-    for role, spec, report in reports:
-        if spec and report:
-            usage = _together(report.consulted.fresh, report.consulted.cached)
-            known = spent.get(role)
-            spent[role] = RoleSpending(spec, _together(known.usage, usage) if known else usage)
-    return spent
-
-
-def _together(one: RoleUsage, other: RoleUsage) -> RoleUsage:
-    return RoleUsage(**{name: value + vars(other)[name] for name, value in vars(one).items()})
 
 
 def _name(spec: str | None) -> str | None:

@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import orjson
 
-from branchwise.agents.journal import CallKey, Journal, Slot
+from branchwise.agents.journal import CallKey, Slot
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.warning import warn
+from branchwise.eval.judging.judgements import MemoryJudgements
 from branchwise.eval.store.connection import DATABASE, connect, connect_to_read
 from branchwise.eval.store.damage import DamagedError
 from branchwise.eval.store.run_file import layout_of
@@ -28,33 +29,6 @@ from branchwise.eval.store.writer import StoreError
 SUFFIX = ".judgements.sqlite"
 _WHERE = "WHERE role = ? AND digest = ? AND sample = ?"
 _NOT_WRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM})
-
-
-class Judgements(Journal, Protocol):
-    """A journal by request digest and sample number.
-
-    Unlike an item's journal it counts no occurrences (equal requests are one) and has no trace.
-    """
-
-    def recall(self, key: CallKey, sample: int = 0) -> Slot:
-        """What is kept of a request; `sample` tells repeated measurements of it apart."""
-        ...
-
-
-class MemoryJudgements:
-    """Judgements kept as long as the object lives."""
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[CallKey, int], Mapping[str, Any]] = {}
-
-    def recall(self, key: CallKey, sample: int = 0) -> Slot:
-        return Slot(key, sample, self._kept.get((key, sample)))
-
-    async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
-        self._kept[slot.key, slot.occurrence] = value
-
-    def event(self, kind: str, data: Mapping[str, Any]) -> None:
-        return None
 
 
 class StoredJudgements:

@@ -24,7 +24,7 @@ from branchwise.eval.judging.grading import (
     grade_by,
     read_grade,
 )
-from branchwise.eval.store.judgements import MemoryJudgements
+from branchwise.eval.judging.judgements import MemoryJudgements
 from support.chat_server import Answer, ChatServer, fail, hang, refuse, say
 
 REQUEST = GradeRequest("grade_answer", "Who wrote Emma?", "Jane Austen.", "Austen did.")

@@ -17,8 +17,8 @@ from branchwise.eval.branch_scores import (
 )
 from branchwise.eval.items import Accepted, Matched
 from branchwise.eval.judging.judge import judge_entities
+from branchwise.eval.judging.judgements import MemoryJudgements
 from branchwise.eval.judging.unmatched import MAX_LISTED, unmatched
-from branchwise.eval.store.judgements import MemoryJudgements
 from support.chat_server import fail, say
 from support.eval.judging_cases import KEY, a_caller, an_item, listed, user_message
 

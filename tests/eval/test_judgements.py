@@ -17,10 +17,10 @@ import pytest
 from branchwise import score
 from branchwise.agents.journal import CallKey
 from branchwise.corpora.errors import InputError
+from branchwise.eval.judging.judgements import MemoryJudgements
 from branchwise.eval.store import RunStore, StoreError, open_run
 from branchwise.eval.store.connection import DATABASE
 from branchwise.eval.store.judgements import (
-    MemoryJudgements,
     StoredJudgements,
     file_judgements,
     run_judgements,

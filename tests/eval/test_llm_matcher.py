@@ -13,9 +13,9 @@ from branchwise.eval.errors.module_work import ModuleWork
 from branchwise.eval.inert import inert_parts
 from branchwise.eval.items import Matched
 from branchwise.eval.judging import consultant
+from branchwise.eval.judging.judgements import MemoryJudgements
 from branchwise.eval.judging.matcher import MAX_NAMES, align_with_model
 from branchwise.eval.judging.settle import Settled
-from branchwise.eval.store.judgements import MemoryJudgements
 from support.chat_server import ChatServer, fail, hang, invalid_json, refuse, say, too_long
 from support.eval.judging_cases import (
     HEAT,

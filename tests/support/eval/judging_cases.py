@@ -19,9 +19,10 @@ from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.judging.judgements import MemoryJudgements
 from branchwise.eval.judging.matcher import MatchedItems, align_with_model
 from branchwise.eval.store import RunSpec, RunStore, create_run
-from branchwise.eval.store.judgements import MemoryJudgements, run_judgements
+from branchwise.eval.store.judgements import run_judgements
 from support.eval.scoring_cases import Gold, question
 
 KEY = "sk-test-0123456789abcdef"
