@@ -86,9 +86,9 @@ lint: install .typing/branchwise
 	@cd .typing && $(abspath $(BIN))/lint-imports --no-cache --no-logo ../pyproject.toml
 
 # Type checkers do not follow an editable install's import hook: show them the package as links.
-.typing/branchwise: $(wildcard branchwise/*.py)
+.typing/branchwise: $(wildcard branchwise/*.py */__init__.py)
 	@mkdir -p $@
-	@for home in */__init__.py; do room=$${home%/*}; ln -sfn ../../$$room $@/$$room; done
+	@rm -f $@/* && for home in */__init__.py; do ln -sfn ../../$${home%/*} $@/$${home%/*}; done; rm $@/branchwise
 	@for entry in branchwise/*; do ln -sfn ../../$$entry $@/$$(basename $$entry); done
 	@touch $@
 
