@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -12,6 +13,7 @@ import typer
 from branchwise.commands.options import Key, read_keys
 from branchwise.corpora.kinds import DEFAULT, NAMES
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.corpora.text import printable
 from branchwise.ui.console import echo, output
 
 if TYPE_CHECKING:
@@ -120,7 +122,8 @@ def mcp(
         )
     streams = take_standard_streams()  # before anything that might print is loaded
     server, _ = _mcp_server(corpus, retriever, k, kg, tool, read_keys(key))
-    asyncio.run(serve_stdio(server, streams))
+    _end_at_signals()
+    asyncio.run(serve_stdio(server, *streams))
     _leave()
 
 
@@ -156,7 +159,6 @@ def _mcp_server(
 def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
     """Serve until Ctrl-C; `what` is said to be served, after the address."""
     from branchwise.commands.run import allow_open_files
-    from branchwise.corpora.text import printable
     from branchwise.tools.serving.web import MAX_CONNECTIONS, web_server
 
     if not listener.is_local:
@@ -164,22 +166,24 @@ def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
             f"warning: anyone who can reach {listener.url} gets answers: there is no authentication"
         )
     allow_open_files(MAX_CONNECTIONS)
-
-    def ready() -> None:
-        echo(printable(f"serving {listener.url}{what}; Ctrl-C ends it"))
-        output().flush()
-
-    asyncio.run(web_server(app, ready).serve(sockets=[listener.socket]))
+    _end_at_signals()
+    echo(printable(f"serving {listener.url}{what}; Ctrl-C ends it"))
+    output().flush()
+    web_server(app).run(sockets=[listener.socket])
     _leave()
 
 
 def _complain(line: str) -> None:
-    from branchwise.corpora.text import printable
-
     typer.echo(f"branchwise: {printable(line)}", err=True)
 
 
-def _leave() -> NoReturn:
+def _end_at_signals() -> None:
+    """For a server the end is no error; uvicorn first lets requests end, then signals again."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
+
+
+def _leave(*_: object) -> NoReturn:
     """Exit now: an abandoned search would delay the end of the process."""
     output().flush()
     sys.stderr.flush()

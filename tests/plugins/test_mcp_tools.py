@@ -22,7 +22,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.mcp_specs import parse_mcp
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.tools.mcp import client
-from branchwise.tools.mcp.opening import close_mcp_tools, close_now, open_mcp_tools
+from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 from branchwise.tools.registry import ToolContext, make_tools
 from support import TESTS
 from support.chat_server import call, hang, say
@@ -230,7 +230,7 @@ def test_closing_ends_a_server_and_what_it_started(word, fresh, tmp_path):
 def test_closed_tools_open_their_server_again_and_take_it_with_them_when_nobody_has_them():
     tools = {tool.name: tool for tool in open_mcp_tools([STDIO])[STDIO]}
     first = pid_of(tools)
-    asyncio.run(close_mcp_tools(tools.values()))
+    close_now(tools.values())
     assert gone(first)
     second = pid_of(tools)
     del tools

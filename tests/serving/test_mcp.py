@@ -260,7 +260,7 @@ def noisy() -> str:
 
 streams = take_standard_streams()
 print("at the start", flush=True)
-asyncio.run(serve_stdio(mcp_server([noisy]), streams))
+asyncio.run(serve_stdio(mcp_server([noisy]), *streams))
 """
 
 

@@ -132,7 +132,7 @@ async def test_a_search_that_fails_is_told_on_one_line_and_the_next_is_answered(
 def test_our_client_reads_the_passage_that_was_served(contents):
     passage = to_passage("id", contents)
     for with_scores, score in ((True, 0.25), (False, 1.0)):
-        body = orjson.dumps(json_answer([[Hit(passage, 0.25)]], with_scores=with_scores))
+        body = orjson.dumps(json_answer([[Hit(passage, 0.25)]], with_scores))
         assert read_rankings(body, 1, 3) == [[Hit(passage, score)]]
 
 

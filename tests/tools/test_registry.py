@@ -29,7 +29,9 @@ def test_a_graph_tool_without_its_graph_says_what_to_give():
 
 
 def test_an_unknown_tool_names_the_nearest(echo):
-    with pytest.raises(InputError, match=r"unknown tool 'local_retriver'; did you mean local_retriever"):
+    with pytest.raises(
+        InputError, match=r"unknown tool 'local_retriver'; did you mean local_retriever"
+    ):
         make_tools(["local_retriver"], ToolContext(echo))
     with pytest.raises(InputError, match=r"unknown tool 'web'; known are local_retriever"):
         make_tools(["web"], ToolContext(echo))
