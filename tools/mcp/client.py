@@ -21,23 +21,9 @@ from typing import Any, TypeVar
 import anyio
 import httpx
 from langchain_core.tools import BaseTool
-from langchain_mcp_adapters.sessions import (
-    Connection,
-    StdioConnection,
-    StreamableHttpConnection,
-    create_session,
-)
+from langchain_mcp_adapters.sessions import Connection, create_session
 from langchain_mcp_adapters.tools import load_mcp_tools
-from mcp import ClientSession, McpError
-from mcp.types import (
-    CONNECTION_CLOSED,
-    CallToolResult,
-    CancelledNotification,
-    CancelledNotificationParams,
-    ClientNotification,
-    Implementation,
-    InitializeResult,
-)
+from mcp import ClientSession, McpError, types
 from pydantic import ValidationError
 
 from branchwise.corpora.errors import InputError
@@ -125,7 +111,7 @@ class McpServer:
         self._current: list[_Conversation] = []
         weakref.finalize(self, _let_go, self._current).atexit = False
 
-    def open(self) -> tuple[InitializeResult, list[BaseTool]]:
+    def open(self) -> tuple[types.InitializeResult, list[BaseTool]]:
         """Start or find it: what it says of itself, and its tools as the adapters describe them.
 
         Raises a one-line InputError.
@@ -146,7 +132,7 @@ class McpServer:
             ) from None
         return conversation.hello, conversation.tools
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Call a tool. Raises LostError if the server is gone, and what the SDK raises.
 
         A server that was gone before the call is reopened at once; one that goes during the call,
@@ -160,7 +146,7 @@ class McpServer:
 
     async def _call(
         self, name: str, arguments: Mapping[str, Any], *, reopens: bool = True
-    ) -> CallToolResult:
+    ) -> types.CallToolResult:
         conversation = await self._conversation()
         try:
             return await conversation.call(name, arguments)
@@ -194,7 +180,7 @@ def _let_go(current: "list[_Conversation]") -> None:
 class _Conversation:
     """One conversation. The SDK requires one task to open and close it; any task may call."""
 
-    hello: InitializeResult
+    hello: types.InitializeResult
     tools: list[BaseTool]
 
     def __init__(self, server: Server, keys: Keys) -> None:
@@ -218,7 +204,7 @@ class _Conversation:
             await self.close()
             raise
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Call a tool; cancelling tells the server. Raises LostError, and McpError for errors of
         the protocol."""
         if self._task.done() or self._end.is_set():
@@ -227,9 +213,9 @@ class _Conversation:
         if self._doubtful and not await _is_well(session.send_ping(), PING_SECONDS):
             raise LostError("it does not answer any more", untouched=True)
         self._doubtful = False
-        number: object = None
+        number: int | None = None
 
-        async def ask() -> CallToolResult:
+        async def ask() -> types.CallToolResult:
             nonlocal number  # the SDK counts requests, and says a number to nobody
             number = getattr(session, "_request_id", None)
             return await session.call_tool(name, dict(arguments))
@@ -243,10 +229,11 @@ class _Conversation:
             return call.result()
         except asyncio.CancelledError:
             self._doubtful = True
-            await _tell_cancelled(session, number)
+            if number is not None:
+                await _is_well(session.send_notification(_cancelled(number)), 1.0)
             raise
         except McpError as error:
-            if error.error.code not in (CONNECTION_CLOSED, _UNKNOWN_SESSION):
+            if error.error.code not in (types.CONNECTION_CLOSED, _UNKNOWN_SESSION):
                 raise
             untouched = error.error.code == _UNKNOWN_SESSION
             raise LostError(self._why(), untouched=untouched) from None
@@ -282,22 +269,23 @@ class _Conversation:
 
     def _connection(self) -> Connection:
         """A program gets none of our keys; an address gets its own."""
-        ourselves = Implementation(name="branchwise", version=version("branchwise"))
+        ourselves = types.Implementation(name="branchwise", version=version("branchwise"))
         settings = {"message_handler": self._hear, "client_info": ourselves}
         if url := self._server.url:
-            return StreamableHttpConnection(
-                transport="streamable_http",
-                url=url,
-                session_kwargs=settings,
-                httpx_client_factory=partial(_client, url, self._keys),
-            )
-        return StdioConnection(
-            transport="stdio",
-            command="sh",
-            args=["-c", _IN_A_GROUP, self._errors.name, *self._server.command],
-            encoding_error_handler="replace",
-            session_kwargs=settings,
-        )
+            client = partial(_client, url, self._keys)
+            return {
+                "transport": "streamable_http",
+                "url": url,
+                "session_kwargs": settings,
+                "httpx_client_factory": client,
+            }
+        return {
+            "transport": "stdio",
+            "command": "sh",
+            "args": ["-c", _IN_A_GROUP, self._errors.name, *self._server.command],
+            "encoding_error_handler": "replace",
+            "session_kwargs": settings,
+        }
 
     async def _hear(self, message: object) -> None:
         """A program may print a line of its own before it speaks the protocol."""
@@ -321,7 +309,7 @@ class _Conversation:
             error = self._task.exception()
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        is_end = isinstance(error, McpError) and error.error.code == CONNECTION_CLOSED
+        is_end = isinstance(error, McpError) and error.error.code == types.CONNECTION_CLOSED
         if error and not is_end and not isinstance(error, anyio.BrokenResourceError):
             line, url = fault(error), self._server.url
             return short_line(line.replace(url, self._server.place) if url else line)
@@ -364,9 +352,8 @@ async def _is_well(work: Awaitable[object], seconds: float) -> bool:
     return True
 
 
-async def _tell_cancelled(session: ClientSession, number: object) -> None:
-    """Tell the server that the caller has given up, so that it can stop its work."""
-    if isinstance(number, int):
-        params = CancelledNotificationParams(requestId=number, reason="the caller's time is over")
-        note = CancelledNotification(method="notifications/cancelled", params=params)
-        await _is_well(session.send_notification(ClientNotification(note)), 1.0)
+def _cancelled(number: int) -> types.ClientNotification:
+    """Says that the caller has given up, so that the server can stop its work."""
+    reason = types.CancelledNotificationParams(requestId=number, reason="the caller's time is over")
+    note = types.CancelledNotification(method="notifications/cancelled", params=reason)
+    return types.ClientNotification(note)

@@ -10,15 +10,7 @@ from typing import Any
 
 import orjson
 from langchain_core.tools import BaseTool
-from mcp.types import (
-    AudioContent,
-    BlobResourceContents,
-    CallToolResult,
-    ContentBlock,
-    ImageContent,
-    ResourceLink,
-    TextContent,
-)
+from mcp import types
 from pydantic import SkipValidation
 
 from branchwise.corpora.errors import InputError
@@ -68,7 +60,7 @@ def _whole(value: Any) -> Any:
     return [_whole(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _read(name: str, result: CallToolResult) -> PluginResult:
+def _read(name: str, result: types.CallToolResult) -> PluginResult:
     """The result of tool `name`: its text, and its structured content as the artifact."""
     text = bounded("\n".join(map(_shown, result.content)))
     if result.isError:
@@ -80,18 +72,18 @@ def _read(name: str, result: CallToolResult) -> PluginResult:
     return PluginResult(text or "(nothing)", artifact)
 
 
-def _shown(block: ContentBlock) -> str:
+def _shown(block: types.ContentBlock) -> str:
     """What a model reads of it; models of text cannot use the rest."""
-    if isinstance(block, TextContent):
+    if isinstance(block, types.TextContent):
         return block.text
-    if isinstance(block, ImageContent | AudioContent):
+    if isinstance(block, types.ImageContent | types.AudioContent):
         return f"[left out: {block.type}, {short_line(block.mimeType)}, {_size(block.data)}]"
-    if isinstance(block, ResourceLink):
+    if isinstance(block, types.ResourceLink):
         about = f", {block.name}" + (f": {block.description}" if block.description else "")
         return f"[resource {short_line(f'{block.uri}{about}')}]"
     resource = block.resource
     about = short_line(", ".join(filter(None, (str(resource.uri), resource.mimeType))))
-    if isinstance(resource, BlobResourceContents):
+    if isinstance(resource, types.BlobResourceContents):
         return f"[left out: resource {about}, {_size(resource.blob)}]"
     return f"[resource {about}]\n{resource.text}"
 
