@@ -62,13 +62,14 @@ def _whole(value: Any) -> Any:
 
 def _read(name: str, result: types.CallToolResult) -> PluginResult:
     """The result of tool `name`: its text, and its structured content as the artifact."""
-    text = bounded("\n".join(map(_shown, result.content)))
+    whole = "\n".join(map(_shown, result.content))
+    text = bounded(whole)
     if result.isError:
         text = text or "it failed, and says no more"
         return PluginResult(f"Error: {text}", {}, bounded(one_line(f"{name}: {text}")), "failed")
     structured = result.structuredContent or {}
     # The SDK's own servers repeat a text under this key.
-    artifact = {} if structured == {"result": text} else _artifact(structured)
+    artifact = {} if structured == {"result": whole} else _artifact(structured)
     return PluginResult(text or "(nothing)", artifact)
 
 
