@@ -8,8 +8,7 @@ from langchain_core.messages import ToolCall
 from branchwise.corpora.graph.answers import Match, QueryResult, Term
 from branchwise.tools.errors import ToolError
 from branchwise.tools.graph_text import MAX_SHOWN_BYTES, answer_text, matches_text
-from branchwise.tools.wikidata_search import make_wikidata_search
-from branchwise.tools.wikisparql import make_wikisparql
+from branchwise.tools.graph_tools import make_wikidata_search, make_wikisparql
 
 WD = "http://www.wikidata.org/entity/"
 
