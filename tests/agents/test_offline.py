@@ -111,10 +111,6 @@ async def test_a_word_is_found_where_it_stands(word: str, monkeypatch: pytest.Mo
     assert answers(text) == {"default": ("Jim Croce",)}
 
 
-async def test_it_is_deterministic() -> None:
-    assert await run("Who directed Night Ferry?") == await run("Who directed Night Ferry?")
-
-
 def given_message(question: str) -> HumanMessage:
     blocks = [f"Fragment {k}: {t}\n{x}" for k, (t, x) in enumerate(PASSAGES.values(), start=1)]
     return HumanMessage("\n\n".join([question, *blocks]))

@@ -237,8 +237,6 @@ class _Conversation:
                 raise
             untouched = error.error.code == _UNKNOWN_SESSION
             raise LostError(self._why(), untouched=untouched) from None
-        except OSError:
-            raise LostError(self._why()) from None
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
             raise LostError(self._why(), untouched=True) from None  # nothing was written
         finally:
