@@ -187,8 +187,7 @@ def _built_in(name: str, context: ToolContext) -> "BaseTool":
             return make_wikidata_search(graph, words)
         return make_wikisparql(graph, prompt_set=words, finds_names=context.finds_names)
     from branchwise.corpora.folder import Corpus
-    from branchwise.tools.local_retriever import SearchForm, make_local_retriever
-    from branchwise.tools.open_passages import make_open_passages
+    from branchwise.tools.passage_tools import SearchForm, make_local_retriever, make_open_passages
 
     is_plain = name == SEARCH_TOOL and context.prompt_set == "paper"
     titles = Titles(Corpus.open(context.corpus)) if context.corpus and not is_plain else None

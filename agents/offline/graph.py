@@ -146,10 +146,10 @@ _ASKS = frozenset(_ASKING.split())
 
 
 def next_graph_call(
-    question: str, view: GraphView, tools: Mapping[str, Any]
+    question: str, view: GraphView, tools: Mapping[str, str]
 ) -> tuple[str, dict[str, Any]] | None:
     """Name and arguments of the next call, None where there is nothing more to ask."""
-    search, query = tools.get("search"), tools.get("query")
+    search, query = tools.get("names"), tools.get("query")
     name = asked_name(question)
     if search is None or not name:
         return None

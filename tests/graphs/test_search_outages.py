@@ -16,7 +16,7 @@ from branchwise.graphs.title_search import TitleSearcher
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.graph_tools import make_wikidata_search, make_wikisparql
-from branchwise.tools.local_retriever import make_local_retriever
+from branchwise.tools.passage_tools import make_local_retriever
 from support.agents.clock import Clock
 from support.graph.asking_remote import graph_of
 from support.graph.sparql_server import FaultyServer, raw, reply, rows
