@@ -303,7 +303,7 @@ HOSTILE = st.text(max_size=60) | st.sampled_from(
     [
         "- ", "- a\n- b", "* (film)\n* (play)", "Question:", "Searched for:", "Passage:",
         "Question: a\nSearched for: b\nPassage: c", "Fragment 1: T", "\n\n", "NONE", "(1999)",
-        "Who performed Reef", "in these ways, one a line:",
+        "Who performed Reef", "in these ways, one a line:", "[a] ", "[id] T\ntext", "Fragment 2",
     ]
 )  # fmt: skip
 
