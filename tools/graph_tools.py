@@ -56,10 +56,10 @@ class _GraphTool(BuiltInTool):
 
     async def _arun(self, *, shown: object = None, **given: Any) -> tuple[str, ToolArtifact]:
         loop = asyncio.get_running_loop()
-        found: tuple[str, ToolArtifact] = await loop.run_in_executor(
+        result: tuple[str, ToolArtifact] = await loop.run_in_executor(
             self.threads, lambda: self._run(**given)
         )
-        return found
+        return result
 
 
 class _Search(BaseModel):
@@ -127,8 +127,8 @@ class _WikiSparql(_GraphTool):
             answer = self.graph.query(query, self.seconds)
         except GraphError as error:
             raise ToolError(self._advice(str(error))) from error
-        told = replace(answer, notes=tuple(map(self._advice, answer.notes)))
-        return answer_text(told), ToolArtifact(rows=_rows(answer))
+        advised = replace(answer, notes=tuple(map(self._advice, answer.notes)))
+        return answer_text(advised), ToolArtifact(rows=_rows(answer))
 
     def _advice(self, text: str) -> str:
         return text if self.finds_names else by_label(text)

@@ -250,8 +250,8 @@ class _OpenPassages(BuiltInTool):
         self, title: str, passages: Sequence[Passage], known: Collection[str]
     ) -> tuple[str, ToolArtifact]:
         if not passages:
-            said = "No passage has this title; search for it: titles must be written in full."
-            return said, ToolArtifact(passages=[])
+            advice = "No passage has this title; search for it: titles must be written in full."
+            return advice, ToolArtifact(passages=[])
         hits, repeats = new_and_repeated([Hit(one, 0.0) for one in passages], MAX_OPENED, known)
         records = [passage_record(hit, self.titles) for hit in hits]
         artifact = ToolArtifact(passages=records)

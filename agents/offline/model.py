@@ -64,14 +64,14 @@ class OfflineChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         schemas: Sequence[Mapping[str, Any]] = kwargs.get("tools") or ()
-        if not schemas and (said := module_reply(messages)) is not None:
-            return _result(AIMessage(content=said))
+        if not schemas and (text := module_reply(messages)) is not None:
+            return _result(AIMessage(content=text))
         tools = _by_use(schemas)
         listing = tools.get("listing")
         view = View.of(messages, listing["name"] if listing else None)
         if view.wants_groups:
-            said = read_conditional(view.message, in_steps=view.in_steps)
-            return _result(AIMessage(content=said))
+            text = read_conditional(view.message, in_steps=view.in_steps)
+            return _result(AIMessage(content=text))
         is_free = kwargs.get("tool_choice") != "none"
         calls: list[CallArguments] = []
         if is_free and (search := tools.get("search")):
@@ -109,19 +109,19 @@ def _result(message: AIMessage) -> ChatResult:
 def _by_use(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """The tools' function schemas by what they are good for: "search" and "listing" take one text,
     of passages and of what a name may refer to; "names" and "query" are a graph's."""
-    found: dict[str, Mapping[str, Any]] = {}
+    by_use: dict[str, Mapping[str, Any]] = {}
     for function in (schema["function"] for schema in schemas if "function" in schema):
         about = function.get("description", "")
         if "kind" in function.get("parameters", {}).get("properties", {}):
-            found["names"] = function
+            by_use["names"] = function
         elif "SPARQL" in about:
-            found["query"] = function
+            by_use["query"] = function
         elif len(_text_arguments(function)) == 1:
             use = "listing" if is_listing(function) else "search"
-            known = found.setdefault(use, function)
+            known = by_use.setdefault(use, function)
             if "passage" in about.lower() and "passage" not in known.get("description", "").lower():
-                found[use] = function
-    return found
+                by_use[use] = function
+    return by_use
 
 
 def _text_arguments(function: Mapping[str, Any]) -> list[str]:
