@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from branchwise.agents.offline.view import result_of
-from branchwise.agents.offline.words import STOP_WORDS, asked_name, stem, words
+from branchwise.agents.offline.words import asked_name, words_beside
 
 _IRI = r"[a-zA-Z][a-zA-Z0-9+.-]*:[^\s<>\"{}|\\^`]+"
 _MATCH = re.compile(
@@ -207,13 +207,7 @@ def _bearers(name: str, view: GraphView) -> list[GraphEntity]:
 
 
 def _phrase(question: str, name: str) -> str:
-    named = {stem(word) for word in words(name)}
-    kept = [
-        word
-        for word in words(question)
-        if word.lower() not in STOP_WORDS and word.lower() not in _ASKS and stem(word) not in named
-    ]
-    return " ".join(kept)
+    return " ".join(w for w in words_beside(question, name) if w.lower() not in _ASKS)
 
 
 def _sparql(things: Sequence[GraphEntity], property: GraphProperty) -> str:
