@@ -1,5 +1,6 @@
 """An agent made from a system: ask it a question, get an outcome."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,7 +36,7 @@ from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_search
 from branchwise.graphs.title_search import TitleSearcher
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.mcp.opening import close_mcp_tools
+from branchwise.tools.mcp.opening import close_now
 from branchwise.tools.plugin_tools import plugin_sections
 from branchwise.tools.registry import (
     NAMES_TOOL,
@@ -154,7 +155,7 @@ class Agent:
         """Close the connections to models and MCP servers, which reopen, and the graph, which does
         not."""
         await self._parts.models.aclose()
-        await close_mcp_tools(self.tools)
+        await asyncio.to_thread(close_now, self.tools)
         if self._sources.graph:
             self._sources.graph.close()
 

@@ -1,6 +1,6 @@
 """The available tools, by name."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -58,7 +58,6 @@ class ToolContext:
 class _Entry:
     summary: str
     source: str  # the setting that names what it searches
-    make: "Callable[[ToolContext], BaseTool]"
     by_default: bool = True
 
 
@@ -95,8 +94,7 @@ def make_tools(specs: Sequence[str], context: ToolContext) -> "list[BaseTool]":
 
 def _made(spec: str, context: ToolContext) -> "BaseTool":
     if spec in _TOOLS:
-        check_source(spec, context.sources)
-        return _TOOLS[spec].make(context)
+        return _built_in(spec, context)
     check_known(spec)
     from branchwise.tools.plugin_tools import open_tool
 
@@ -178,63 +176,41 @@ def check_known(name: str) -> None:
     raise SettingError("tools", f"unknown tool {name!r}", remedy=remedy)
 
 
-def _local_retriever(context: ToolContext) -> "BaseTool":
-    from branchwise.tools.local_retriever import SearchForm, make_local_retriever
+def _built_in(name: str, context: ToolContext) -> "BaseTool":
+    """The tool of that name; what it searches is there."""
+    check_source(name, context.sources)
+    if name in GRAPH_TOOLS:
+        from branchwise.tools.graph_tools import make_wikidata_search, make_wikisparql
 
-    is_plain = context.corpus is None or context.prompt_set == "paper"
-    titles = None if is_plain else _titles(cast(Path, context.corpus))
-    form = SearchForm(
-        context.k, titles, context.shortens, context.cites, context.per_name, context.prompt_set
-    )
-    return make_local_retriever(cast("Retriever | Batcher", context.retriever), form)
+        graph, words = cast(Graph, context.graph), context.prompt_set
+        if name == NAMES_TOOL:
+            return make_wikidata_search(graph, words)
+        return make_wikisparql(graph, prompt_set=words, finds_names=context.finds_names)
+    from branchwise.corpora.folder import Corpus
+    from branchwise.tools.passage_tools import SearchForm, make_local_retriever, make_open_passages
 
-
-def _open_passages(context: ToolContext) -> "BaseTool":
-    from branchwise.tools.open_passages import make_open_passages
-
-    if context.corpus is None:
+    is_plain = name == SEARCH_TOOL and context.prompt_set == "paper"
+    titles = Titles(Corpus.open(context.corpus)) if context.corpus and not is_plain else None
+    if name == SEARCH_TOOL:
+        form = SearchForm(
+            context.k, titles, context.shortens, context.cites, context.per_name, context.prompt_set
+        )
+        return make_local_retriever(cast("Retriever | Batcher", context.retriever), form)
+    if titles is None:
         remedy = FLAGS.add("corpus", "DIR")
         raise SettingError("tools", f"the tool {OPENING_TOOL} has no corpus folder", remedy=remedy)
-    return make_open_passages(_titles(context.corpus), context.prompt_set)
+    return make_open_passages(titles, context.prompt_set)
 
 
-def _titles(corpus: Path) -> Titles:
-    from branchwise.corpora.folder import Corpus
-
-    return Titles(Corpus.open(corpus))
-
-
-def _wikisparql(context: ToolContext) -> "BaseTool":
-    from branchwise.tools.wikisparql import make_wikisparql
-
-    return make_wikisparql(
-        cast(Graph, context.graph),
-        prompt_set=context.prompt_set,
-        finds_names=context.finds_names,
-    )
-
-
-def _wikidata_search(context: ToolContext) -> "BaseTool":
-    from branchwise.tools.wikidata_search import make_wikidata_search
-
-    return make_wikidata_search(cast(Graph, context.graph), context.prompt_set)
-
-
-_TOOLS: dict[str, _Entry] = {
-    SEARCH_TOOL: _Entry(
-        "search the passages of --corpus: local_retriever(query, k=3)", "corpus", _local_retriever
-    ),
+_TOOLS = {
+    SEARCH_TOOL: _Entry("search the passages of --corpus: local_retriever(query, k=3)", "corpus"),
     OPENING_TOOL: _Entry(
-        "open all passages of a title in --corpus: open_passages(title)",
-        "corpus",
-        _open_passages,
-        by_default=False,
+        "open all passages of a title in --corpus: open_passages(title)", "corpus", by_default=False
     ),
     NAMES_TOOL: _Entry(
         'find entities and properties of --kg by name: wikidata_search(text, kind="item", limit=8)',
         "kg",
-        _wikidata_search,
     ),
-    QUERY_TOOL: _Entry("query the graph of --kg in SPARQL: wikisparql(query)", "kg", _wikisparql),
+    QUERY_TOOL: _Entry("query the graph of --kg in SPARQL: wikisparql(query)", "kg"),
 }
 GRAPH_TOOLS = tuple(name for name, entry in _TOOLS.items() if entry.source == "kg")

@@ -5,14 +5,15 @@ which property the rest of the question means, what these entities have by it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from branchwise.agents.offline.view import result_of
-from branchwise.agents.offline.words import STOP_WORDS, asked_name, stem, words
+from branchwise.agents.offline.words import asked_name, words_beside
 
 _IRI = r"[a-zA-Z][a-zA-Z0-9+.-]*:[^\s<>\"{}|\\^`]+"
 _MATCH = re.compile(
@@ -83,52 +84,45 @@ class GraphView:
 
 
 def graph_view(messages: Sequence[BaseMessage]) -> GraphView:
-    """Read the results of calls that this reader made, by their tool's name and arguments."""
+    """Read the results of calls that this reader made, by their arguments."""
     calls = {
         call["id"]: call["args"]
         for message in messages
         if isinstance(message, AIMessage)
         for call in message.tool_calls
     }
-    results = [
-        (calls[message.tool_call_id], result_of(message).splitlines())
-        for message in messages
-        if isinstance(message, ToolMessage) and message.tool_call_id in calls
-    ]
+    things: list[GraphEntity] = []
+    properties: list[GraphProperty] = []
+    rows: list[tuple[str, str]] = []
+    for message in messages:
+        if not isinstance(message, ToolMessage) or message.tool_call_id not in calls:
+            continue
+        args, lines = calls[message.tool_call_id], result_of(message).splitlines()
+        if _is_query(args):
+            for row in filter(None, map(_ROW.match, lines)):
+                named = _NAMED.match(row["value"])
+                rows.append((_expanded(row["thing"]), named[1] if named else row["value"]))
+        elif args.get("kind") == "item":
+            sure = takewhile(lambda line: _MATCH.match(line) or not _ONLY_NEAR.search(line), lines)
+            for match in filter(None, map(_MATCH.match, sure)):
+                alias, about = match["alias"] or "", match["about"] or ""
+                things.append(GraphEntity(_expanded(match["id"]), match["label"], alias, about))
+        elif args.get("kind") == "property":
+            for match in filter(None, map(_MATCH.match, lines)):
+                properties.append(GraphProperty(match["id"].strip("<>"), match["label"]))
     asked = [args.get("kind") for args in calls.values()]
     return GraphView(
         asked="item" in asked,
-        things=tuple(thing for args, text in results for thing in _things(args, text)),
+        things=tuple(things),
         property_asked="property" in asked,
-        properties=tuple(found for args, text in results for found in _properties(args, text)),
-        queried=any("VALUES ?thing" in str(args.get("query")) for args in calls.values()),
-        rows=tuple(row for args, text in results for row in _rows(args, text)),
+        properties=tuple(properties),
+        queried=any(map(_is_query, calls.values())),
+        rows=tuple(rows),
     )
 
 
-def _things(args: Mapping[str, Any], lines: Sequence[str]) -> Iterator[GraphEntity]:
-    if args.get("kind") == "item":
-        for line in lines:
-            if _ONLY_NEAR.search(line) and not _MATCH.match(line):
-                return
-            if found := _MATCH.match(line):
-                alias, about = found["alias"] or "", found["about"] or ""
-                yield GraphEntity(_expanded(found["id"]), found["label"], alias, about)
-
-
-def _properties(args: Mapping[str, Any], lines: Sequence[str]) -> Iterator[GraphProperty]:
-    if args.get("kind") == "property":
-        for line in lines:
-            if found := _MATCH.match(line):
-                yield GraphProperty(found["id"].strip("<>"), found["label"])
-
-
-def _rows(args: Mapping[str, Any], lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    if "VALUES ?thing" in str(args.get("query")):
-        for line in lines:
-            if found := _ROW.match(line):
-                named = _NAMED.match(found["value"])
-                yield _expanded(found["thing"]), named[1] if named else found["value"]
+def _is_query(args: Mapping[str, Any]) -> bool:
+    return "VALUES ?thing" in str(args.get("query"))
 
 
 def _expanded(written: str) -> str:
@@ -146,10 +140,10 @@ _ASKS = frozenset(_ASKING.split())
 
 
 def next_graph_call(
-    question: str, view: GraphView, tools: Mapping[str, Any]
+    question: str, view: GraphView, tools: Mapping[str, str]
 ) -> tuple[str, dict[str, Any]] | None:
     """Name and arguments of the next call, None where there is nothing more to ask."""
-    search, query = tools.get("search"), tools.get("query")
+    search, query = tools.get("names"), tools.get("query")
     name = asked_name(question)
     if search is None or not name:
         return None
@@ -207,13 +201,7 @@ def _bearers(name: str, view: GraphView) -> list[GraphEntity]:
 
 
 def _phrase(question: str, name: str) -> str:
-    named = {stem(word) for word in words(name)}
-    kept = [
-        word
-        for word in words(question)
-        if word.lower() not in STOP_WORDS and word.lower() not in _ASKS and stem(word) not in named
-    ]
-    return " ".join(kept)
+    return " ".join(w for w in words_beside(question, name) if w.lower() not in _ASKS)
 
 
 def _sparql(things: Sequence[GraphEntity], property: GraphProperty) -> str:

@@ -63,18 +63,21 @@ class OfflineChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        if not kwargs.get("tools") and (said := module_reply(messages)) is not None:
-            return _result(AIMessage(content=said))
-        listing = _listing_tool(kwargs.get("tools"))
+        schemas: Sequence[Mapping[str, Any]] = kwargs.get("tools") or ()
+        if not schemas and (text := module_reply(messages)) is not None:
+            return _result(AIMessage(content=text))
+        tools = _by_use(schemas)
+        listing = tools.get("listing")
         view = View.of(messages, listing["name"] if listing else None)
         if view.wants_groups:
-            said = read_conditional(view.message, in_steps=view.in_steps)
-            return _result(AIMessage(content=said))
-        search = None if kwargs.get("tool_choice") == "none" else _search_tool(kwargs.get("tools"))
-        queries = next_queries(view) if search else []
-        calls = _calls(search, queries) if search else []
+            text = read_conditional(view.message, in_steps=view.in_steps)
+            return _result(AIMessage(content=text))
+        is_free = kwargs.get("tool_choice") != "none"
+        calls: list[CallArguments] = []
+        if is_free and (search := tools.get("search")):
+            calls += _calls(search, next_queries(view))
         name = asked_name(view.question)
-        may_call = kwargs.get("tool_choice") != "none" and not view.must_answer
+        may_call = is_free and not view.must_answer
         if listing and name and may_call and view.turns == 0:
             calls += _calls(listing, [name])
         answers: dict[str, list[str]] = {}
@@ -83,9 +86,9 @@ class OfflineChatModel(BaseChatModel):
             graph = graph_view(messages)
             answers = graph_answers(view.question, graph)
             account = graph_account(view.question, graph)
-            if may_call:
-                asked = next_graph_call(view.question, graph, _graph_tools(kwargs.get("tools")))
-                calls += [asked] if asked else []
+            names = {use: function["name"] for use, function in tools.items()}
+            if may_call and (asked := next_graph_call(view.question, graph, names)):
+                calls.append(asked)
         message = _message(calls, view.turns) if calls else _answer(view, answers, account)
         return _result(message)
 
@@ -103,39 +106,27 @@ def _result(message: AIMessage) -> ChatResult:
     return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-def _search_tool(schemas: Sequence[Mapping[str, Any]] | None) -> Mapping[str, Any] | None:
-    """The function schema of a tool that takes one text; the one that says "passage" if several."""
-    takers = [f for f in _text_takers(schemas) if "SPARQL" not in f.get("description", "")]
-    takers = [function for function in takers if not is_listing(function)]
-    passages = [f for f in takers if "passage" in f.get("description", "").lower()]
-    return next(iter(passages or takers), None)
-
-
-def _listing_tool(schemas: Sequence[Mapping[str, Any]] | None) -> Mapping[str, Any] | None:
-    """The function schema of a tool that says what a name may refer to."""
-    return next(filter(is_listing, _text_takers(schemas)), None)
-
-
-def _text_takers(schemas: Sequence[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
-    functions = [schema["function"] for schema in schemas or () if "function" in schema]
-    return [function for function in functions if len(_text_arguments(function)) == 1]
+def _by_use(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The tools' function schemas by what they are good for: "search" and "listing" take one text,
+    of passages and of what a name may refer to; "names" and "query" are a graph's."""
+    by_use: dict[str, Mapping[str, Any]] = {}
+    for function in (schema["function"] for schema in schemas if "function" in schema):
+        about = function.get("description", "")
+        if "kind" in function.get("parameters", {}).get("properties", {}):
+            by_use["names"] = function
+        elif "SPARQL" in about:
+            by_use["query"] = function
+        elif len(_text_arguments(function)) == 1:
+            use = "listing" if is_listing(function) else "search"
+            known = by_use.setdefault(use, function)
+            if "passage" in about.lower() and "passage" not in known.get("description", "").lower():
+                by_use[use] = function
+    return by_use
 
 
 def _text_arguments(function: Mapping[str, Any]) -> list[str]:
     properties = function.get("parameters", {}).get("properties", {})
     return [name for name, schema in properties.items() if schema.get("type") == "string"]
-
-
-def _graph_tools(schemas: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
-    """Names of the tools that find things of a graph by name, and that take SPARQL."""
-    found: dict[str, str] = {}
-    for schema in schemas or ():
-        function = schema.get("function", {})
-        if "kind" in function.get("parameters", {}).get("properties", {}):
-            found["search"] = function["name"]
-        elif "SPARQL" in function.get("description", ""):
-            found["query"] = function["name"]
-    return found
 
 
 def _calls(function: Mapping[str, Any], queries: Sequence[str]) -> list[CallArguments]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -108,73 +107,32 @@ _QUESTION, _SEARCHED, _PASSAGE = "Question:", "Searched for:", "Passage:"
 _OF_SEVERAL = re.compile(r"(Passage \d+:) (.*)\nText: (.*)")
 
 
-@dataclass(frozen=True)
-class _Request:
-    """A passage, and why it was searched for."""
+def _copied(message: str) -> str | None:
+    """An extractor's reply: of each passage the sentences that share words with question or search,
+    one a line, or NONE; None where the message asks for something else.
 
-    question: str
-    searched: str
-    title: str
-    text: str
-
-    @classmethod
-    def read(cls, message: str) -> "_Request | None":
-        """The request in a user message; None where it is none.
-
-        Its head is lines without an empty one between: an agent's question has passages after one.
-        """
-        lines = message.strip().splitlines()
-        head = list(takewhile(lambda line: not line.startswith(_PASSAGE), lines))
-        if len(head) in (0, len(lines)) or not all(head) or not head[0].startswith(_QUESTION):
+    Its head is lines without an empty one between. Behind it is one passage, or several that are
+    each numbered and two lines behind the one before; the reply repeats the numbers and titles.
+    """
+    lines = message.strip().splitlines()
+    head = list(takewhile(lambda line: line and not line.startswith(_PASSAGE), lines))
+    if not head or not head[0].startswith(_QUESTION):
+        return None
+    if len(head) < len(lines) and lines[len(head)]:
+        passages = [("", "\n".join(lines[len(head) + 1 :]))]
+    else:
+        blocks = message.strip().split("\n\n")[1:]
+        read = [one for block in blocks if (one := _OF_SEVERAL.fullmatch(block))]
+        if not blocks or len(read) < len(blocks):
             return None
-        searched = next((line for line in head if line.startswith(_SEARCHED)), "")
-        title, text = lines[len(head)], "\n".join(lines[len(head) + 1 :])
-        return cls(
-            head[0].removeprefix(_QUESTION).strip(),
-            searched.removeprefix(_SEARCHED).strip(),
-            title.removeprefix(_PASSAGE).strip(),
-            text.strip(),
-        )
-
-
-@dataclass(frozen=True)
-class _RequestForSeveral:
-    """Several passages, each with its handle."""
-
-    passages: tuple[tuple[str, _Request], ...]
-
-    @classmethod
-    def read(cls, message: str) -> "_RequestForSeveral | None":
-        """The request in a user message; None where it is none.
-
-        Its head is lines without an empty one between, each passage two lines behind one.
-        """
-        head, *blocks = message.strip().split("\n\n")
-        found = [_OF_SEVERAL.fullmatch(block) for block in blocks]
-        lines = head.splitlines()
-        if not blocks or not lines or not lines[0].startswith(_QUESTION):
-            return None
-        searched = " ".join(
-            line.removeprefix(_SEARCHED) for line in lines if line.startswith(_SEARCHED)
-        )
-        question = lines[0].removeprefix(_QUESTION).strip()
-        read = [
-            (one[1], _Request(question, searched.strip(), one[2], one[3])) for one in found if one
-        ]
-        return cls(tuple(read)) if len(read) == len(blocks) else None
-
-
-def _extract_several(request: _RequestForSeveral) -> str:
-    """Each passage's handle and title, and what the extractor copies of it."""
-    parts = [f"{handle} {one.title}\n{_extract(one)}" for handle, one in request.passages]
-    return "\n\n".join(parts)
-
-
-def _extract(request: _Request) -> str:
-    """The sentences that share words with question or search, one a line, or NONE."""
-    wanted = stems(request.question) | stems(request.searched)
-    found = [" ".join(s.split()) for s in sentences(request.text) if stems(s) & wanted]
-    return "\n".join(found) or NOTHING
+        passages = [(f"{one[1]} {one[2]}\n", one[3]) for one in read]
+    searched = " ".join(line.removeprefix(_SEARCHED) for line in head if line.startswith(_SEARCHED))
+    wanted = stems(head[0].removeprefix(_QUESTION)) | stems(searched)
+    copied = []
+    for heading, text in passages:
+        kept = [" ".join(s.split()) for s in sentences(text.strip()) if stems(s) & wanted]
+        copied.append(heading + ("\n".join(kept) or NOTHING))
+    return "\n\n".join(copied)
 
 
 _SEVERAL = re.compile(
@@ -198,10 +156,8 @@ def module_reply(messages: Sequence[BaseMessage]) -> str | None:
     instructions, asked = messages[0], messages[1].text
     if not isinstance(instructions, SystemMessage):
         return None
-    if (request := _Request.read(asked)) is not None:
-        return _extract(request)
-    if (several := _RequestForSeveral.read(asked)) is not None:
-        return _extract_several(several)
+    if (copied := _copied(asked)) is not None:
+        return copied
     if not _asks_for_readings(instructions.text):
         return None
     listed = ListedNames.read(asked)

@@ -5,14 +5,12 @@ from collections.abc import Iterator
 from branchwise.agents.offline.readings import readings
 from branchwise.agents.offline.view import Seen, View
 from branchwise.agents.offline.words import (
-    STOP_WORDS,
     contains_name,
     names,
     sentences,
-    stem,
     stems,
     unique,
-    words,
+    words_beside,
 )
 
 MAX_CALLS = 10
@@ -43,7 +41,7 @@ def _about_readings(view: View) -> Iterator[str]:
     listed = [Seen("", title, "") for title in view.listed]
     found = readings(view.question, [*view.passages, *listed])
     for title, own in found.items():
-        yield f"{title} {_rest(view.question, own[0].base)}".strip()
+        yield " ".join([title, *words_beside(view.question, own[0].base)])
     if found:
         yield next(iter(found.values()))[0].base
     else:
@@ -70,13 +68,3 @@ def _brought_up(question: str, passage: Seen) -> list[str]:
         for found in names(sentence)
         if " " in found[0] and not contains_name(question, found[0])
     ]
-
-
-def _rest(question: str, base: str) -> str:
-    """The question's content words beside the asked name."""
-    named = {stem(word) for word in words(base)}
-    return " ".join(
-        word
-        for word in words(question)
-        if word.lower() not in STOP_WORDS and stem(word) not in named
-    )

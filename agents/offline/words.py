@@ -95,6 +95,16 @@ def contains_name(text: str, name: str) -> bool:
     return bool(looked_for) and f" {looked_for} " in f" {' '.join(words(text)).lower()} "
 
 
+def words_beside(question: str, name: str) -> list[str]:
+    """The question's content words beside the asked name."""
+    named = {stem(word) for word in words(name)}
+    return [
+        word
+        for word in words(question)
+        if word.lower() not in STOP_WORDS and stem(word) not in named
+    ]
+
+
 def unique(texts: Iterable[str]) -> list[str]:
     """The texts in order, each once, whatever its case."""
     return list({text.lower(): text for text in reversed(list(texts))}.values())[::-1]

@@ -3,22 +3,23 @@
 import asyncio
 import logging
 import os
+import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from branchwise.commands.options import Key, read_keys
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.kinds import DEFAULT, NAMES
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.corpora.text import printable
 from branchwise.ui.console import echo, output
 
 if TYPE_CHECKING:
-    from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp
 
-    from branchwise.corpora.keys import Keys
     from branchwise.tools.serving.web import Listener
 
 serve_app = typer.Typer(
@@ -98,65 +99,46 @@ def mcp(
     from branchwise.corpora.extras import require
 
     require("mcp", "serving")
-    from branchwise.tools.serving.mcp_server import (
-        PATH,
-        mcp_app,
-        serve_stdio,
-        take_standard_streams,
-    )
+    from branchwise.agents.prompt_files import Prompts
+    from branchwise.corpora.graph.open import open_graph
+    from branchwise.corpora.open import open_retriever
+    from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
+    from branchwise.tools.serving import mcp_server
     from branchwise.tools.serving.web import listen, parse_address
 
     # The client is told of its errors; without a handler Python prints the SDK's pages on them.
     logging.getLogger().addHandler(logging.NullHandler())
-    if http is not None:
-        listener = listen(*parse_address(http, "--http"), "--http")
-        server, names = _mcp_server(corpus, retriever, k, kg, tool, read_keys(key))
-        app = mcp_app(server, only_loopback=listener.is_local)
-        _serve(app, listener, f"{PATH} ({names})")
-    if sys.stdin is not None and sys.stdin.isatty():
+    if http is None and sys.stdin is not None and sys.stdin.isatty():
         _complain(
             "this speaks MCP on standard input and output, for a client that starts it "
             "(docs/serving.md); Ctrl-C ends it"
         )
-    streams = take_standard_streams()  # before anything that might print is loaded
-    server, _ = _mcp_server(corpus, retriever, k, kg, tool, read_keys(key))
-    asyncio.run(serve_stdio(server, streams))
-    _leave()
-
-
-def _mcp_server(
-    corpus: Path | None,
-    retriever: str | None,
-    k: int | None,
-    kg: str | None,
-    tool: list[str] | None,
-    keys: "Keys",
-) -> "tuple[Server[Any, Any], str]":
-    """The MCP server and its tools' names in a line. Its graph's processes end with this one."""
-    from branchwise.agents.prompt_files import Prompts
-    from branchwise.corpora.errors import InputError
-    from branchwise.corpora.graph.open import open_graph
-    from branchwise.corpora.open import open_retriever
-    from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
-    from branchwise.tools.serving.mcp_server import mcp_server
-
+    listener = listen(*parse_address(http, "--http"), "--http") if http is not None else None
+    # Before anything that might print is loaded.
+    streams = None if listener else mcp_server.take_standard_streams()
+    keys = read_keys(key)
     searches = (corpus, retriever, k) != (None, None, None)
-    found = open_retriever(corpus, retriever, keys=keys) if searches else None
-    graph = open_graph(kg, keys) if kg else None
-    names = tool or [*(["local_retriever"] if found else []), *(GRAPH_TOOLS if graph else [])]
+    opened = open_retriever(corpus, retriever, keys=keys) if searches else None
+    graph = open_graph(kg, keys) if kg else None  # its processes end with this one
+    names = tool or [*(["local_retriever"] if opened else []), *(GRAPH_TOOLS if graph else [])]
     if not names:
         raise InputError("there is nothing to serve", remedy="add --corpus DIR or --kg SRC")
-    tools = make_tools(names, ToolContext(found, k, graph, corpus, keys=keys))
+    tools = make_tools(names, ToolContext(opened, k, graph, corpus, keys=keys))
     names = [tool.name for tool in tools]
-    prompts = Prompts.load(None)
-    advice = "\n\n".join(prompts.render(section) for section in sections(names))
-    return mcp_server(tools, advice or None), ", ".join(names)
+    advice = "\n\n".join(map(Prompts.load(None).render, sections(names)))
+    server = mcp_server.mcp_server(tools, advice or None)
+    if listener:
+        app = mcp_server.mcp_app(server, only_loopback=listener.is_local)
+        _serve(app, listener, f"{mcp_server.PATH} ({', '.join(names)})")
+    elif streams:
+        _end_at_signals()
+        asyncio.run(mcp_server.serve_stdio(server, *streams))
+        _leave()
 
 
 def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
     """Serve until Ctrl-C; `what` is said to be served, after the address."""
     from branchwise.commands.run import allow_open_files
-    from branchwise.corpora.text import printable
     from branchwise.tools.serving.web import MAX_CONNECTIONS, web_server
 
     if not listener.is_local:
@@ -164,22 +146,24 @@ def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
             f"warning: anyone who can reach {listener.url} gets answers: there is no authentication"
         )
     allow_open_files(MAX_CONNECTIONS)
-
-    def ready() -> None:
-        echo(printable(f"serving {listener.url}{what}; Ctrl-C ends it"))
-        output().flush()
-
-    asyncio.run(web_server(app, ready).serve(sockets=[listener.socket]))
+    _end_at_signals()
+    echo(printable(f"serving {listener.url}{what}; Ctrl-C ends it"))
+    output().flush()
+    web_server(app).run(sockets=[listener.socket])
     _leave()
 
 
 def _complain(line: str) -> None:
-    from branchwise.corpora.text import printable
-
     typer.echo(f"branchwise: {printable(line)}", err=True)
 
 
-def _leave() -> NoReturn:
+def _end_at_signals() -> None:
+    """For a server the end is no error; uvicorn first lets requests end, then signals again."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
+
+
+def _leave(*_: object) -> NoReturn:
     """Exit now: an abandoned search would delay the end of the process."""
     output().flush()
     sys.stderr.flush()

@@ -1,5 +1,6 @@
 """How to name an MCP server: `mcp:COMMAND ARGS...` or `mcp:http://HOST/mcp`, then `#TOOL`."""
 
+import contextlib
 import re
 import shlex
 import sys
@@ -69,45 +70,37 @@ def parse_mcp(text: str) -> McpSpec:
 def _at(url: str) -> Server:
     try:
         parts = urlsplit(url)
-        known = bool(parts.hostname) and parts.port != 0
+        is_address = bool(parts.hostname) and parts.port != 0 and url.isprintable()
     except ValueError:
-        known = False
-    if not known or not url.isprintable() or " " in url:
+        is_address = False
+    if not is_address or " " in url:
         raise InputError(
             "is not an address of an MCP server", where=repr(url[:200]), remedy=_EXAMPLES
         )
-    place = f"{MCP}{parts.scheme}://{parts.hostname}"
-    if parts.username or parts.password:
-        raise InputError(
-            "the address contains a user or a password, which the run would store",
-            where=place,
-            remedy="leave it out of the address",
-        )
+    carried = "a user or a password" if parts.username or parts.password else ""
     if any(_SECRET.search(name) for name, _ in parse_qsl(parts.query)):
+        carried = "what may be a key"
+    if carried:
         raise InputError(
-            "the address may contain a key, which the run would store",
-            where=place,
+            f"the address contains {carried}, which the run would store",
+            where=f"{MCP}{parts.scheme}://{parts.hostname}",
             remedy="leave it out of the address; --key HOST=VARIABLE sends a key as bearer token",
         )
     return Server(url=url)
 
 
 def absolute_mcp(text: str, folder: Path) -> str:
-    """The spec with whole paths for the words that are files of `folder`."""
+    """The spec with whole paths for the words that are files of `folder`.
+
+    A bare first word is looked up on the PATH.
+    """
     spec = parse_mcp(text)
     if spec.server.url:
         return text
     words = shlex.split(_ONE_TOOL.sub("", text.removeprefix(MCP).strip()))
-    whole = [_whole(word, folder, first=n == 0) for n, word in enumerate(words)]
-    return MCP + shlex.join(whole) + (f"#{spec.tool}" if spec.tool else "")
-
-
-def _whole(word: str, folder: Path, *, first: bool) -> str:
-    """A bare first word is looked up on the PATH."""
-    if word.startswith("-") or (first and "/" not in word):
-        return word
-    path = folder / word
-    try:
-        return str(path.absolute()) if path.is_file() else word
-    except OSError:
-        return word
+    for n, word in enumerate(words):
+        # A word may be a whole script, too long for the name of a file.
+        with contextlib.suppress(OSError):
+            if (n or "/" in word) and not word.startswith("-") and (folder / word).is_file():
+                words[n] = str((folder / word).absolute())
+    return MCP + shlex.join(words) + (f"#{spec.tool}" if spec.tool else "")

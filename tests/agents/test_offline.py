@@ -1,12 +1,9 @@
 """The offline reader: the same messages, the same next message; only what it was shown."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 
@@ -111,10 +108,6 @@ async def test_a_word_is_found_where_it_stands(word: str, monkeypatch: pytest.Mo
     assert answers(text) == {"default": ("Jim Croce",)}
 
 
-async def test_it_is_deterministic() -> None:
-    assert await run("Who directed Night Ferry?") == await run("Who directed Night Ferry?")
-
-
 def given_message(question: str) -> HumanMessage:
     blocks = [f"Fragment {k}: {t}\n{x}" for k, (t, x) in enumerate(PASSAGES.values(), start=1)]
     return HumanMessage("\n\n".join([question, *blocks]))
@@ -200,24 +193,3 @@ def test_bound_tools_are_called_by_name() -> None:
     assert [(c["name"], c["args"]) for c in reply.tool_calls] == [
         ("local_retriever", {"query": "Who directed Night Ferry?", "k": 8})
     ]
-
-
-HOSTILE = st.text(max_size=80) | st.sampled_from(
-    ["[a] ", "[id] T\ntext", "Fragment 1:", "Fragment 2", "[]", "?"]
-)
-
-
-@pytest.mark.slow
-@given(st.lists(HOSTILE, min_size=1, max_size=5), st.sampled_from(["branches", "conditions"]))
-def test_no_conversation_breaks_it(texts: list[str], name: str) -> None:
-    prompt = "answer_with_tools" if name == "branches" else "conditions_with_tools"
-    call = {"name": "local_retriever", "args": {"query": "x"}, "id": "1", "type": "tool_call"}
-    make: Callable[[str], BaseMessage] = lambda text: ToolMessage(text, tool_call_id="1")  # noqa: E731
-    history = [
-        SystemMessage(PROMPTS.render(prompt)),
-        HumanMessage(texts[0]),
-        AIMessage("", tool_calls=[call]),
-        *map(make, texts[1:]),
-    ]
-    reply = complete(*history)
-    assert parse_answer(reply.text, FORMATS[name]).how == "strict"

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 
@@ -84,19 +85,28 @@ def test_one_thing_with_answers_is_no_branch_of_its_own():
     assert answers(spoken) == {"default": ["Ann Lee"]}
 
 
-def test_a_graph_that_knows_nothing_ends_in_no_answer():
-    nothing = {"wikidata_search": "nothing is called 'Aurora' here; try another spelling"}
-    spoken = converse("Who directed Aurora?", [wikidata_search, wikisparql], nothing)
-    assert len(spoken) == 2
-    assert answers(spoken) == {}
-    assert reasoning(spoken).startswith("Found nothing called 'Aurora' in the graph")
-
-
-def test_a_name_that_is_only_near_is_nobody_asked_about():
-    near = "nothing is called 'Aurora'; the nearest names are:\nQ4  Aurore: 1990 film [film]"
-    spoken = converse("Who directed Aurora?", [searching(near), wikisparql])
-    assert len(spoken) == 2
-    assert answers(spoken) == {}
+@pytest.mark.parametrize(
+    ("tool", "result"),
+    [
+        ("wikidata_search", "nothing is called 'Aurora' here; try another spelling"),
+        (
+            "wikidata_search",
+            "nothing is called 'Aurora'; the nearest names are:\nQ4  Aurore [film]",
+        ),
+        ("wikisparql", "Error: The query was stopped after 10 s."),
+        ("wikisparql", "no rows"),
+    ],
+    ids=["nobody", "one only near", "an error", "no rows"],
+)
+def test_the_reasoning_of_no_answer_says_where_the_search_ended(tool, result):
+    spoken = converse("Who directed Aurora?", [wikidata_search, wikisparql], {tool: result})
+    turns, said = (
+        (2, "Found nothing called 'Aurora' in the graph")
+        if tool == "wikidata_search"
+        else (4, "Found 'Aurora' in the graph, but no statement with 'director'")
+    )
+    assert (len(spoken), answers(spoken)) == (turns, {})
+    assert reasoning(spoken) == f"{said} (without a language model)."
 
 
 def test_iris_of_other_graphs_are_followed():
@@ -117,15 +127,11 @@ schema:Aurora (Aurora) | Part:One (film)"""
     }
 
 
-def test_the_reasoning_says_where_the_search_ended():
+def test_the_reasoning_says_what_was_missing_before_the_query():
     spoken = converse("Who directed Aurora?", [searching(THINGS, "nothing is called"), wikisparql])
     assert reasoning(spoken) == (
         "Found 'Aurora' in the graph, but no property for 'directed' (without a language model)."
     )
-    none = {"wikisparql": "no rows"}
-    spoken = converse("Who directed Aurora?", [wikidata_search, wikisparql], none)
-    assert "but no statement with 'director'" in reasoning(spoken)
-    assert "passages" not in reasoning(spoken)
     assert "nothing to look up" in reasoning(converse("who are you?", [wikidata_search]))
 
 
@@ -134,12 +140,6 @@ def test_one_who_is_called_so_comes_before_one_with_such_an_alias():
 Q6  Borealis [1 statement]"""
     spoken = converse("Who directed Aurora?", [searching(things), wikisparql])
     assert "VALUES ?thing { wd:Q5 }" in spoken[2].tool_calls[0]["args"]["query"]
-
-
-def test_errors_of_the_tools_end_in_no_answer():
-    broken = {"wikisparql": "Error: The query was stopped after 10 s."}
-    spoken = converse("Who directed Aurora?", [wikidata_search, wikisparql], broken)
-    assert answers(spoken) == {}
 
 
 def test_passages_are_searched_beside_the_graph():

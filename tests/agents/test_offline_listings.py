@@ -60,11 +60,6 @@ def test_a_word_of_the_question_that_is_a_disambiguators_rules_the_others_out():
     assert searched == ["Night Ferry (song) sang song", "Night Ferry"]
 
 
-def test_without_such_a_tool_nothing_but_searches_is_asked():
-    messages: list[Any] = [HumanMessage("Question: Who directed Night Ferry?")]
-    assert turn(messages, [search]) == [("search", "Who directed Night Ferry?")]
-
-
 def test_the_listing_alone_is_no_search():
     messages: list[Any] = [HumanMessage("Question: Who directed Night Ferry?")]
     assert turn(messages, [pages]) == [("pages", "Night Ferry")]

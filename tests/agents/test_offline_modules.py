@@ -42,33 +42,22 @@ def extraction(question: str, searched: str, title: str, text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("question", "readings"),
+    ("question", "kinds"),
     [
-        ("Who performed Reef?", ["Who performed Reef (song)?", "Who performed Reef (album)?"]),
-        (
-            "When was Tide of the Moon first published?",
-            [
-                "When was Tide of the Moon (book) first published?",
-                "When was Tide of the Moon (video game) first published?",
-            ],
-        ),
-        (
-            "Who plays for the Marsh Rovers?",
-            [
-                "Who plays for the Marsh Rovers (football club)?",
-                "Who plays for the Marsh Rovers (basketball team)?",
-            ],
-        ),
-        (
-            "Name the singers of Reef.",
-            ["Name the singers of Reef (song).", "Name the singers of Reef (album)."],
-        ),
+        ("Who performed Reef{}?", ("song", "album")),
+        ("When was Tide of the Moon{} first published?", ("book", "video game")),
+        ("Who plays for the Marsh Rovers{}?", ("football club", "basketball team")),
+        ("Name the singers of Reef{}.", ("song", "album")),
     ],
 )
 def test_a_name_is_told_apart_by_what_its_verb_is_said_of(
-    question: str, readings: list[str]
+    question: str, kinds: tuple[str, str]
 ) -> None:
-    assert expansion(question) == readings
+    asked = question.format("")
+    assert expansion(asked) == [question.format(f" ({kind})") for kind in kinds]
+    # So do replaced instructions.
+    prompt = "Rewrite the question into its unambiguous interpretations, one on each line."
+    assert expansion(asked, prompt) == expansion(asked)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +89,6 @@ def test_every_name_gets_the_same_readings(name: str) -> None:
         f"Who performed {name} (song)?",
         f"Who performed {name} (album)?",
     ]
-
-
-def test_replaced_instructions_for_an_expander_are_understood() -> None:
-    prompt = "Rewrite the question into its unambiguous interpretations, one on each line."
-    assert expansion("Who performed Reef?", prompt) == expansion("Who performed Reef?")
 
 
 INSIDE_A_MESSAGE = {name for name in VARIABLES if name.endswith("readings")}
@@ -159,12 +143,6 @@ def test_of_several_passages_each_is_read_by_itself() -> None:
     )
 
 
-def test_nothing_is_copied_from_a_passage_that_shares_no_word() -> None:
-    asked = ("Who directed Night Ferry?", "Night Ferry director", "Oslo")
-    assert extraction(*asked, "Oslo is a city. It is by the sea.") == "NONE"
-    assert extraction(*asked, "") == "NONE"
-
-
 @given(st.text(max_size=200), st.text(max_size=40), st.text(max_size=40))
 def test_what_is_copied_stands_in_the_passage_word_for_word(
     text: str, question: str, searched: str
@@ -175,19 +153,21 @@ def test_what_is_copied_stands_in_the_passage_word_for_word(
     assert copied == "NONE" or all(span in line for span in copied.split("\n"))
 
 
-def test_readings_between_question_and_search_are_no_passage() -> None:
-    asked = (
-        "Question: Who directed Night Ferry?\nReadings:\n- Night Ferry (1951 film)\n"
-        "Searched for: Night Ferry\nPassage: Oslo\nOslo is a city. Night Ferry begins here."
-    )
-    system = SystemMessage("Copy what helps.")
-    assert reply(system, HumanMessage(asked)).text == "Night Ferry begins here."
-
-
-def test_a_passage_that_no_words_were_searched_for_is_read_for_the_question() -> None:
-    asked = "Question: Who directed Night Ferry?\nPassage: Oslo\nMia Lund directed it. It is long."
+@pytest.mark.parametrize(
+    ("head", "passage", "copied"),
+    [
+        ("Readings:\n- Night Ferry (1951 film)\nSearched for: Night Ferry\n",
+         "Oslo is a city. Night Ferry begins here.", "Night Ferry begins here."),
+        ("", "Mia Lund directed it. It is long.", "Mia Lund directed it."),
+        ("Searched for: Night Ferry director\n", "Oslo is a city. It is by the sea.", "NONE"),
+        ("Searched for: Night Ferry director\n", "", "NONE"),
+    ],
+    ids=["readings before the search", "no search", "no shared word", "no passage"],
+)  # fmt: skip
+def test_the_passage_is_what_is_read(head: str, passage: str, copied: str) -> None:
+    asked = f"Question: Who directed Night Ferry?\n{head}Passage: Oslo\n{passage}"
     system = SystemMessage(PROMPTS.render("extractor"))
-    assert reply(system, HumanMessage(asked)).text == "Mia Lund directed it."
+    assert reply(system, HumanMessage(asked)).text == copied
 
 
 QUESTION = "Who directed Night Ferry?"
@@ -221,27 +201,33 @@ def test_each_given_reading_is_searched_for() -> None:
     assert [call["args"]["query"] for call in made] == list(READINGS)
 
 
-def test_each_given_reading_is_answered_under_its_text() -> None:
-    assert answers(OF_1951, OF_1988) == {READINGS[0]: ["Ada Holm"], READINGS[1]: ["Mia Lund"]}
+BOTH = {READINGS[0]: ["Ada Holm"], READINGS[1]: ["Mia Lund"]}
 
 
-def test_a_reading_of_another_year_is_left_out() -> None:
-    assert answers(OF_1951) == {READINGS[0]: ["Ada Holm"]}
+def kinds(*of: str) -> HumanMessage:
+    return asked([f"Who directed Night Ferry ({kind})?" for kind in of])
 
 
-def test_titles_that_fit_one_reading_alike_are_readings_of_their_own() -> None:
-    kinds = asked(["Who directed Night Ferry (film)?", "Who directed Night Ferry (play)?"])
-    assert answers(OF_1951, OF_1988, user=kinds) == {
-        "Night Ferry (1951 film)": ["Ada Holm"],
-        "Night Ferry (1988 film)": ["Mia Lund"],
-    }
-
-
-def test_readings_that_fit_no_title_change_nothing() -> None:
-    kinds = asked(["Who directed Night Ferry (opera)?", "Who directed Night Ferry (play)?"])
-    assert answers(OF_1951, OF_1988, user=kinds) == answers(
-        OF_1951, OF_1988, user=HumanMessage(QUESTION)
-    )
+@pytest.mark.parametrize(
+    ("results", "user", "found"),
+    [
+        ([OF_1951, OF_1988], asked(), BOTH),
+        ([text.replace("\n", " · 2 of 3\n") for text in (OF_1951, OF_1988)], asked(), BOTH),
+        ([OF_1951], asked(), {READINGS[0]: ["Ada Holm"]}),
+        (["[p1] Night Ferry (1951 film)\nIt opened in May. … The film was shot in Oslo.", OF_1951],
+         asked(), {READINGS[0]: ["Ada Holm"]}),
+        ([OF_1951, OF_1988], kinds("film", "play"),
+         {"Night Ferry (1951 film)": ["Ada Holm"], "Night Ferry (1988 film)": ["Mia Lund"]}),
+        ([OF_1951, OF_1988], kinds("opera", "play"),
+         {"Night Ferry (1951 film)": ["Ada Holm"], "Night Ferry (1988 film)": ["Mia Lund"]}),
+    ],
+    ids=["each under its text", "parts of a title", "another year is left out", "later extracts",
+         "titles that fit one alike", "readings that fit no title"],
+)  # fmt: skip
+def test_given_readings_are_answered_from_the_titles_that_fit(
+    results: list[str], user: HumanMessage, found: dict[str, list[str]]
+) -> None:
+    assert answers(*results, user=user) == found
 
 
 def test_readings_without_titles_are_answered_from_what_tells_them_apart() -> None:
@@ -255,32 +241,12 @@ def test_readings_without_titles_are_answered_from_what_tells_them_apart() -> No
     assert found == {"Who led Oslo in 1951?": ["Ada Holm"], "Who led Oslo in 1988?": ["Mia Lund"]}
 
 
-def test_later_extracts_of_a_passage_are_read_too() -> None:
-    assert answers(
-        "[p1] Night Ferry (1951 film)\nIt opened in May. … The film was shot in Oslo.",
-        "[p1] Night Ferry (1951 film)\nThe film was directed by Ada Holm.",
-    ) == {READINGS[0]: ["Ada Holm"]}
-
-
-def test_which_part_of_a_title_a_passage_is_is_no_part_of_the_title() -> None:
-    parts = (text.replace("\n", " · 2 of 3\n") for text in (OF_1951, OF_1988))
-    assert answers(*parts) == {READINGS[0]: ["Ada Holm"], READINGS[1]: ["Mia Lund"]}
-
-
 def test_each_given_reading_is_a_condition_with_its_citations() -> None:
     found = ToolMessage(f"{OF_1951}\n\n{OF_1988}", tool_call_id="1")
     text = reply(CONDITIONS, asked(prompt="conditions_readings"), CALL, found).text
     assert json.loads(text)["conditions"] == [
-        {
-            "condition": READINGS[0],
-            "answer": "The film was directed by Ada Holm.",
-            "citations": ["p1"],
-        },
-        {
-            "condition": READINGS[1],
-            "answer": "The film was directed by Mia Lund.",
-            "citations": ["p2"],
-        },
+        {"condition": reading, "answer": f"The film was directed by {name}.", "citations": [id]}
+        for reading, name, id in zip(READINGS, ("Ada Holm", "Mia Lund"), ("p1", "p2"), strict=True)
     ]
 
 
@@ -337,7 +303,7 @@ HOSTILE = st.text(max_size=60) | st.sampled_from(
     [
         "- ", "- a\n- b", "* (film)\n* (play)", "Question:", "Searched for:", "Passage:",
         "Question: a\nSearched for: b\nPassage: c", "Fragment 1: T", "\n\n", "NONE", "(1999)",
-        "Who performed Reef", "in these ways, one a line:",
+        "Who performed Reef", "in these ways, one a line:", "[a] ", "[id] T\ntext", "Fragment 2",
     ]
 )  # fmt: skip
 

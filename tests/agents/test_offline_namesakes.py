@@ -100,16 +100,20 @@ def test_less_likely_kinds_are_readings_while_there_are_not_two_of_likelier_ones
     ]
 
 
-def test_where_no_word_tells_all_are_readings() -> None:
-    assert readings("What about Reef?", Reef=["Reef (song)", "Reef (film)"]) == [
-        "What about Reef (song)?",
-        "What about Reef (film)?",
-    ]
-
-
-@pytest.mark.parametrize("titles", [["Reef (song)"], ["Reef (song)", "Reef (footballer)"]])
-def test_one_that_fits_leaves_the_question_as_it_is(titles: list[str]) -> None:
-    assert readings("Who performed Reef?", Reef=titles) == ["Who performed Reef?"]
+@pytest.mark.parametrize(
+    ("question", "kinds", "kept"),
+    [
+        ("What about Reef{}?", ["song", "film"], [" (song)", " (film)"]),
+        ("Who performed Reef{}?", ["song"], [""]),
+        ("Who performed Reef{}?", ["song", "footballer"], [""]),
+    ],
+    ids=["no word tells", "one", "one that fits"],
+)
+def test_all_are_readings_where_no_word_tells_and_one_is_none(
+    question: str, kinds: list[str], kept: list[str]
+) -> None:
+    named = [f"Reef ({kind})" for kind in kinds]
+    assert readings(question.format(""), Reef=named) == [question.format(kind) for kind in kept]
 
 
 def test_a_name_that_one_thing_bears_has_one_meaning() -> None:

@@ -21,7 +21,7 @@ from branchwise.corpora.search_server import (
     server_url,
 )
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.local_retriever import make_local_retriever
+from branchwise.tools.passage_tools import make_local_retriever
 from support.retrieval_server import RetrievalServer, bare, cut, drips, drops, hangs, sends
 
 QUICK = RequestBounds(attempts=3, seconds=20.0, total=60.0, pause=0.0)

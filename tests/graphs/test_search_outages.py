@@ -15,9 +15,8 @@ from branchwise.graphs.system import Budget
 from branchwise.graphs.title_search import TitleSearcher
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.local_retriever import make_local_retriever
-from branchwise.tools.wikidata_search import make_wikidata_search
-from branchwise.tools.wikisparql import make_wikisparql
+from branchwise.tools.graph_tools import make_wikidata_search, make_wikisparql
+from branchwise.tools.passage_tools import make_local_retriever
 from support.agents.clock import Clock
 from support.graph.asking_remote import graph_of
 from support.graph.sparql_server import FaultyServer, raw, reply, rows

@@ -22,7 +22,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.mcp_specs import parse_mcp
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.tools.mcp import client
-from branchwise.tools.mcp.opening import close_mcp_tools, close_now, open_mcp_tools
+from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 from branchwise.tools.registry import ToolContext, make_tools
 from support import TESTS
 from support.chat_server import call, hang, say
@@ -139,9 +139,13 @@ def test_a_servers_tools_are_tools_as_it_describes_them_wherever_it_is(opened):
         ("film_year", {"title": "Heat"}, "1995"),
         ("film_year", {"title": "\ud800"}, "unknown"),
         ("odd", {"config": "a", "runtime": "\ud83d\ude00", "callbacks": 3}, "a \U0001f600 3"),
-        ("long", {"characters": 10_000_000}, "x" * 200_000 + "\n[cut: 10000000 characters]"),
+        (
+            "odd",
+            {"config": "x" * 3_000_000, "runtime": "", "callbacks": 3},
+            "x" * 200_000 + "\n[cut: 3000003 characters]",
+        ),
     ],
-    ids=["text", "half a character", "names that mean something to others", "ten megabytes"],
+    ids=["text", "half a character", "names that mean something to others", "megabytes"],
 )
 def test_a_call_brings_the_servers_text(tools, name, arguments, text):
     result = ask(tools[name], **arguments)
@@ -230,7 +234,7 @@ def test_closing_ends_a_server_and_what_it_started(word, fresh, tmp_path):
 def test_closed_tools_open_their_server_again_and_take_it_with_them_when_nobody_has_them():
     tools = {tool.name: tool for tool in open_mcp_tools([STDIO])[STDIO]}
     first = pid_of(tools)
-    asyncio.run(close_mcp_tools(tools.values()))
+    close_now(tools.values())
     assert gone(first)
     second = pid_of(tools)
     del tools
@@ -297,36 +301,31 @@ def described(name="year", schema=None, description="x"):
 
 
 @pytest.mark.parametrize(
-    ("tools", "said"),
+    ("specs", "said"),
     [
-        ([], "has no tools"),
-        ([described(f"t{n}") for n in range(129)], "has more than 128 tools"),
-        ([described(), described()], "has the tool 'year' twice"),
-        ([described("films.year")], "letters, digits, _ and -"),
-        ([described(schema={"type": "array"})], "its schema is not that of an object"),
-        ([described(schema={"maxProperties": 2**70})], "values that are not portable JSON"),
-        ([described(description="x" * 70_000)], "larger than 65536 bytes"),
-        ([described(schema="object")], "its answer is not MCP's"),
-        ({"year": described()}, "its answer is not MCP's"),
-        ([described("local_retriever")], "two tools are called local_retriever: a built-in tool"),
+        ([says([])], "has no tools"),
+        ([says([described(f"t{n}") for n in range(129)])], "has more than 128 tools"),
+        ([says([described(), described()])], "has the tool 'year' twice"),
+        ([says([described("films.year")])], "letters, digits, _ and -"),
+        ([says([described(schema={"type": "array"})])], "its schema is not that of an object"),
+        ([says([described(schema={"maxProperties": 2**70})])], "that are not portable JSON"),
+        ([says([described(description="x" * 70_000)])], "larger than 65536 bytes"),
+        ([says([described(schema="object")])], "its answer is not MCP's"),
+        ([says({"year": described()})], "its answer is not MCP's"),
+        ([says([described("local_retriever")])], "called local_retriever: a built-in tool"),
+        ([f"{says([described()])}#yaer"], "has no tool 'yaer'; it has year"),
+        ([says([described()]), says([described()], {})], "two tools are called year: mcp"),
     ],
 )
-def test_a_server_that_lies_about_its_tools_is_refused_in_a_line(tools, said):
+def test_a_server_whose_tools_cannot_be_used_is_refused_in_a_line(specs, said):
     with pytest.raises(InputError) as refused:
-        make_tools([says(tools)], ToolContext())
+        make_tools(specs, ToolContext())
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_a_tool_that_is_not_there_or_of_two_servers_is_refused():
-    with pytest.raises(InputError, match=r"has no tool 'yaer'.*it has year"):
-        make_tools([f"{says([described()])}#yaer"], ToolContext())
-    with pytest.raises(InputError, match="two tools are called year: mcp"):
-        make_tools([says([described()]), says([described()], {})], ToolContext())
-
-
-def parts(*blocks):
-    return {"content": blocks}
+def parts(*blocks, **more):
+    return {"content": blocks, **more}
 
 
 POSTER = parts(
@@ -339,32 +338,21 @@ SHOWN = """[left out: image, image/png, 300 bytes]
 in
 [resource file:///b, b]"""
 FACTS, MISSHAPEN = {"years": [1986, 1995]}, {"passages": ["p1", {"id": 3}]}
-PASSAGE = {"id": "p1", "title": "Heat", "text": "By Mann.", "score": 1.0}
+FOUND = {"passages": [{"id": "p1", "title": "Heat", "text": "By Mann.", "score": 1.0}]}
+FAILED = parts({"type": "text", "text": "no\nfilm"}, isError=True)
+NOT_MCP = "its answer is not MCP's"
 
 
 @pytest.mark.parametrize(
     ("result", "content", "artifact", "error"),
     [
         (POSTER, SHOWN, {}, None),
-        (parts() | {"structuredContent": FACTS}, "(nothing)", FACTS, None),
-        (
-            parts() | {"structuredContent": {"passages": [PASSAGE]}},
-            "",
-            {"passages": [PASSAGE]},
-            None,
-        ),
-        (parts() | {"structuredContent": MISSHAPEN}, "(nothing)", {"structured": MISSHAPEN}, None),
-        (
-            parts({"type": "text", "text": "no\nfilm"}) | {"isError": True},
-            *("Error: no\nfilm", {}, "year: no film"),
-        ),
-        (
-            {"content": "1995"},
-            "Error: year: its answer is not MCP's",
-            {},
-            "its answer is not MCP's",
-        ),
-        (parts({"type": "film"}), "Error: year: its answer is not", {}, "its answer is not MCP's"),
+        (parts(structuredContent=FACTS), "(nothing)", FACTS, None),
+        (parts(structuredContent=FOUND), "(nothing)", FOUND, None),
+        (parts(structuredContent=MISSHAPEN), "(nothing)", {"structured": MISSHAPEN}, None),
+        (FAILED, "Error: no\nfilm", {}, "year: no film"),
+        ({"content": "1995"}, f"Error: year: {NOT_MCP}", {}, NOT_MCP),
+        (parts({"type": "film"}), f"Error: year: {NOT_MCP}", {}, NOT_MCP),
     ],
 )
 def test_a_result_is_what_the_server_sends(fresh, result, content, artifact, error):
@@ -381,14 +369,8 @@ def test_a_run_uses_a_server_and_leaves_no_process_however_it_ends(ending, chat_
     answer = say('{"reasoning": "", "answers": {"default": ["1995"]}}')
     calls = call("dies"), call("film_year", title="Heat")  # the second starts another process
     chat_server.play(turns(*calls, hang() if ending else answer))
-    words = [
-        "run",
-        "--questions",
-        write_questions(tmp_path, "1995"),
-        "--tool",
-        f"mcp:sh -c {server}",
-    ]
-    words += ["--model", f"openai:scripted@{chat_server.url}", "--out", tmp_path / "run"]
+    words = ["run", "--questions", write_questions(tmp_path, "1995"), "--out", tmp_path / "run"]
+    words += ["--tool", f"mcp:sh -c {server}", "--model", f"openai:scripted@{chat_server.url}"]
     process = subprocess.Popen(
         [sys.executable, "-m", "branchwise", *map(str, words)],
         env=os.environ | {"OPENAI_API_KEY": "sk-test"},

@@ -52,12 +52,12 @@ async def test_other_hosts_are_warned_of_and_answered_under_any_name(serve, corp
     [
         (("retrieve", "--port", "0"), "--corpus DIR"),
         (("retrieve", "--port", "0", "--corpus", "nowhere"), "nowhere"),
-        (("retrieve", "--port", "TAKEN"), "the port is in use (127.0.0.1, port "),
-        (("retrieve", "--port", "0", "--host", "no such host"), "unknown host"),
-        (("retrieve", "--port", "0", "--host", "192.0.2.1"), "does not have that address"),
+        (("retrieve", "--port", "TAKEN"), "Address already in use (127.0.0.1, port "),
+        (("retrieve", "--port", "0", "--host", "no such host"), "(no such host, port 0)"),
+        (("retrieve", "--port", "0", "--host", "192.0.2.1"), "Cannot assign requested address"),
         (("mcp", "--http", "0"), "--corpus DIR or --kg SRC"),
         (("mcp", "--http", "0", "--tool", "wikisparql"), "--kg"),
-        (("mcp", "--http", "TAKEN"), "the port is in use (127.0.0.1, port "),
+        (("mcp", "--http", "TAKEN"), "Address already in use (127.0.0.1, port "),
     ],
 )
 def test_bad_options_are_one_line(type_in, arguments, said):

@@ -25,12 +25,7 @@ async def queued(batcher, count):
     assert len(batcher._queue) == count
 
 
-async def test_a_lone_query_goes_at_once(echo):
-    assert ids(await Batcher(echo).search("a", 2)) == ["a-1", "a-2"]
-    assert echo.calls == [(["a"], 2)]
-
-
-async def test_what_queued_during_a_search_goes_together(echo):
+async def test_a_query_goes_at_once_and_those_that_queue_meanwhile_go_together(echo):
     batcher = Batcher(echo)
     first = await hold_first(batcher, echo)
     rest = [asyncio.ensure_future(batcher.search(q, k)) for q, k in (("a", 1), ("b", 3), ("a", 2))]
@@ -83,12 +78,6 @@ async def test_cancelling_one_waiter_harms_no_other(echo):
     assert gone.cancelled()
     assert first.cancelled()
     assert echo.calls[1] == (["stays"], 1)
-
-
-def test_event_loops_may_come_and_go(echo):
-    batcher = Batcher(echo)
-    for query in "abc":
-        assert ids(asyncio.run(batcher.search(query, 1))) == [f"{query}-1"]
 
 
 def test_a_loop_that_closes_while_it_waits_leaves_the_batcher_working(echo):

@@ -12,41 +12,30 @@ import os
 import tempfile
 import threading
 import weakref
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import httpx
 from langchain_core.tools import BaseTool
-from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_session
+from langchain_mcp_adapters.sessions import Connection, create_session
 from langchain_mcp_adapters.tools import load_mcp_tools
-from mcp import ClientSession, McpError, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.shared._httpx_utils import create_mcp_http_client
-from mcp.types import (
-    CallToolResult,
-    CancelledNotification,
-    CancelledNotificationParams,
-    ClientNotification,
-    Implementation,
-    InitializeResult,
-)
+from mcp import ClientSession, McpError, types
 from pydantic import ValidationError
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import first_problem
 from branchwise.corpora.keys import NO_KEYS, Keys, Origin
+from branchwise.corpora.plugins.faults import fault_line
 from branchwise.corpora.plugins.mcp_specs import Server
 from branchwise.corpora.secrets import without_keys
-from branchwise.corpora.text import one_line, printable, storable
+from branchwise.corpora.text import one_line, printable
 
 _Value = TypeVar("_Value")
 
-MAX_TOOLS = 128
 START_SECONDS = 60.0
 """A server may have to be fetched first, as uvx and npx do."""
 AFTER_NONSENSE_SECONDS = 3.0
@@ -54,35 +43,34 @@ PING_SECONDS = 5.0
 _WATCH_SECONDS = 2.0
 _CLOSING_SECONDS = 10.0
 _TAIL_BYTES = 4096
-_CLOSED, _UNKNOWN_SESSION = -32000, 32600
-"""The SDK's own error codes."""
-_WITH_ITS_GROUP = '"$@"; kill -KILL 0'
+_UNKNOWN_SESSION = 32600
+"""The SDK's code for a server over HTTP that has been started anew."""
+_IN_A_GROUP = 'exec 2> "$0"; "$@"; kill -KILL 0'
 """A shell runs a server, so that what it started ends with it. The SDK makes the group."""
 
 _LOCK = threading.Lock()
-_loops: list[asyncio.AbstractEventLoop] = []
 _open: "set[_Conversation]" = set()
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    # The SDK reports a server's errors with tracebacks; we do it in one line.
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="MCP servers", daemon=True).start()
+    atexit.register(_close_all)
+    return loop
 
 
 def _submit(work: "Coroutine[Any, Any, _Value]") -> "Future[_Value]":
     """Run a coroutine in the servers' loop."""
     with _LOCK:
-        if not _loops:
-            # The SDK reports a server's errors with tracebacks; we do it in one line.
-            logging.getLogger("mcp").addHandler(logging.NullHandler())
-            _loops.append(asyncio.new_event_loop())
-            threading.Thread(target=_loops[0].run_forever, name="MCP servers", daemon=True).start()
-            atexit.register(_close_all)
-    return asyncio.run_coroutine_threadsafe(work, _loops[0])
+        return asyncio.run_coroutine_threadsafe(work, _loop())
 
 
 def _close_all() -> None:
-    async def close() -> None:
-        await asyncio.gather(*(one.close() for one in list(_open)), return_exceptions=True)
-
-    if _open:
-        with contextlib.suppress(TimeoutError):
-            _submit(close()).result(_CLOSING_SECONDS)
+    with contextlib.suppress(TimeoutError):
+        _submit(_close(list(_open))).result(_CLOSING_SECONDS)
 
 
 def short_line(text: str) -> str:
@@ -92,9 +80,11 @@ def short_line(text: str) -> str:
 
 def fault(error: BaseException) -> str:
     """What is wrong, in one line; for a violation of the protocol, also where."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
     if isinstance(error, ValidationError):
         return printable(f"its answer is not MCP's ({error.title}: {first_problem(error)})")
-    return printable(f"{type(error).__name__}: {error}")
+    return printable(fault_line(error).removeprefix("McpError: "))
 
 
 class LostError(Exception):
@@ -106,16 +96,6 @@ class LostError(Exception):
     def __init__(self, why: str, *, untouched: bool = False) -> None:
         super().__init__(why)
         self.untouched = untouched
-
-
-@dataclass(frozen=True)
-class Listed:
-    """What a server says of itself. `tools` are the adapters': names, descriptions, schemas."""
-
-    name: str
-    version: str
-    instructions: str
-    tools: tuple[BaseTool, ...]
 
 
 class McpServer:
@@ -131,25 +111,28 @@ class McpServer:
         self._current: list[_Conversation] = []
         weakref.finalize(self, _let_go, self._current).atexit = False
 
-    def open(self) -> Listed:
-        """Start or find it, and list its tools. Raises a one-line InputError."""
-        asked = _submit(self._listed())
+    def open(self) -> tuple[types.InitializeResult, list[BaseTool]]:
+        """Start or find it: what it says of itself, and its tools as the adapters describe them.
+
+        Raises a one-line InputError.
+        """
+        opened = _submit(self._conversation())
         try:
-            return asked.result()
+            conversation = opened.result()
         except KeyboardInterrupt:
-            asked.cancel()
+            opened.cancel()
             raise
         except Exception as error:  # noqa: BLE001 - the SDK's and the transport's, of any kind
             why = str(error) if isinstance(error, LostError) else fault(error)
-        raise InputError(
-            f"the MCP server cannot be used: {why}",
-            where=self.server.place,
-            remedy="start it, and check its address"
-            if self.server.url
-            else "check the command by running it in a terminal",
-        )
+            check = "check the command by running it in a terminal"
+            raise InputError(
+                f"the MCP server cannot be used: {why}",
+                where=self.server.place,
+                remedy="start it, and check its address" if self.server.url else check,
+            ) from None
+        return conversation.hello, conversation.tools
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Call a tool. Raises LostError if the server is gone, and what the SDK raises.
 
         A server that was gone before the call is reopened at once; one that goes during the call,
@@ -161,35 +144,18 @@ class McpServer:
         """End the conversation."""
         _submit(_close(self._current)).result()
 
-    async def _listed(self) -> Listed:
+    async def _call(
+        self, name: str, arguments: Mapping[str, Any], *, reopens: bool = True
+    ) -> types.CallToolResult:
         conversation = await self._conversation()
         try:
-            async with asyncio.timeout(START_SECONDS):
-                tools = await load_mcp_tools(await conversation.use())
-        except BaseException as error:
-            await _close(self._current)
-            if isinstance(error, TimeoutError):
-                raise LostError("it does not list its tools") from None
-            raise
-        hello = conversation.hello
-        return Listed(
-            short_line(hello.serverInfo.name),
-            short_line(hello.serverInfo.version),
-            storable(hello.instructions or ""),
-            tuple(tools[: MAX_TOOLS + 1]),
-        )
-
-    async def _call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
-        for last in (False, True):
-            conversation = await self._conversation()
-            try:
-                return await conversation.call(name, arguments)
-            except LostError as error:
-                if conversation in self._current:
-                    await _close(self._current)
-                if last or not error.untouched:
-                    raise
-        raise AssertionError("the second attempt returns or raises")
+            return await conversation.call(name, arguments)
+        except LostError as error:
+            if conversation in self._current:
+                await _close(self._current)
+            if not (reopens and error.untouched):
+                raise
+        return await self._call(name, arguments, reopens=False)
 
     async def _conversation(self) -> "_Conversation":
         async with self._opening:
@@ -200,9 +166,9 @@ class McpServer:
             return self._current[0]
 
 
-async def _close(current: "list[_Conversation]") -> None:
-    while current:
-        await current.pop().close()
+async def _close(conversations: "list[_Conversation]") -> None:
+    closing = [conversations.pop().close() for _ in tuple(conversations)]
+    await asyncio.gather(*closing, return_exceptions=True)
 
 
 def _let_go(current: "list[_Conversation]") -> None:
@@ -214,15 +180,16 @@ def _let_go(current: "list[_Conversation]") -> None:
 class _Conversation:
     """One conversation. The SDK requires one task to open and close it; any task may call."""
 
-    hello: InitializeResult
+    hello: types.InitializeResult
+    tools: list[BaseTool]
 
     def __init__(self, server: Server, keys: Keys) -> None:
         self._server, self._keys = server, keys
-        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - `close` does
+        self._errors = tempfile.NamedTemporaryFile("rb")  # noqa: SIM115 - `close` does
         self._ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self._end = asyncio.Event()
         self._nonsense: Exception | None = None
-        self._doubtful = False
+        self._calls, self._doubtful = 0, False
         self._task = asyncio.ensure_future(self._live())
         _open.add(self)
 
@@ -231,60 +198,50 @@ class _Conversation:
         waiting: set[asyncio.Future[Any]] = {self._ready, self._task}
         try:
             await asyncio.wait(waiting, timeout=START_SECONDS, return_when="FIRST_COMPLETED")
-            why = "" if self._ready.done() else self._why_not()
-        except asyncio.CancelledError:
+            if not self._ready.done():
+                raise LostError(self._why())
+        except BaseException:
             await self.close()
             raise
-        if why:
-            await self.close()
-            raise LostError(why)
 
-    async def use(self) -> ClientSession:
-        """The SDK's session. Raises LostError unless it is open, and the server responds if it did
-        not before."""
-        if self._task.done() or self._end.is_set():
-            raise LostError("it has ended", untouched=True)
-        session = await self._ready
-        if self._doubtful:
-            if not await _responds(session, PING_SECONDS):
-                raise LostError("it does not answer any more", untouched=True)
-            self._doubtful = False
-        return session
-
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Call a tool; cancelling tells the server. Raises LostError, and McpError for errors of
         the protocol."""
-        session = await self.use()
-        number = getattr(session, "_request_id", None)
-        call = asyncio.ensure_future(session.call_tool(name, dict(arguments)))
+        if self._task.done() or self._end.is_set():
+            raise LostError("it has ended", untouched=True)
+        session = self._ready.result()
+        if self._doubtful and not await _is_well(session.send_ping(), PING_SECONDS):
+            raise LostError("it does not answer any more", untouched=True)
+        self._doubtful = False
+        number: int | None = None
+
+        async def ask() -> types.CallToolResult:
+            nonlocal number  # the SDK counts requests, and says a number to nobody
+            number = getattr(session, "_request_id", None)
+            return await session.call_tool(name, dict(arguments))
+
+        call = asyncio.ensure_future(ask())
+        self._calls += 1
         try:
-            while not call.done() and not self._task.done():
-                await asyncio.wait(
-                    [call, self._task], timeout=_WATCH_SECONDS, return_when="FIRST_COMPLETED"
-                )
-                if self._server.url and not call.done() and not self._task.done():
-                    # Only a request shows that a server has ended; the SDK then ends our task.
-                    ping = asyncio.ensure_future(_responds(session, _WATCH_SECONDS))
-                    await asyncio.wait([ping, self._task], return_when="FIRST_COMPLETED")
-                    ping.cancel()
+            await asyncio.wait({call, self._task}, return_when="FIRST_COMPLETED")
             if not call.done():
-                call.cancel()
-                raise LostError(self._ended())
+                raise LostError(self._why())
             return call.result()
         except asyncio.CancelledError:
             self._doubtful = True
-            call.cancel()
-            await _tell_cancelled(session, number)
+            if number is not None:
+                await _is_well(session.send_notification(_cancelled(number)), 1.0)
             raise
         except McpError as error:
-            if error.error.code not in (_CLOSED, _UNKNOWN_SESSION):
+            if error.error.code not in (types.CONNECTION_CLOSED, _UNKNOWN_SESSION):
                 raise
             untouched = error.error.code == _UNKNOWN_SESSION
-            raise LostError(self._ended(), untouched=untouched) from None
-        except OSError:
-            raise LostError(self._ended()) from None
+            raise LostError(self._why(), untouched=untouched) from None
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
-            raise LostError(self._ended(), untouched=True) from None  # nothing was written
+            raise LostError(self._why(), untouched=True) from None  # nothing was written
+        finally:
+            self._calls -= 1
+            call.cancel()
 
     async def close(self) -> None:
         """End the conversation, and the program with it: asked first, then killed."""
@@ -299,73 +256,67 @@ class _Conversation:
         _open.discard(self)
 
     async def _live(self) -> None:
-        async with _session(self._server, self._keys, self._errors, self._heard) as session:
+        async with create_session(self._connection()) as session:
             self.hello = await session.initialize()
+            self.tools = await load_mcp_tools(session)
             self._ready.set_result(session)
-            await self._end.wait()
+            while not await _is_well(self._end.wait(), _WATCH_SECONDS):
+                # Only a request shows that a server over HTTP has ended; the SDK then ends this.
+                if self._server.url and self._calls:
+                    await _is_well(session.send_ping(), _WATCH_SECONDS)
 
-    async def _heard(self, message: object) -> None:
+    def _connection(self) -> Connection:
+        """A program gets none of our keys; an address gets its own."""
+        ourselves = types.Implementation(name="branchwise", version=version("branchwise"))
+        settings = {"message_handler": self._hear, "client_info": ourselves}
+        if url := self._server.url:
+            client = partial(_client, url, self._keys)
+            return {
+                "transport": "streamable_http",
+                "url": url,
+                "session_kwargs": settings,
+                "httpx_client_factory": client,
+            }
+        return {
+            "transport": "stdio",
+            "command": "sh",
+            "args": ["-c", _IN_A_GROUP, self._errors.name, *self._server.command],
+            "encoding_error_handler": "replace",
+            "session_kwargs": settings,
+        }
+
+    async def _hear(self, message: object) -> None:
         """A program may print a line of its own before it speaks the protocol."""
         if isinstance(message, Exception) and not self._nonsense and not self._ready.done():
             self._nonsense = message
-            asyncio.get_running_loop().call_later(AFTER_NONSENSE_SECONDS, self._give_up)
+            loop = asyncio.get_running_loop()
+            loop.call_later(
+                AFTER_NONSENSE_SECONDS, lambda: self._ready.done() or self._task.cancel()
+            )
 
-    def _give_up(self) -> None:
+    def _why(self) -> str:
+        """Why there is no conversation, or no longer."""
         if not self._ready.done():
-            self._task.cancel()
-
-    def _why_not(self) -> str:
-        if not self._task.done():
-            return f"it was not ready within {START_SECONDS:g} seconds"
-        if self._nonsense is not None:
-            said = str(self._nonsense).split("input_value=")[-1].split(", input_type")[0]
-            return f"it does not speak MCP: {short_line(said)}"
-        return self._ended()
-
-    def _ended(self) -> str:
+            if not self._task.done():
+                return f"it was not ready within {START_SECONDS:g} seconds"
+            if self._nonsense is not None:
+                line = str(self._nonsense).split("input_value=")[-1].split(", input_type")[0]
+                return f"it does not speak MCP: {short_line(line)}"
         error: BaseException | None = None
         if self._task.done() and not self._task.cancelled():
             error = self._task.exception()
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        if error is not None and not isinstance(error, McpError | anyio.BrokenResourceError):
-            said, url = fault(error), self._server.url
-            return short_line(said.replace(url, self._server.place) if url else said)
+        is_end = isinstance(error, McpError) and error.error.code == types.CONNECTION_CLOSED
+        if error and not is_end and not isinstance(error, anyio.BrokenResourceError):
+            line, url = fault(error), self._server.url
+            return short_line(line.replace(url, self._server.place) if url else line)
         if self._errors.closed:  # another call that was lost has ended the conversation
             return "it has ended"
         size = os.fstat(self._errors.fileno()).st_size
         tail = os.pread(self._errors.fileno(), _TAIL_BYTES, max(size - _TAIL_BYTES, 0))
         words = [line for line in tail.decode("utf-8", "replace").splitlines() if line.strip()]
         return f"it has ended; its last words: {short_line(words[-1])}" if words else "it has ended"
-
-
-@contextlib.asynccontextmanager
-async def _session(
-    server: Server, keys: Keys, errors: IO[str], heard: Any
-) -> AsyncIterator[ClientSession]:
-    """A session that is connected but not yet initialised.
-
-    A program gets none of our keys and ends with the conversation; an address gets its own key.
-    """
-    ourselves = Implementation(name="branchwise", version=version("branchwise"))
-    settings = {"message_handler": heard, "client_info": ourselves}
-    if server.url:
-        connection = StreamableHttpConnection(
-            transport="streamable_http",
-            url=server.url,
-            session_kwargs=settings,
-            httpx_client_factory=partial(_client, server.url, keys),
-        )
-        async with create_session(connection) as session:
-            yield session
-        return
-    words = ["-c", _WITH_ITS_GROUP, "sh", *server.command]
-    program = StdioServerParameters(command="sh", args=words, encoding_error_handler="replace")
-    async with (
-        stdio_client(program, errors) as streams,  # type: ignore[arg-type] # asks for a TextIO
-        ClientSession(*streams, **settings) as session,
-    ):
-        yield session
 
 
 def _client(
@@ -375,7 +326,7 @@ def _client(
     timeout: httpx.Timeout | None = None,
     auth: httpx.Auth | None = None,
 ) -> httpx.AsyncClient:
-    """The SDK's own client, which sends the key to the server and to no other address."""
+    """A client that sends the key to the server and to no other address."""
 
     async def guard(request: httpx.Request) -> None:
         if Origin.of(str(request.url)) != Origin.of(url):
@@ -383,28 +334,24 @@ def _client(
         if key := keys.key(url):
             request.headers["Authorization"] = f"Bearer {key}"
 
-    client = create_mcp_http_client(headers, timeout, auth)
-    client.event_hooks = {"request": [guard]}
-    return client
+    hooks = {"request": [guard]}
+    return httpx.AsyncClient(
+        headers=headers, timeout=timeout, auth=auth, event_hooks=hooks, follow_redirects=True
+    )
 
 
-async def _responds(session: ClientSession, seconds: float) -> bool:
+async def _is_well(work: Awaitable[object], seconds: float) -> bool:
+    """Whether it ends in time, and without an error."""
     try:
         async with asyncio.timeout(seconds):
-            await session.send_ping()
-    except asyncio.CancelledError:
-        raise
+            await work
     except Exception:  # noqa: BLE001 - whatever it is, it does not answer
         return False
     return True
 
 
-async def _tell_cancelled(session: ClientSession, number: object) -> None:
-    """Tell the server that the caller has given up, so that it can stop its work."""
-    if not isinstance(number, int):
-        return
-    params = CancelledNotificationParams(requestId=number, reason="the caller's time is over")
-    note = CancelledNotification(method="notifications/cancelled", params=params)
-    with contextlib.suppress(Exception):
-        async with asyncio.timeout(1.0):
-            await session.send_notification(ClientNotification(note))
+def _cancelled(number: int) -> types.ClientNotification:
+    """Says that the caller has given up, so that the server can stop its work."""
+    reason = types.CancelledNotificationParams(requestId=number, reason="the caller's time is over")
+    note = types.CancelledNotification(method="notifications/cancelled", params=reason)
+    return types.ClientNotification(note)

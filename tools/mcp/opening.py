@@ -1,6 +1,5 @@
 """From specs to tools: each server is opened once, and closed with the agent that has its tools."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ def open_mcp_tools(specs: Sequence[str], keys: Keys = NO_KEYS) -> "dict[str, Seq
     conversation. Raises a one-line InputError if a server cannot be used; then none is left open.
     """
     by_server: dict[Server, dict[str, McpSpec]] = {}
-    for text in dict.fromkeys(specs):
+    for text in specs:
         spec = parse_mcp(text)
         by_server.setdefault(spec.server, {})[text] = spec
     if not by_server:
@@ -28,23 +27,19 @@ def open_mcp_tools(specs: Sequence[str], keys: Keys = NO_KEYS) -> "dict[str, Seq
     from branchwise.tools.mcp.client import McpServer
     from branchwise.tools.mcp.tools import mcp_tools
 
-    found: dict[str, Sequence[BaseTool]] = {}
+    opened: dict[str, Sequence[BaseTool]] = {}
     try:
         for server, named in by_server.items():
             tools = mcp_tools(McpServer(server, keys), list(named.values()))
-            found |= {text: tools[spec] for text, spec in named.items()}
+            opened |= {text: tools[spec] for text, spec in named.items()}
     except BaseException:
-        close_now(tool for some in found.values() for tool in some)
+        close_now(tool for some in opened.values() for tool in some)
         raise
-    return {text: found[text] for text in dict.fromkeys(specs)}
+    return opened
 
 
 def close_now(tools: "Iterable[BaseTool]") -> None:
     """End the conversations of the MCP servers' tools among these; a later call begins another."""
-    for server in {id(s): s for tool in tools if (s := getattr(tool, "server", None))}.values():
-        server.close()
-
-
-async def close_mcp_tools(tools: "Iterable[BaseTool]") -> None:
-    """The same, for callers in a loop."""
-    await asyncio.to_thread(close_now, tools)
+    for server in {getattr(tool, "server", None) for tool in tools}:
+        if server is not None:
+            server.close()

@@ -5,94 +5,25 @@ Import lazily: it needs the extra `mcp`.
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 from langchain_core.tools import BaseTool
-from langchain_core.tools.base import ArgsSchema
-from mcp import McpError
-from mcp.types import (
-    AudioContent,
-    BlobResourceContents,
-    CallToolResult,
-    ContentBlock,
-    EmbeddedResource,
-    ImageContent,
-    ResourceLink,
-    TextContent,
-)
-from pydantic import SkipValidation, ValidationError
+from mcp import types
+from pydantic import SkipValidation
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.faults import WrongResult, fault_line
+from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.plugins.mcp_specs import McpSpec
 from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.corpora.text import one_line, storable
-from branchwise.tools.mcp.client import (
-    MAX_TOOLS,
-    Listed,
-    LostError,
-    McpServer,
-    fault,
-    short_line,
-)
+from branchwise.tools.mcp.client import LostError, McpServer, fault, short_line
 from branchwise.tools.plugin_tools import PluggedTool, PluginResult, failed
 from branchwise.tools.tool_results import bounded, read_artifact
 
-
-def read_call(name: str, result: CallToolResult) -> PluginResult:
-    """The result of tool `name`: its text, its structured content as the artifact."""
-    text = bounded("\n".join(_said(result.content)))
-    if result.isError:
-        told = text or "it failed, and says no more"
-        return PluginResult(f"Error: {told}", {}, bounded(one_line(f"{name}: {told}")), "failed")
-    structured = result.structuredContent
-    # The SDK's own servers repeat a text under this key.
-    artifact = {} if structured == {"result": text} else _artifact(structured)
-    return PluginResult(text or "(nothing)", artifact)
-
-
-def _said(content: Iterable[ContentBlock]) -> Iterable[str]:
-    for block in content:
-        if isinstance(block, TextContent):
-            yield block.text
-        elif isinstance(block, ImageContent | AudioContent):
-            kind = "image" if isinstance(block, ImageContent) else "audio"
-            yield f"[left out: {kind}, {short_line(block.mimeType)}, {_bytes(block.data)}]"
-        elif isinstance(block, ResourceLink):
-            about = f": {short_line(block.description)}" if block.description else ""
-            yield f"[resource {short_line(str(block.uri))}, {short_line(block.name)}{about}]"
-        elif isinstance(block, EmbeddedResource):
-            resource = block.resource
-            about = short_line(str(resource.uri))
-            about += f", {short_line(resource.mimeType)}" if resource.mimeType else ""
-            if isinstance(resource, BlobResourceContents):
-                yield f"[left out: resource {about}, {_bytes(resource.blob)}]"
-            else:
-                yield f"[resource {about}]\n{resource.text}"
-
-
-def _bytes(base64: str) -> str:
-    return f"{len(base64) * 3 // 4} bytes"
-
-
-def _artifact(structured: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Structured content with parts of our artifacts (as `branchwise serve mcp` sends them) is
-    evidence; any other is kept under `structured`, unless it is too large."""
-    if not structured:
-        return {}
-    try:
-        return read_artifact(structured)
-    except WrongResult:
-        pass
-    try:
-        return read_artifact({"structured": structured})
-    except WrongResult:
-        return {}
-
-
 CALL_SECONDS = 120.0
+MAX_TOOLS = 128
 MAX_SECTION_CHARS = 4000
 MAX_DESCRIPTION_BYTES = 64 * 1024
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -103,12 +34,6 @@ class McpTool(PluggedTool):
 
     server: SkipValidation[McpServer]
 
-    @property
-    def tool_call_schema(self) -> ArgsSchema:
-        """The server's own JSON schema, unchanged."""
-        assert isinstance(self.args_schema, dict)
-        return {**self.args_schema, "description": self.description}
-
     async def call(
         self, arguments: Mapping[str, Any], seconds: float, call_id: str = ""
     ) -> PluginResult:
@@ -117,16 +42,13 @@ class McpTool(PluggedTool):
         try:
             async with asyncio.timeout(limit) as over:
                 result = await self.server.call(self.name, _whole(arguments))
-            return read_call(self.name, result)
+            return _read(self.name, result)
         except LostError as error:
             return failed(f"{self.name}: the MCP server is gone: {error}; ask again")
-        except McpError as error:
-            return failed(f"{self.name}: {fault_line(error).removeprefix('McpError: ')}")
         except Exception as error:  # noqa: BLE001 - the SDK's and the transport's, of any kind
             if isinstance(error, TimeoutError) and over.expired():
                 return failed(f"{self.name}: no result within {limit:g} seconds (cancelled)")
-            line = fault(error) if isinstance(error, ValidationError) else fault_line(error)
-            return failed(f"{self.name}: {line}")
+            return failed(f"{self.name}: {fault(error)}")
 
 
 def _whole(value: Any) -> Any:
@@ -138,62 +60,99 @@ def _whole(value: Any) -> Any:
     return [_whole(inner) for inner in value] if isinstance(value, list) else value
 
 
+def _read(name: str, result: types.CallToolResult) -> PluginResult:
+    """The result of tool `name`: its text, and its structured content as the artifact."""
+    whole = "\n".join(map(_shown, result.content))
+    text = bounded(whole)
+    if result.isError:
+        text = text or "it failed, and says no more"
+        return PluginResult(f"Error: {text}", {}, bounded(one_line(f"{name}: {text}")), "failed")
+    structured = result.structuredContent or {}
+    # The SDK's own servers repeat a text under this key.
+    artifact = {} if structured == {"result": whole} else _artifact(structured)
+    return PluginResult(text or "(nothing)", artifact)
+
+
+def _shown(block: types.ContentBlock) -> str:
+    """What a model reads of it; models of text cannot use the rest."""
+    if isinstance(block, types.TextContent):
+        return block.text
+    if isinstance(block, types.ImageContent | types.AudioContent):
+        return f"[left out: {block.type}, {short_line(block.mimeType)}, {_size(block.data)}]"
+    if isinstance(block, types.ResourceLink):
+        about = f", {block.name}" + (f": {block.description}" if block.description else "")
+        return f"[resource {short_line(f'{block.uri}{about}')}]"
+    resource = block.resource
+    about = short_line(", ".join(filter(None, (str(resource.uri), resource.mimeType))))
+    if isinstance(resource, types.BlobResourceContents):
+        return f"[left out: resource {about}, {_size(resource.blob)}]"
+    return f"[resource {about}]\n{resource.text}"
+
+
+def _size(base64: str) -> str:
+    return f"{len(base64) * 3 // 4} bytes"
+
+
+def _artifact(structured: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Structured content with parts of our artifacts (as `branchwise serve mcp` sends them) is
+    evidence; any other is kept under `structured`, unless it is too large."""
+    for artifact in (structured, {"structured": structured}):
+        try:
+            return read_artifact(artifact)
+        except WrongResult:
+            continue
+    return {}
+
+
 def mcp_tools(server: McpServer, specs: Sequence[McpSpec]) -> dict[McpSpec, list[McpTool]]:
     """Open a server; returns, by spec, the tools that it names.
 
     Raises InputError, with the server closed, if the server cannot be used, lacks the tool, or has
     one that cannot be described to a model.
     """
-    listed = server.open()
+    hello, listed = server.open()
+    about = hello.serverInfo
+    distribution = f"{short_line(about.name)}=={short_line(about.version)}"
+    source = PluginSource(server.server.place, {}, distribution)
+    made: dict[str, McpTool] = {}
     try:
-        found = {spec: _chosen(spec, listed) for spec in specs}
-        chosen = {one.name: one for some in found.values() for one in some}
-        tools = {name: _tool(one, server, listed) for name, one in chosen.items()}
-        return {spec: [tools[one.name] for one in some] for spec, some in found.items()}
+        named = {spec: _named(spec, listed) for spec in specs}
+        for tool in {tool.name: tool for tools in named.values() for tool in tools}.values():
+            _check(tool, source.place)
+            made[tool.name] = McpTool(
+                name=tool.name,
+                description=storable(tool.description),
+                args_schema=_whole(tool.args_schema),
+                response_format="content_and_artifact",
+                server=server,
+                seconds=CALL_SECONDS,
+                section=storable(hello.instructions or "")[:MAX_SECTION_CHARS],
+                source=source,
+            )
+        return {spec: [made[tool.name] for tool in tools] for spec, tools in named.items()}
     except BaseException:
         server.close()
         raise
 
 
-def _chosen(spec: McpSpec, listed: Listed) -> list[BaseTool]:
-    names = [tool.name for tool in listed.tools]
-    place = spec.server.place
+def _named(spec: McpSpec, listed: Sequence[BaseTool]) -> Sequence[BaseTool]:
+    names = [tool.name for tool in listed]
+    what, remedy = "", "name those that you mean with #NAME at its end"
     if spec.tool:
-        one = [tool for tool in listed.tools if tool.name == spec.tool][:1]
-        if not one:
+        listed = [tool for tool in listed if tool.name == spec.tool][:1]
+        if not listed:
             known = storable(", ".join(names[:20]))[:500] or "none"
-            raise InputError(
-                f"the MCP server has no tool {spec.tool!r}", where=place, remedy=f"it has {known}"
-            )
-        return one
-    if not names or len(names) > MAX_TOOLS:
-        count = "no tools" if not names else f"more than {MAX_TOOLS} tools"
-        raise InputError(
-            f"the MCP server has {count}",
-            where=place,
-            remedy="name those that you mean with #NAME at its end",
-        )
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise InputError(
-            f"the MCP server has the tool {storable(min(twice))!r} twice",
-            where=place,
-            remedy="rename one of them in the server",
-        )
-    return list(listed.tools)
-
-
-def _tool(one: BaseTool, server: McpServer, listed: Listed) -> McpTool:
-    _check(one, server.server.place)
-    return McpTool(
-        name=one.name,
-        description=storable(one.description),
-        args_schema=_whole(one.args_schema),
-        response_format="content_and_artifact",
-        server=server,
-        seconds=CALL_SECONDS,
-        section=listed.instructions[:MAX_SECTION_CHARS],
-        source=PluginSource(server.server.place, {}, f"{listed.name}=={listed.version}"),
-    )
+            what, remedy = f"no tool {spec.tool!r}", f"it has {known}"
+    elif not names:
+        what, remedy = "no tools", "name another server"
+    elif len(names) > MAX_TOOLS:
+        what = f"more than {MAX_TOOLS} tools"
+    elif len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        what = f"the tool {storable(twice)!r} twice"
+    if what:
+        raise InputError(f"the MCP server has {what}", where=spec.server.place, remedy=remedy)
+    return listed
 
 
 def _check(tool: BaseTool, place: str) -> None:

@@ -3,11 +3,10 @@
 import asyncio
 import contextlib
 import os
-import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 import anyio
 import mcp.types as types
@@ -19,17 +18,13 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pydantic import ValidationError
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.text import encodable
+from branchwise.corpora.text import encodable, one_line
 from branchwise.tools.errors import ToolError
-from branchwise.tools.serving.web import STOPPING, LoopbackOnly, json_response, refused, say_why
+from branchwise.tools.serving.web import service
 
 PATH = "/mcp"
 MAX_BYTES = 4 * 1024 * 1024
@@ -58,19 +53,28 @@ async def call(
             message = await tools[name].ainvoke(request)
     except ValidationError as error:
         problems: Sequence[Any] = error.errors(include_url=False, include_input=False)
-        said = (f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
-        return _error(f"bad arguments: {'; '.join(said)}")
+        parts = (f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
+        return _error(f"bad arguments: {'; '.join(parts)}")
     except ToolError as error:
-        return _error(str(error), one_line=False)
+        return _result(str(error), is_error=True)
     except Exception as error:  # noqa: BLE001 - the other calls of this client go on
         if isinstance(error, TimeoutError) and limit.expired():
             return _error(f"no result within {seconds:.0f} seconds")
         return _error(f"{type(error).__name__}: {error}")
-    return types.CallToolResult(
-        content=_text(_bounded(message.text)),
-        structuredContent=_structured(message.artifact),
-        isError=message.status == "error",
-    )
+    result = _result(message.text, is_error=message.status == "error")
+    result.structuredContent = _structured(message.artifact)
+    return result
+
+
+def _error(problem: str) -> types.CallToolResult:
+    return _result(one_line(problem)[:_MAX_ERROR_CHARS], is_error=True)
+
+
+def _result(text: str, *, is_error: bool) -> types.CallToolResult:
+    if len(text) > MAX_TEXT_CHARS:
+        text = f"{text[:MAX_TEXT_CHARS]}\n[cut: {len(text)} characters]"
+    content = types.TextContent(type="text", text=encodable(text))
+    return types.CallToolResult(content=[content], isError=is_error)
 
 
 def _structured(artifact: object) -> dict[str, Any] | None:
@@ -84,21 +88,6 @@ def _structured(artifact: object) -> dict[str, Any] | None:
     return orjson.loads(body) if len(body) <= MAX_STRUCTURED_BYTES else None
 
 
-def _error(problem: str, *, one_line: bool = True) -> types.CallToolResult:
-    said = " ".join(problem.split())[:_MAX_ERROR_CHARS] if one_line else _bounded(problem)
-    return types.CallToolResult(content=_text(said), isError=True)
-
-
-def _text(text: str) -> list[types.ContentBlock]:
-    return [types.TextContent(type="text", text=encodable(text))]
-
-
-def _bounded(text: str) -> str:
-    if len(text) <= MAX_TEXT_CHARS:
-        return text
-    return f"{text[:MAX_TEXT_CHARS]}\n[cut: {len(text)} characters]"
-
-
 def mcp_server(tools: Sequence[BaseTool], instructions: str | None = None) -> Server[Any, Any]:
     """The server; `instructions` tell a client's model how the tools go together.
 
@@ -107,16 +96,14 @@ def mcp_server(tools: Sequence[BaseTool], instructions: str | None = None) -> Se
     """
     by_name = {tool.name: tool for tool in tools}
     shown = [convert_to_openai_tool(tool)["function"] for tool in tools]  # as our agents see them
-    catalogue = types.ListToolsResult(
-        tools=[
-            types.Tool(name=f["name"], description=f["description"], inputSchema=f["parameters"])
-            for f in shown
-        ]
-    )
+    catalogue = [
+        types.Tool(name=f["name"], description=f["description"], inputSchema=f["parameters"])
+        for f in shown
+    ]
     server: Server[Any, Any] = Server("branchwise", version("branchwise"), instructions)
 
     async def list_tools(_: types.ListToolsRequest) -> types.ServerResult:
-        return types.ServerResult(catalogue)
+        return types.ServerResult(types.ListToolsResult(tools=catalogue))
 
     async def call_tool(request: types.CallToolRequest) -> types.ServerResult:
         wanted = request.params
@@ -127,15 +114,8 @@ def mcp_server(tools: Sequence[BaseTool], instructions: str | None = None) -> Se
     return server
 
 
-class ProtocolStreams(NamedTuple):
-    """The original standard streams."""
-
-    source: BinaryIO
-    sink: BinaryIO
-
-
-def take_standard_streams() -> ProtocolStreams:
-    """Reserve standard input and output for the protocol.
+def take_standard_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Reserve standard input and output for the protocol; returns the original ones.
 
     What libraries or child processes print goes to standard error from now on, and their input is
     empty: a single stray line would end the conversation. Raises InputError.
@@ -152,22 +132,20 @@ def take_standard_streams() -> ProtocolStreams:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    return ProtocolStreams(os.fdopen(source, "rb"), os.fdopen(sink, "wb"))
+    return os.fdopen(source, "rb"), os.fdopen(sink, "wb")
 
 
-async def serve_stdio(server: Server[Any, Any], streams: ProtocolStreams) -> None:
-    """Answer one client until it closes its end; SIGINT and SIGTERM end the process."""
+async def serve_stdio(server: Server[Any, Any], source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer one client until it closes its end."""
 
     async def lines() -> AsyncIterator[str]:
         # In pieces of bounded size, which the protocol refuses. The SDK's own stream reads in a
         # thread that nothing can stop.
-        read = streams.source.readline
+        read = source.readline
         while line := await anyio.to_thread.run_sync(read, MAX_BYTES, abandon_on_cancel=True):
             yield line.decode("utf-8", "replace")
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, os._exit, 0)
-    output = anyio.wrap_file(TextIOWrapper(streams.sink, "utf-8"))
+    output = anyio.wrap_file(TextIOWrapper(sink, "utf-8"))
     try:
         async with stdio_server(cast(Any, lines()), output) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
@@ -176,7 +154,7 @@ async def serve_stdio(server: Server[Any, Any], streams: ProtocolStreams) -> Non
 
 
 def mcp_app(server: Server[Any, Any], *, only_loopback: bool = True) -> Starlette:
-    """The app: the protocol at `/mcp`, a description at `/` and `/health`.
+    """The app: the protocol at `/mcp`.
 
     There are no sessions: our tools remember nothing between calls, a client that vanishes leaves
     nothing behind, and one that stays is not disturbed by a restart.
@@ -190,33 +168,8 @@ def mcp_app(server: Server[Any, Any], *, only_loopback: bool = True) -> Starlett
         async with sessions.run():
             yield
 
-    async def describe(_: Request) -> Response:
-        protocol = f"MCP, streamable HTTP: {PATH}"
-        what = {"status": "ok", "server": f"branchwise {version('branchwise')}"}
-        return json_response(what | {"protocol": protocol})
+    async def converse(_: Request) -> ASGIApp:
+        return sessions.handle_request
 
-    return Starlette(
-        routes=[
-            Route(PATH, _Endpoint(sessions), methods=["POST"]),
-            Route("/", describe, methods=["GET"]),
-            Route("/health", describe, methods=["GET"]),
-        ],
-        middleware=[Middleware(LoopbackOnly)] if only_loopback else [],
-        exception_handlers={HTTPException: say_why},
-        lifespan=lifespan,
-    )
-
-
-class _Endpoint:
-    """The SDK's handler for a route: Starlette takes an instance of a class as an app."""
-
-    def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
-        self._sessions = sessions
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; one in progress when the server ends is told so."""
-        try:
-            await self._sessions.handle_request(scope, receive, send)
-        except asyncio.CancelledError:
-            # Only the end of the server cancels.
-            await refused(503, STOPPING, last=True)(scope, receive, send)
+    about = {"protocol": f"MCP, streamable HTTP: {PATH}"}
+    return service(PATH, converse, about, only_loopback=only_loopback, lifespan=lifespan)

@@ -20,12 +20,6 @@ def film_year(title: str, exact: bool = True) -> str:
 
 
 @app.tool()
-def long(characters: int) -> str:
-    """A long text."""
-    return "x" * characters
-
-
-@app.tool()
 def odd(config: str, runtime: str, callbacks: int) -> str:
     """Arguments whose names mean something to others."""
     return f"{config} {runtime} {callbacks}"

@@ -18,10 +18,8 @@ KINDS = ("volcano", "river", "cheese", "planet", "island")
 @contextlib.asynccontextmanager
 async def served(app: ASGIApp) -> AsyncIterator[str]:
     """The address of the app, which is served in this event loop."""
-    listener, ready = listen("127.0.0.1", 0, "test"), asyncio.Event()
-    server = web_server(app, ready.set)
+    listener, server = listen("127.0.0.1", 0, "test"), web_server(app)
     serving = asyncio.create_task(server.serve(sockets=[listener.socket]))
-    await ready.wait()
     try:
         yield listener.url
     finally:

@@ -98,13 +98,11 @@ def asked_of(
         from branchwise.tools.serving.web import listen, web_server
 
         complaints: list[str] = []
-        listener, ready = listen("127.0.0.1", 0, "fuzz"), threading.Event()
-        server = web_server(make(ground, complaints), ready.set)
+        listener, server = listen("127.0.0.1", 0, "fuzz"), web_server(make(ground, complaints))
         thread = threading.Thread(
             target=server.run, kwargs={"sockets": [listener.socket]}, daemon=True
         )
         thread.start()
-        ready.wait()
         port = listener.socket.getsockname()[1]
 
         def check(data: bytes) -> Verdict:

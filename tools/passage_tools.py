@@ -1,4 +1,5 @@
-"""`local_retriever(query, k=3)`: search the corpus. Import lazily: it loads langchain."""
+"""`local_retriever(query, k=3)`, which searches the corpus, and `open_passages(title)`, which shows
+all passages of a title. Import lazily: it loads langchain."""
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field, SkipValidation
 
+from branchwise.corpora.passages import Passage
 from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever, RetrieverError
 from branchwise.corpora.titles import Titles
@@ -16,6 +18,7 @@ from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.errors import ToolError
 from branchwise.tools.passage_blocks import (
     MAX_MORE_QUERIES,
+    MAX_OPENED,
     NO_PASSAGE,
     ShownPassages,
     blocks,
@@ -24,8 +27,8 @@ from branchwise.tools.passage_blocks import (
     spread,
 )
 
-NAME = "local_retriever"
 MAX_QUERY_CHARS = 4000
+MAX_TITLE_CHARS = 1000
 
 _DESCRIPTIONS: Mapping[PromptSet, str] = {
     "v2": """Search the passage collection and return the best matching passages.
@@ -196,7 +199,7 @@ def make_local_retriever(
     Its result is text for the model and a `ToolArtifact` (ids, titles, texts, scores).
     """
     return _LocalRetriever(
-        name=NAME,
+        name="local_retriever",
         description=form.description,
         args_schema=form.arguments,
         batcher=search if isinstance(search, Batcher) else Batcher(search),
@@ -211,3 +214,62 @@ def _as_tool_errors() -> Iterator[None]:
         yield
     except RetrieverError as error:
         raise ToolError(f"{error}; go on with the other tools, or ask again later") from error
+
+
+_OPENS: Mapping[PromptSet, str] = {
+    "v2": """Show all passages of a title, in their order.
+
+Use it where a search result says "2 of 3" behind a title, or where you know the title: it costs \
+less than searching for the rest. Copy the title as the search showed it.""",
+    "paper": "Open all passages of a title, in their order.",
+}
+
+
+class _Title(BaseModel):
+    title: str = Field(
+        description="The title, without the id and the number of the passage.",
+        min_length=1,
+        max_length=MAX_TITLE_CHARS,
+    )
+
+
+class _OpenPassages(BuiltInTool):
+    titles: SkipValidation[Titles]
+
+    def _run(self, title: str) -> tuple[str, ToolArtifact]:
+        return self._shown(title, self.titles.passages(title), ())
+
+    async def _arun(
+        self, title: str, shown: ShownPassages | None = None
+    ) -> tuple[str, ToolArtifact]:
+        # The first look-up reads the whole corpus.
+        passages = await asyncio.to_thread(self.titles.passages, title)
+        return self._shown(title, passages, await shown.ids() if shown else ())
+
+    def _shown(
+        self, title: str, passages: Sequence[Passage], known: Collection[str]
+    ) -> tuple[str, ToolArtifact]:
+        if not passages:
+            advice = "No passage has this title; search for it: titles must be written in full."
+            return advice, ToolArtifact(passages=[])
+        hits, repeats = new_and_repeated([Hit(one, 0.0) for one in passages], MAX_OPENED, known)
+        records = [passage_record(hit, self.titles) for hit in hits]
+        artifact = ToolArtifact(passages=records)
+        if repeats:
+            artifact["repeats"] = repeats
+        left = len(passages) - len(hits) - len(repeats)
+        more = [f"{left} more passages of this title are not shown."] if left else []
+        return "\n\n".join([blocks(records, repeats), *more]), artifact
+
+
+def make_open_passages(titles: Titles, prompt_set: PromptSet = DEFAULT_SET) -> BuiltInTool:
+    """The tool over the titles of a corpus; its result is text and a `ToolArtifact`.
+
+    `prompt_set`: in whose words it describes itself.
+    """
+    return _OpenPassages(
+        name="open_passages",
+        description=_OPENS[prompt_set],
+        args_schema=_Title,
+        titles=titles,
+    )
