@@ -180,14 +180,14 @@ def test_a_failed_item_has_no_prediction_and_says_why(write: Write) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ('@metric\nasync def found(item):\n    """T."""', "found is async or a generator"),
+        ('@metric\nasync def found(item):\n    """T."""', "found is async"),
         ('@metric\ndef found():\n    """T."""', "cannot be called with an item alone"),
         ('@metric\ndef found(item, gold):\n    """T."""', "cannot be called with an item alone"),
         ('@metric(digits=9)\ndef found(item):\n    """T."""', "digits is 9"),
         ('@metric(heading="")\ndef found(item):\n    """T."""', "heading of found is not a text"),
         ('@metric(note=5)\ndef found(item):\n    """T."""', "note of found is not a text"),
         ('@metric(seconds=-1)\ndef found(item):\n    """T."""', "seconds is -1"),
-        ('@metric(name="a-b")\ndef found(item):\n    """T."""', "'a-b' cannot be the name"),
+        ('@metric(name="a b")\ndef found(item):\n    """T."""', "'a b' cannot be the name"),
         ('@metric(name="strict_em")\ndef found(item):\n    """T."""', "task branches has a metric"),
         ('@metric(name="answer_f1")\ndef found(item):\n    """T."""', "condambigqa has a metric"),
         ('@metric(name="subset")\ndef found(item):\n    """T."""', "another column of every table"),

@@ -296,11 +296,6 @@ def test_nodes_run_once_a_turn_and_the_graph_has_steps_enough(play):
             '@node("after_tools", name="a b")\nasync def x(s):\n    """X."""',
             "'a b' cannot be the name of a node",
         ),
-        (
-            '@node("after_tools")\nasync def x(s):\n    """X."""\n'
-            '@node("before_agent", name="x")\nasync def z(s):\n    """Z."""',
-            "the node x is defined twice",
-        ),
     ],
 )
 def test_a_wrong_node_is_refused_at_start_up(tmp_path, code, said):

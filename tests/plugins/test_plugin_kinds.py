@@ -99,12 +99,12 @@ def test_a_function_that_nothing_declares_is_not_called_and_its_decorator_is_nam
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("gives_none", "is a function that returns 'NoneType', not a node; put `@node("),
-        ("makes_tool", "is a function that returns a tool, not a node; name it with --tool"),
+        ("gives_none", "makes a NoneType, not a node; put `@node("),
+        ("makes_tool", "makes a tool, not a node; name it with --tool"),
         ("chained", "is a tool, not a node; name it with --tool"),
-        ("Sort", "is a class that makes 'Sort', not a node; name a node, or"),
+        ("Sort", "makes a Sort, not a node; name a node, or"),
         ("Wants", "is a class, not a node; name a node, or"),
-        ("called", "is 'list', not a node; name a node, or"),
+        ("called", "is a list, not a node; name a node, or"),
     ],
 )
 def test_what_stands_there_instead_is_said(file, name, said):

@@ -196,7 +196,7 @@ def test_half_characters_become_whole_ones(write: Write) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ('@retriever\nasync def found():\n    """T."""', "found is async or a generator"),
+        ('@retriever\nasync def found():\n    """T."""', "found is async"),
         (
             '@retriever\ndef found(index):\n    """T."""',
             "nothing is given as the parameter 'index'",

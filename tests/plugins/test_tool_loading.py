@@ -156,7 +156,7 @@ def test_a_spec_may_name_a_tool_or_a_function_that_makes_one(code, name, tmp_pat
     [
         (ECHO, "ecko", "it does not define 'ecko'; it has echo"),
         (ECHO, "", "names a file but none of its tools"),
-        ("number = 3\n", "number", "is 'int', not a tool"),
+        ("number = 3\n", "number", "is a int, not a tool"),
         (
             "def plain(x: int) -> str:\n    return ''\n",
             "plain",
@@ -164,8 +164,7 @@ def test_a_spec_may_name_a_tool_or_a_function_that_makes_one(code, name, tmp_pat
         ),
         ("def bad():\n    raise ValueError('no')\n", "bad", "ValueError: no"),
         ("def bad():\n    sys.exit(1)\n", "bad", "SystemExit: 1"),
-        ("def other():\n    return 3\n", "other", "is a function that returns 'int', not a tool"),
-        (ECHO + ECHO.replace("again", "anew"), "echo", "the tool echo is defined twice"),
+        ("def other():\n    return 3\n", "other", "makes a int, not a tool"),
     ],
 )
 def test_what_is_no_tool_is_refused(code, name, what, tmp_path):
@@ -266,7 +265,7 @@ def test_a_path_may_have_colons_and_spaces(tmp_path):
     folder = tmp_path / "a: b"
     folder.mkdir()
     path = write_tools(folder, ECHO)
-    assert parse_spec(f"{path}:echo").path == path  # type: ignore[union-attr]
+    assert parse_spec(f"{path}:echo").file == path
     assert find_plugin(f"{path}:echo", "tools").object.name == "echo"
 
 
