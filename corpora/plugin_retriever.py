@@ -1,23 +1,21 @@
 """Retrievers of one's own: `@retriever`, made and called on one thread, its rankings checked."""
 
 import inspect
-import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
-from numbers import Real
 from pathlib import Path
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, cast, overload
 
 import orjson
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.passages import Passage, passage_id
-from branchwise.corpora.plugins.call import DaemonThread, PluginFailure, Read, call_blocking
+from branchwise.corpora.plugins.call import DaemonThread, PluginFailure, call_blocking
 from branchwise.corpora.plugins.declare import (
     FILLS,
     Declaration,
@@ -38,7 +36,6 @@ FILLS[Corpus] = "corpus"
 
 SEARCH_SECONDS, LOADING_SECONDS = 60.0, 600.0
 MAX_PASSAGE_CHARS = 200_000
-_MAX_IDENTITY = 100_000
 _PROBE, _PROBED = "What is the capital of France?", 3
 _GIVEN = "corpus: Path | None, corpus: Corpus, or settings: a pydantic model"
 _FORMS = (
@@ -144,7 +141,7 @@ class PluginRetriever:
     def begin(self) -> None:
         """Make it. Raises PluginFailure."""
         self._thread = DaemonThread(f"plug-in {self.name}")
-        self._made = self._call(self._make, {}, self._plugin.loading_seconds, lambda found: found)
+        self._made = self._call(self._make, self._plugin.loading_seconds)
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """For each query its best `k` passages, in the plug-in's order. Raises RetrieverError."""
@@ -153,31 +150,23 @@ class PluginRetriever:
         rankings: list[list[Hit]] = []
         for at in range(0, len(queries), self.batch):
             part = list(queries[at : at + self.batch])
-            read = partial(checked_rankings, queries=len(part), k=k)
             try:
                 with self._lock:
                     if self._made is None:
                         self.begin()
-                    given = {"queries": part, "k": k}
-                    rankings += self._call(self._positional, given, self._plugin.seconds, read)
+                    search = partial(cast(_Search, self._made), part, k)
+                    read = partial(checked_rankings, queries=len(part), k=k)
+                    rankings += self._call(search, self._plugin.seconds, read)
             except PluginFailure as failure:
                 raise RetrieverError(failure.line) from failure.error
         return rankings
 
-    def _positional(self, queries: list[str], k: int) -> Any:
-        assert self._made is not None
-        return self._made(queries, k)
-
     def _call(
-        self,
-        function: Callable[..., Any],
-        given: Mapping[str, Any],
-        seconds: float,
-        read: Callable[[Any], Read],
-    ) -> Read:
+        self, function: Callable[[], Any], seconds: float, read: Callable[[Any], Any] = lambda x: x
+    ) -> Any:
         try:
             return call_blocking(
-                self.name, function, given, seconds=seconds, read=read, thread=self._thread
+                self.name, function, {}, seconds=seconds, read=read, thread=self._thread
             )
         except PluginFailure as failure:
             if failure.error is None:
@@ -219,26 +208,25 @@ def open_plugin(
     try:
         retriever.begin()
         if own is not None:
-            identity["own"] = _own_identity(plugin, own)
+            identity["own"] = orjson.loads(orjson.dumps(own))
         retriever.identity = identity
         retriever.search([_PROBE], _PROBED)
     except (PluginFailure, RetrieverError) as error:
         what = f"the retriever cannot be used: {error}"
         raise InputError(what, where=plugin.place, remedy="fix it there") from None
+    except TypeError as error:
+        what = f"the identity of {plugin.name} is not JSON: {error}"
+        raise InputError(what, where=plugin.place, remedy="make it texts, numbers, lists") from None
     return retriever
 
 
-def _own_identity(plugin: RetrieverPlugin, own: Any) -> Any:
-    try:
-        body = orjson.dumps(own)
-    except (TypeError, ValueError) as error:
-        what = f"the identity of {plugin.name} is not JSON: {error}"
-        raise InputError(what, where=plugin.place, remedy="make it texts, numbers, lists") from None
-    if len(body) > _MAX_IDENTITY:
-        what = f"the identity of {plugin.name} has {len(body):,} bytes"
-        remedy = f"at most {_MAX_IDENTITY:,}: give a hash of what is long"
-        raise InputError(what, where=plugin.place, remedy=remedy)
-    return orjson.loads(body)
+class _Found(BaseModel, coerce_numbers_to_str=True):
+    """The fields that a search may return of a passage."""
+
+    id: str | None = Field(None, max_length=MAX_ID_CHARS)
+    title: str = ""
+    text: str = Field(max_length=MAX_PASSAGE_CHARS)
+    score: FiniteFloat | None = None
 
 
 def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
@@ -248,7 +236,8 @@ def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
     1/3, ..., which only express the order. Raises WrongResult.
     """
     if not isinstance(returned, list | tuple):
-        raise WrongResult(f"returned {_kind(returned)}; return a list with a ranking a query")
+        what = f"returned {type(returned).__name__}; return a list with a ranking a query"
+        raise WrongResult(what)
     if len(returned) != queries:
         raise WrongResult(f"returned {len(returned)} rankings for {queries} queries")
     return [_ranking(ranking, k) for ranking in returned]
@@ -256,79 +245,43 @@ def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
 
 def _ranking(ranking: Any, k: int) -> list[Hit]:
     if not isinstance(ranking, list | tuple) or isinstance(ranking, Hit):
-        raise WrongResult(f"returned {_kind(ranking)} as a ranking; return a list of passages")
-    found = [_passage_and_score(item) for item in ranking[:k]]
-    scores = [score for _, score in found if score is not None]
-    if len(scores) < len(found):
-        scores = [1 / rank for rank in range(1, len(found) + 1)]
+        what = f"returned {type(ranking).__name__} as a ranking; return a list of passages"
+        raise WrongResult(what)
+    passages: list[Passage] = []
+    given: list[float | None] = []
+    for passage, score in map(_passage_and_score, ranking[:k]):
+        if passage.id in [one.id for one in passages]:
+            raise WrongResult(f"the passage {passage.id!r} comes twice in a ranking")
+        passages.append(passage)
+        given.append(score)
+    scores = [score for score in given if score is not None]
+    if len(scores) < len(given):
+        scores = [1 / rank for rank in range(1, len(given) + 1)]
     for rank, (above, below) in enumerate(pairwise(scores), start=2):
         if below > above:
             what = f"the score rises from {above:g} to {below:g} at rank {rank}"
             raise WrongResult(f"{what}; return the best first, higher being better")
-    ids = [passage.id for passage, _ in found]
-    if twice := [id for n, id in enumerate(ids) if id in ids[:n]]:
-        raise WrongResult(f"the passage {twice[0]!r} comes twice in a ranking")
-    return [Hit(passage, score) for (passage, _), score in zip(found, scores, strict=True)]
+    return list(map(Hit, passages, scores))
 
 
 def _passage_and_score(item: Any) -> tuple[Passage, float | None]:
     if isinstance(item, Passage):
-        return _checked(item), None
+        item = (item, None)
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], Passage):
-        return _checked(item[0]), _score(item[1])
-    if isinstance(item, Mapping):
-        score = item.get("score")
-        return _of_mapping(item), None if score is None else _score(score)
-    raise WrongResult(f"returned {_kind(item)} as a passage; {_FORMS}")
-
-
-def _of_mapping(item: Mapping[Any, Any]) -> Passage:
-    contents, text, title = (item.get(key) for key in ("contents", "text", "title"))
-    if text is None and isinstance(contents, str):
-        passage = to_passage("", contents)
-        title, text = passage.title, passage.text
-    if not isinstance(text, str) or not isinstance(title or "", str):
-        raise WrongResult(f"returned a passage without a text; {_FORMS}")
-    id = item.get("id")
-    title, text = storable(title or ""), storable(text)
-    if id is None:
-        id = passage_id(title, text)
-    elif isinstance(id, int) and not isinstance(id, bool):
-        id = str(id)
-    if not isinstance(id, str):
-        raise WrongResult(f"returned {_kind(id)} as a passage's id; make it a text")
-    return _checked(Passage(id=id, title=title, text=text))
-
-
-def _checked(passage: Passage) -> Passage:
-    """The passage without lone surrogates. Its id is printed on one line and cited."""
-    id, size = passage.id, len(passage.title) + len(passage.text)
-    if not id.strip() or not id.isprintable() or len(id) > MAX_ID_CHARS:
-        raise WrongResult(
-            f"the passage id {storable(id)[:80]!r} cannot be shown: printable, at most "
-            f"{MAX_ID_CHARS} characters"
-        )
-    if size > MAX_PASSAGE_CHARS:
-        raise WrongResult(
-            f"the passage {id!r} has {size:,} characters, and at most {MAX_PASSAGE_CHARS:,} are "
-            "taken; cut the corpus into passages"
-        )
-    said = {"id": id, "title": passage.title, "text": passage.text}
-    whole = {key: storable(text) for key, text in said.items()}
-    return passage.model_copy(update=whole) if whole != said else passage
-
-
-def _score(score: Any) -> float:
-    if isinstance(score, Real) and not isinstance(score, bool):
-        try:
-            number = float(score)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            return number
-    said = f"{score!r:.40}" if isinstance(score, int | float) else _kind(score)
-    raise WrongResult(f"returned {said} as a score; make it a finite number")
-
-
-def _kind(value: Any) -> str:
-    return "None" if value is None else type(value).__name__
+        item = {**dict(item[0]), "score": item[1]}
+    if not isinstance(item, Mapping):
+        raise WrongResult(f"returned {type(item).__name__} as a passage; {_FORMS}")
+    fields = {key: storable(v) if isinstance(v, str) else v for key, v in item.items()}
+    if fields.get("text") is None and isinstance(fields.get("contents"), str):
+        of_contents = to_passage("", fields["contents"])
+        fields |= {"title": of_contents.title, "text": of_contents.text}
+    try:
+        found = _Found.model_validate({**fields, "title": fields.get("title") or ""})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        what = f"returned a passage with a wrong {first['loc'][0]}: {first['msg']}"
+        raise WrongResult(f"{what}; {_FORMS}") from None
+    id = passage_id(found.title, found.text) if found.id is None else found.id
+    if not id.strip() or not id.isprintable():
+        raise WrongResult(f"the passage id {id[:80]!r} cannot be shown: use printable characters")
+    return Passage(id=id, title=found.title, text=found.text), found.score

@@ -130,7 +130,7 @@ def bad(item):
 
 CALLED = {"tool": _tool, "node": _node, "retriever": _retriever, "metric": _metric}
 OBJECT = {
-    "tool": "it returned a value of type object; return a str",
+    "tool": "it returned a value of type object that JSON cannot hold",
     "node": "returned a object; return {pending: ...} or None",
     "retriever": "returned object; return a list",
     "metric": "returned object; return a number",
@@ -142,7 +142,10 @@ LONG = {
         "for m in given]}",
         "its artifact is too large",
     ),
-    "retriever": ("return [[{'text': 'x' * 10_000_000}]]", "the passage '"),
+    "retriever": (
+        "return [[{'text': 'x' * 10_000_000}]]",
+        "returned a passage with a wrong text: String should have at most 200000",
+    ),
     "metric": ("return 'x' * 10_000_000", "returned str; return a number"),
 }
 MUTATES = {

@@ -88,10 +88,10 @@ def raises(error):
     [
         (raises(ValueError("no such\nfilm")), "it: ValueError: no such film"),
         (lambda: None, "it: it returned None; return a str"),
-        (object, "it: it returned a value of type object; return a str"),
+        (object, "it: it returned a value of type object that JSON cannot hold"),
         (nested, "it: it returned a value of type list that JSON cannot hold"),
         (loop, "it: it returned a value of type dict that JSON cannot hold"),
-        (lambda: "é".encode("latin-1"), "it: it returned bytes that are not UTF-8"),
+        (lambda: "é".encode("latin-1"), "it: it returned a value of type bytes that JSON cannot"),
         (
             lambda: ToolResult("text", {"passages": [{"id": "p1"}]}),
             "it: its artifact is wrong at passages.0.title: Field required",
