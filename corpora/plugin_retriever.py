@@ -182,14 +182,13 @@ def open_plugin(
     `settings`: as the user gave them, by plug-in name. Raises InputError.
     """
     found = find_plugin(spec, "retrievers")
-    plugin: RetrieverPlugin = made(found.object, "retrievers", spec)
     around = injected_from(corpus, settings or {})
-    filled = plugin.fill(around)
+    plugin: RetrieverPlugin = made(found.object, "retrievers", spec).fill(around)
     own: Any = None
 
     def make() -> _Search:
         nonlocal own
-        returned = plugin.function(**filled.now())
+        returned = plugin.function(**plugin.now())
         search = getattr(returned, "search", returned)
         if not callable(search) or inspect.iscoroutinefunction(search):
             what = "an async search" if callable(search) else type(returned).__name__
@@ -199,8 +198,8 @@ def open_plugin(
 
     # What rankings depend on, as far as known: JSON-serialisable, free of paths.
     identity = {"kind": "plugin", "name": plugin.name, "source": found.source.identity}
-    if filled.settings is not None:
-        identity["settings"] = filled.settings_json
+    if plugin.chosen is not None:
+        identity["settings"] = plugin.chosen_json
     kinds = {kind for kind, _ in plugin.injected.values()}
     if corpus is not None and not kinds.isdisjoint(("path", "corpus")):
         identity["corpus_sha256"] = around.values["corpus"]().sha256

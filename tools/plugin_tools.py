@@ -5,7 +5,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, ClassVar, Literal, overload
 
@@ -22,7 +22,6 @@ from branchwise.corpora.plugins.call import PluginFailure, call
 from branchwise.corpora.plugins.declare import (
     FILLS,
     Declaration,
-    Filled,
     Group,
     InjectionContext,
     Plugin,
@@ -212,26 +211,24 @@ class FunctionTool(PluggedTool):
     """A function that was declared with `@tool`."""
 
     plugin: SkipValidation[ToolPlugin]
-    filled: SkipValidation[Filled]
 
     @classmethod
-    def of(cls, plugin: ToolPlugin, source: PluginSource, filled: Filled) -> "FunctionTool":
-        """The tool, with what its parameters are filled with."""
+    def of(cls, plugin: ToolPlugin) -> "FunctionTool":
+        """The tool of a filled plug-in."""
         return cls(
             name=plugin.name,
             description=plugin.description,
             args_schema=plugin.arguments,
-            source=source,
+            source=plugin.source,
             section=plugin.section,
             seconds=plugin.seconds,
             plugin=plugin,
-            filled=filled,
         )
 
     @property
     def plugin_identity(self) -> Mapping[str, Any]:
         """Includes the checked settings."""
-        return {**super().plugin_identity, "settings": self.filled.settings_json}
+        return {**super().plugin_identity, "settings": self.plugin.chosen_json}
 
     async def call(
         self, arguments: Mapping[str, Any], seconds: float, call_id: str = ""
@@ -244,7 +241,7 @@ class FunctionTool(PluggedTool):
                 self.plugin.function,
                 given,
                 seconds=self.limit(seconds),
-                injected=self.filled.now(),
+                injected=self.plugin.now(),
                 read=read_result,
             )
         except ValidationError as error:
@@ -383,7 +380,10 @@ def find_tool(spec: str) -> LoadedPlugin:
     """What a spec names: a `ToolPlugin` or a LangChain tool. Raises InputError."""
     found = find_plugin(spec, "tools")
     place = spec if is_plugin(spec) else f"{spec} ({found.source.place})"
-    return LoadedPlugin(made(found.object, "tools", place), found.source)
+    tool = made(found.object, "tools", place)
+    if isinstance(tool, ToolPlugin):
+        tool = replace(tool, source=found.source)
+    return LoadedPlugin(tool, found.source)
 
 
 def open_tool(spec: str, context: InjectionContext) -> PluggedTool:
@@ -394,7 +394,7 @@ def open_tool(spec: str, context: InjectionContext) -> PluggedTool:
     """
     found = find_tool(spec)
     if isinstance(found.object, ToolPlugin):
-        return FunctionTool.of(found.object, found.source, found.object.fill(context))
+        return FunctionTool.of(found.object.fill(context))
     tool = ForeignTool.of(found.object, found.source)
     check_settings(tool.name, None, context.settings.get(tool.name))
     try:

@@ -115,7 +115,6 @@ class _Absent:
 def _plugin(spec: str) -> ToolCard:
     from langchain_core.tools import BaseTool
 
-    from branchwise.corpora.plugins.declare import Filled
     from branchwise.tools.plugin_tools import ForeignTool, FunctionTool, find_tool
 
     found = find_tool(spec)
@@ -123,7 +122,7 @@ def _plugin(spec: str) -> ToolCard:
         foreign = ForeignTool.of(found.object, found.source)
         return _plain(foreign, foreign.is_blocking)
     plugin = found.object
-    tool = FunctionTool.of(plugin, found.source, Filled())
+    tool = FunctionTool.of(plugin)
     settings = plugin.settings.model_json_schema() if plugin.settings else None
     return ToolCard(
         plugin.name,

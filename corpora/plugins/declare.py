@@ -3,8 +3,8 @@ harness fills in for it, and what is refused at once."""
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast, get_args, get_type_hints
 
@@ -14,6 +14,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.call import RunContext, current_run
 from branchwise.corpora.plugins.faults import fault_line, importing, is_importing
 from branchwise.corpora.plugins.settings import Given, check_settings
+from branchwise.corpora.plugins.sources import PluginSource
 
 Group = str
 """A kind of plug-in, a key of `KINDS`; its entry points are in `branchwise.GROUP`."""
@@ -61,24 +62,6 @@ class InjectionContext:
     settings: Given = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Filled:
-    """A plug-in's settings, checked, and the values of its parameters except the run's."""
-
-    settings: BaseModel | None = None
-    values: Mapping[str, Any] = field(default_factory=dict)
-    runs: Collection[str] = ()
-
-    @property
-    def settings_json(self) -> dict[str, Any]:
-        """The settings as they enter digests."""
-        return self.settings.model_dump(mode="json") if self.settings else {}
-
-    def now(self) -> dict[str, Any]:
-        """The current values."""
-        return {**self.values, **dict.fromkeys(self.runs, current_run())}
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plugin:
     """A declared plug-in; calling it calls the function, as if it had never been declared.
@@ -86,7 +69,8 @@ class Plugin:
     `injected`: the parameters that the harness fills, with what. `settings`: the pydantic model of
     its settings. `seconds`: time limit of a call; None: the item's remaining time. A kind is a
     subclass with its own fields: `plugin_group` registers it in `KINDS`, `fills` says what its
-    functions may ask for, `may_wait` whether they may be async.
+    functions may ask for, `may_wait` whether they may be async. `source`: the code's identity, once
+    a spec has found it. `fill` sets `chosen`, its checked settings, and `values` of parameters.
     """
 
     plugin_group: ClassVar[Group]
@@ -99,6 +83,9 @@ class Plugin:
     injected: Mapping[str, InjectedParameter] = field(default_factory=dict, repr=False)
     settings: type[BaseModel] | None = None
     seconds: float | None = None
+    source: PluginSource = field(default_factory=lambda: PluginSource(""), repr=False)
+    chosen: BaseModel | None = None
+    values: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         # So that inspect, help() and searches for a module's names see the function.
@@ -113,6 +100,11 @@ class Plugin:
     def place(self) -> str:
         """`file:line` of the function."""
         return place_of(self.function)
+
+    @property
+    def chosen_json(self) -> dict[str, Any]:
+        """The settings as they enter digests."""
+        return self.chosen.model_dump(mode="json") if self.chosen else {}
 
     @classmethod
     def declared(
@@ -141,26 +133,30 @@ class Plugin:
             **own,
         )
 
-    def fill(self, around: InjectionContext) -> Filled:
-        """What its parameters are filled with.
+    def fill(self, around: InjectionContext) -> Self:
+        """The plug-in with its settings and with what its parameters are filled with.
 
         A parameter with a default keeps it if there is nothing to inject. Raises InputError for
         settings that do not fit, and for a missing corpus or graph.
         """
-        settings = check_settings(self.name, self.settings, around.settings.get(self.name))
+        chosen = check_settings(self.name, self.settings, around.settings.get(self.name))
         parameters = inspect.signature(self.function).parameters
         values: dict[str, Any] = {}
         for name, (kind, optional) in self.injected.items():
             if kind == "run":
                 continue
-            value = settings if kind == "settings" else around.values.get(kind, lambda: None)()
+            value = chosen if kind == "settings" else around.values.get(kind, lambda: None)()
             if value is None and not optional:
                 what, option = _ABSENT.get(kind, _NO_CORPUS)
                 raise InputError(f"{self.name} needs a {what}", remedy=f"give one with {option}")
             if value is not None or parameters[name].default is inspect.Parameter.empty:
                 values[name] = value
+        return replace(self, chosen=chosen, values=values)
+
+    def now(self) -> dict[str, Any]:
+        """The values of the filled parameters in a call that begins now."""
         runs = [name for name, (kind, _) in self.injected.items() if kind == "run"]
-        return Filled(settings, values, runs)
+        return {**self.values, **dict.fromkeys(runs, current_run())}
 
 
 @dataclass(frozen=True)

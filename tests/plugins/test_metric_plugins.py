@@ -446,4 +446,4 @@ def test_a_predictions_file_is_scored_with_it(type_in: Cli, tmp_path: Path, writ
 def test_metrics_of_a_run_come_before_those_that_are_asked_for(write: Write) -> None:
     kept, asked = write(TEXTS, "texts"), write(returning("1"), file="others.py")
     assert [one.name for one in metrics_of([asked], [kept], "R")] == ["texts", "found"]
-    assert math.isfinite(load_metrics([kept])[0].plugin.seconds)
+    assert math.isfinite(load_metrics([kept])[0].seconds)

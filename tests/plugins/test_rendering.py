@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from branchwise import ToolResult, tool
-from branchwise.corpora.plugins.declare import Filled
-from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.tools.plugin_tools import MAX_CHARS, MAX_LINES, FunctionTool, PluginResult, Render
 from branchwise.trace.events import Event
 from branchwise.ui.steps.describe import blocks
@@ -21,7 +19,7 @@ def called(render: Render) -> PluginResult:
         """Greet."""
         return ToolResult("hello", {"n": 1})
 
-    made = FunctionTool.of(greet, PluginSource("here"), Filled())
+    made = FunctionTool.of(greet)
     return asyncio.run(made.call({"name": "Ada"}, 10))
 
 

@@ -9,8 +9,6 @@ from pydantic import BaseModel
 
 from branchwise import ToolError, ToolResult, resume, tool
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.declare import Filled
-from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.tools.plugin_tools import FunctionTool, PluginResult
 from support.chat_server import say
 from support.plugins.tool_cases import calls_once, read_run, run_tools, write_tools
@@ -25,7 +23,7 @@ def called(gives) -> PluginResult:
         """Gives."""
         return gives()
 
-    made = FunctionTool.of(it, PluginSource("here"), Filled())
+    made = FunctionTool.of(it)
     return asyncio.run(made.call({}, 60))
 
 

@@ -11,14 +11,12 @@ from pydantic import BaseModel, Field
 
 from branchwise import Corpus, Graph, RunContext, tool
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.declare import Filled
-from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.tools.plugin_tools import FunctionTool, ToolPlugin
 
 
 def seen(plugin: ToolPlugin) -> Any:
     """What a model sees."""
-    made = FunctionTool.of(plugin, PluginSource("here"), Filled())
+    made = FunctionTool.of(plugin)
     return convert_to_openai_tool(made)["function"]
 
 
