@@ -11,7 +11,7 @@ import inspect
 import threading
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
@@ -44,8 +44,7 @@ class RunContext:
     item: str = ""
     epoch: int = 0
     time_left: Callable[[], float] = field(default=lambda: float("inf"), repr=False)
-    model: Callable[[str, str], Awaitable[str]] = field(default=_no_model, repr=False)
-    model_blocking: Callable[[str, str], str] = field(default=_no_model, repr=False)
+    model: Callable[[str, str], "Future[str]"] = field(default=_no_model, repr=False)
     waited: Callable[[], float] = field(default=lambda: 0.0, repr=False)
 
     @property
@@ -59,11 +58,11 @@ class RunContext:
         Recorded like any model call: a resumed run does not repeat it; its tokens are counted under
         the plug-in's name. Raises RuntimeError if the model gives no text.
         """
-        return await self.model(system, message)
+        return await asyncio.wrap_future(self.model(system, message))
 
     def ask_blocking(self, system: str, message: str) -> str:
         """`ask` for functions that are not async: it blocks their thread."""
-        return self.model_blocking(system, message)
+        return self.model(system, message).result()
 
 
 _NOWHERE = RunContext()
