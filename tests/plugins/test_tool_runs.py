@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import json
+import threading
 
 import pytest
 from pydantic import BaseModel
@@ -14,6 +15,8 @@ from support.chat_server import say
 from support.plugins.tool_cases import calls_once, read_run, run_tools, write_tools
 from support.stores import execute
 
+HANGS = threading.Event().wait
+
 
 def called(gives) -> PluginResult:
     """A call of a tool that returns `gives()`."""
@@ -24,7 +27,7 @@ def called(gives) -> PluginResult:
         return gives()
 
     made = FunctionTool.of(it)
-    return asyncio.run(made.call({}, 60))
+    return asyncio.run(made.call({}, 0.5 if gives is HANGS else 60))
 
 
 class Film(BaseModel):
@@ -42,17 +45,14 @@ class Pair:
     ("value", "text"),
     [
         ("plain é", "plain é"),
-        ("", ""),
         ("é".encode(), "é"),
         ({"é": [1, None]}, '{"é": [1, null]}'),
         ([1, "a"], '[1, "a"]'),
-        (True, "true"),
         (10**30, "1" + "0" * 30),
         (0.5, "0.5"),
         (Film(title="x", years=(1, 2)), '{"title": "x", "years": [1, 2]}'),
         (Pair(1, "b"), '{"a": 1, "b": "b"}'),
         ("a\ud800b", "a\ufffdb"),
-        ("\ud83d\ude00", "😀"),
         ("x" * 10_000_000, "x" * 200_000 + "\n[cut: 10000000 characters]"),
         (ToolResult({"a": 1}), '{"a": 1}'),
     ],
@@ -68,12 +68,6 @@ def nested():
     return value
 
 
-def loop():
-    value = {}
-    value["self"] = value
-    return value
-
-
 def raises(error):
     def raising():
         raise error
@@ -85,10 +79,10 @@ def raises(error):
     ("gives", "line"),
     [
         (raises(ValueError("no such\nfilm")), "it: ValueError: no such film"),
+        (HANGS, "it: no result within 0.5 seconds (abandoned)"),
         (lambda: None, "it: it returned None; return a str"),
         (object, "it: it returned a value of type object that JSON cannot hold"),
         (nested, "it: it returned a value of type list that JSON cannot hold"),
-        (loop, "it: it returned a value of type dict that JSON cannot hold"),
         (lambda: "é".encode("latin-1"), "it: it returned a value of type bytes that JSON cannot"),
         (
             lambda: ToolResult("text", {"passages": [{"id": "p1"}]}),
