@@ -22,7 +22,6 @@ from branchwise.eval.statistics import compare
 from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.system import System
-from branchwise.ui.traces.scores import RunScores
 
 HEAD = "import threading\nfrom branchwise import metric\n"
 TEXTS = '''
@@ -200,15 +199,6 @@ def test_the_function_itself_may_be_named_from_python() -> None:
     assert values(scored(of_texts), "of_texts") == [1.0, 3.0, 0.0]
 
 
-def test_two_systems_are_compared_by_it(write: Write) -> None:
-    spec = write(TEXTS, "texts")
-    base, other = scored(spec), scored(spec, [item("q1", "A", "B"), *ITEMS[1:]])
-    found = compare(base, other).find("texts")
-    assert (found.n, found.base, found.other, found.difference) == (2, 2.0, 2.5, 0.5)
-    with pytest.raises(KeyError):
-        compare(base.without_plugins(), other).find("texts")
-
-
 # Runs and the command line ------------------------------------------------------------------------
 
 
@@ -246,14 +236,6 @@ def test_score_says_which_items_it_could_not_score_and_ends_with_1(
     )
 
 
-def test_a_wrong_metric_is_refused_before_anything_is_scored(
-    type_in: Cli, folder: Path, write: Write
-) -> None:
-    code, out, err = type_in("score", folder, "--metric", write(TEXTS, "text"))
-    assert (code, out) == (2, "")
-    assert "it does not define 'text'; it has texts" in err
-
-
 @pytest.mark.slow
 async def test_reports_have_the_column_everywhere_and_leave_the_run_alone(
     type_in: Cli, folder: Path, write: Write, tmp_path: Path
@@ -278,16 +260,6 @@ async def test_reports_have_the_column_everywhere_and_leave_the_run_alone(
     reader = open_run(folder)
     assert reader.saved_scores(Scorer("branches", 3).digest) is not None
     assert reader.saved_scores(scored(spec).digest) is None
-    reader.close()
-
-
-def test_scores_are_kept_with_and_without_the_metric(folder: Path, write: Write) -> None:
-    found = score(folder, metrics=[write(TEXTS, "texts")])
-    reader = open_run(folder)
-    kept = reader.saved_scores(found.digest)
-    assert kept is not None
-    assert kept["aggregates"]["all"]["texts"]["mean"] == 2.0
-    assert RunScores(reader).digest == Scorer("branches", 3).digest
     reader.close()
 
 

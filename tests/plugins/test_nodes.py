@@ -9,6 +9,7 @@ from branchwise.graphs.agent import Agent
 from branchwise.graphs.plugin_nodes import load_node
 from branchwise.graphs.system import System
 from branchwise.tools.passage_blocks import passages_text
+from support.by_role import by_role, passage_of, turn_of
 from support.chat_server import calls, say
 from support.plugins.node_cases import (
     PASSAGES,
@@ -186,30 +187,7 @@ async def cut(state: AgentState, limits: Limits, corpus: Corpus, run: RunContext
     assert found.shown[0].count("[p") == 2
 
 
-def test_what_a_node_asks_the_model_is_recorded_and_counted(play):
-    code = '''
-@node("before_agent")
-async def asks(state: AgentState, run: RunContext):
-    """Ask first."""
-    said = await run.ask("You are terse.", "Which Heat?")
-    *before, user = state["pending"]
-    return {"pending": [*before, HumanMessage(user.text + " " + said)]}
-'''
-
-    def script(body):
-        if body["messages"][0]["content"] == "You are terse.":
-            return say("The film.", usage={"prompt_tokens": 70, "completion_tokens": 7})
-        return turns(SEARCH, answer("Michael Mann"))(body)
-
-    found = play(code, "asks", script=script)
-    assert found.server.requests[1]["messages"][-1]["content"].endswith(" The film.")
-    (asked,) = found.nodes[0]["asked"]
-    assert (asked["content"], asked["usage"]["input"]) == ("The film.", 70)
-
-
-def test_extraction_reads_what_a_node_left(play, chat_server):
-    from support.by_role import by_role, passage_of, turn_of
-
+def test_extraction_reads_what_a_node_left(play):
     seen = []
 
     def extractor(body):

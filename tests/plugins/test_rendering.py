@@ -40,10 +40,8 @@ def mutates(arguments: Any, content: Any, artifact: Any) -> Any:
             lambda given, content, kept: [f"{given['name']}: {content}", kept["n"]],
             ["Ada: hello", "1"],
         ),
-        (lambda *_: "one\ntwo", ["one", "two"]),
         (fails, ["the renderer of greet: KeyError: 'no such thing'"]),
         (mutates, ["\x1b[31mred", "\ufffd"]),
-        (lambda *_: None, ["the renderer of greet: TypeError: 'NoneType' object is not iterable"]),
     ],
 )
 def test_its_lines_are_kept_and_the_call_is_as_without(render: Render, lines: list[str]):

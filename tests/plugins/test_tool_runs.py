@@ -134,14 +134,6 @@ def test_an_artifact_is_kept_its_passages_are_evidence_and_a_key_goes_nowhere(
     assert evidence == {"q0": ["p"], "q1": [], "q2": ["p"]}
 
 
-def test_bad_arguments_are_the_models_and_say_where(chat_server, tmp_path):
-    path = write_tools(tmp_path, f"KEY = ''\n{ECHO}")
-    chat_server.play(calls_once("echo", {"who": 1}, {"word": "said"}))
-    ran = run_tools(chat_server, tmp_path, f"{path}:echo")
-    assert ran.tools["q1"].data["failure"] == "arguments"
-    assert ran.shown("Question 1") == "Error: bad arguments: word: Field required"
-
-
 def test_run_context_and_settings_are_filled_and_hidden(chat_server, tmp_path):
     path = write_tools(
         tmp_path,
