@@ -124,24 +124,27 @@ def retriever(
 class PluginRetriever:
     """A plug-in as a retriever. Thread-safe: callers wait for each other.
 
-    `batch`: the most queries per call; a failed call fails for all of them. `daemon`: has a
-    `Batcher` work on a daemon thread, so that a hanging search does not block the exit.
+    `batch`: the most queries per call; a failed call fails for all of them. `identity`: what
+    rankings depend on, as far as known: JSON-serialisable, free of paths. `daemon`: has a `Batcher`
+    work on a daemon thread, so that a hanging search does not block the exit.
     """
 
-    def __init__(self, plugin: RetrieverPlugin, make: Callable[[], _Search]) -> None:
+    def __init__(self, plugin: RetrieverPlugin, identity: Mapping[str, Any]) -> None:
         self.name, self.batch = plugin.name, plugin.batch
-        self.identity: Mapping[str, Any] = {}
+        self.identity: Mapping[str, Any] = identity
         self.daemon = DaemonThread(f"searches of {plugin.name}")
-        self._plugin, self._make = plugin, make
+        self._plugin = plugin
         # Where it was made it is called: SQLite's connections, for example, belong to one thread.
         self._thread: DaemonThread | None = None
-        self._made: _Search | None = None
+        self._search: _Search | None = None
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """Make it. Raises PluginFailure."""
+        """Make it, and add its own identity. Raises PluginFailure."""
         self._thread = DaemonThread(f"plug-in {self.name}")
-        self._made = self._call(self._make, self._plugin.loading_seconds)
+        self._search, own = self._call(self._made, self._plugin.loading_seconds)
+        if own is not None:
+            self.identity = {**self.identity, "own": own}
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """For each query its best `k` passages, in the plug-in's order. Raises RetrieverError."""
@@ -152,14 +155,28 @@ class PluginRetriever:
             part = list(queries[at : at + self.batch])
             try:
                 with self._lock:
-                    if self._made is None:
+                    if self._search is None:
                         self.begin()
-                    search = partial(cast(_Search, self._made), part, k)
+                    search = partial(cast(_Search, self._search), part, k)
                     read = partial(checked_rankings, queries=len(part), k=k)
                     rankings += self._call(search, self._plugin.seconds, read)
             except PluginFailure as failure:
                 raise RetrieverError(failure.line) from failure.error
         return rankings
+
+    def _made(self) -> tuple[_Search, Any]:
+        """Its search, and its own identity."""
+        returned = self._plugin.function(**self._plugin.now())
+        search = getattr(returned, "search", returned)
+        if not callable(search) or inspect.iscoroutinefunction(search):
+            what = "an async search" if callable(search) else type(returned).__name__
+            raise WrongResult(f"returned {what}; return an object with search(queries, k)")
+        try:
+            return search, orjson.loads(orjson.dumps(getattr(returned, "identity", None)))
+        except TypeError as error:
+            raise WrongResult(
+                f"its identity is not JSON: {error}; make it texts, numbers"
+            ) from None
 
     def _call(
         self, function: Callable[[], Any], seconds: float, read: Callable[[Any], Any] = lambda x: x
@@ -170,7 +187,7 @@ class PluginRetriever:
             )
         except PluginFailure as failure:
             if failure.error is None:
-                self._thread = self._made = None  # it is still running
+                self._thread = self._search = None  # it is still running
             raise
 
 
@@ -184,38 +201,19 @@ def open_plugin(
     found = find_plugin(spec, "retrievers")
     around = injected_from(corpus, settings or {})
     plugin: RetrieverPlugin = made(found.object, "retrievers", spec).fill(around)
-    own: Any = None
-
-    def make() -> _Search:
-        nonlocal own
-        returned = plugin.function(**plugin.now())
-        search = getattr(returned, "search", returned)
-        if not callable(search) or inspect.iscoroutinefunction(search):
-            what = "an async search" if callable(search) else type(returned).__name__
-            raise WrongResult(f"returned {what}; return an object with search(queries, k)")
-        own = getattr(returned, "identity", None)
-        return search  # type: ignore[no-any-return]
-
-    # What rankings depend on, as far as known: JSON-serialisable, free of paths.
     identity = {"kind": "plugin", "name": plugin.name, "source": found.source.identity}
     if plugin.chosen is not None:
         identity["settings"] = plugin.chosen_json
     kinds = {kind for kind, _ in plugin.injected.values()}
     if corpus is not None and not kinds.isdisjoint(("path", "corpus")):
         identity["corpus_sha256"] = around.values["corpus"]().sha256
-    retriever = PluginRetriever(plugin, make)
+    retriever = PluginRetriever(plugin, identity)
     try:
         retriever.begin()
-        if own is not None:
-            identity["own"] = orjson.loads(orjson.dumps(own))
-        retriever.identity = identity
         retriever.search([_PROBE], _PROBED)
     except (PluginFailure, RetrieverError) as error:
         what = f"the retriever cannot be used: {error}"
         raise InputError(what, where=plugin.place, remedy="fix it there") from None
-    except TypeError as error:
-        what = f"the identity of {plugin.name} is not JSON: {error}"
-        raise InputError(what, where=plugin.place, remedy="make it texts, numbers, lists") from None
     return retriever
 
 

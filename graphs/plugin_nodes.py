@@ -27,7 +27,6 @@ from branchwise.corpora.plugins.declare import (
     Plugin,
     group_of,
     made,
-    place_of,
 )
 from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.plugins.specs import find_plugin
@@ -88,12 +87,6 @@ def node(
     InputError for an unknown slot, a missing docstring, an invalid name, a signature that cannot be
     called, or an invalid limit.
     """
-    if callable(slot):
-        raise InputError(
-            f"the node {getattr(slot, '__name__', '')!r} names no slot",
-            where=place_of(slot),
-            remedy=f'write @node("{SLOTS[1]}"); slots are {", ".join(SLOTS)}',
-        )
 
     def read(declaration: Declaration) -> Mapping[str, Any]:
         if slot not in SLOTS:

@@ -43,12 +43,10 @@ def test_a_day_number_is_of_one_day(number: int):
     [
         ("1 January 4712 BC", 366),  # 4713 BC, where day 0 is, was a leap year
         ("15 March 44 BC", 1_705_426),
-        ("-0043-03-15", 1_705_426),
         ("1 January AD 1", 1_721_424),
         ("October 4, 1582", 2_299_160),
         ("15th of October 1582", 2_299_161),
         ("2000-01-01", 2_451_545),
-        ("Sept 3 1752", 2_361_211),
     ],
 )
 def test_known_days_have_their_julian_day_number(written: str, number: int):
@@ -59,7 +57,6 @@ def test_known_days_have_their_julian_day_number(written: str, number: int):
     ("arguments", "said"),
     [
         (("days_between", "4 July 1776", "14 July 1789"), "4,758 days."),
-        (("days_between", "1 March 1900", "28 February 1900"), ": -1 day."),
         (("days_between", "1999", "12 March 1999"), ": between -294 and 70 days."),
         (("days_between", "2 BC", "1 BC"), ": between 1 and 730 days."),
         (("weekday", "29 February 2000"), "29 February 2000 is a Tuesday."),
@@ -67,8 +64,6 @@ def test_known_days_have_their_julian_day_number(written: str, number: int):
         (("add", "29 February 2024", "", 1), "is 28 February 2025."),
         (("add", "March 44 BC", "", 44), "is March 1."),
         (("add", "1999", "", -2000), "is 2 BC."),
-        (("add", "1999"), "1999 plus nothing is 1999."),
-        (("age", "27 January 1756", "5 December 1791"), ": 35 years old."),
         (("age", "1815", "27 November 1852"), ": 36 or 37 years old."),
         (("age", "23 September 63 BC", "19 August AD 14"), ": 75 years old."),
         (("age", "29 February 2000", "28 February 2001"), ": 0 years old."),
@@ -85,15 +80,11 @@ def test_what_it_says_is_what_one_reckons_by_hand(arguments: tuple, said: str):
     [
         (("weekday", "10 October 1582"), "4 October 1582 was followed by 15 October"),
         (("weekday", "29 February 1900"), "there is no 29 February 1900"),
-        (("weekday", "0"), "there is no year 0"),
-        (("weekday", "March 1999"), "give the day and the month"),
         (("weekday", "5000 BC"), "from 4712 BC to 9999"),
         (("weekday", "soon"), "'soon' is not a date; write it like 12 March 1999"),
-        (("weekday", "1" * 100_000), "is not a date"),
         (("add", "1999", "", 0, 1), "names no month to count months from"),
         (("add", "March 1999", "", 0, 0, 1), "names no day to count days from"),
         (("add", "1 January 1999", "", 0, 0, 10**12), "from 4712 BC to 9999"),
-        (("add", "1 January 1999", "", 10**12), "from 4712 BC to 9999"),
         (("age", "1999"), "age needs two dates"),
         (("age", "1999", "1950"), "1950 is before 1999"),
     ],

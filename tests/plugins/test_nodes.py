@@ -206,7 +206,10 @@ def test_extraction_reads_what_a_node_left(play):
     ("code", "said"),
     [
         ('@node("after_tool")\nasync def x(state):\n    """X."""', "the slot 'after_tool'"),
-        ("@node\nasync def x(state):\n    '''X.'''", "the node 'x' names no slot"),
+        (
+            "@node\nasync def x(state):\n    '''X.'''",
+            'put `@node("after_tools")` above',
+        ),
         (
             '@node("after_tools")\nasync def x(state):\n    """X."""\n    yield {}',
             "the node x is a generator",

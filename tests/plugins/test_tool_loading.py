@@ -35,29 +35,6 @@ def identity(spec):
     return tool.plugin_identity
 
 
-@pytest.fixture
-def install(tmp_path, monkeypatch):
-    """Puts a package with entry points where Python finds it, as pip would."""
-
-    def installed(name, code, points, version="1.0", group="branchwise.tools"):
-        site = tmp_path / "site"
-        site.mkdir(exist_ok=True)
-        write_tools(site, code, f"{name}.py")
-        info = site / f"{name}-{version}.dist-info"
-        info.mkdir()
-        info.joinpath("METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
-        lines = [f"{point} = {name}:{target}" for point, target in points.items()]
-        info.joinpath("entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
-        info.joinpath("top_level.txt").write_text(name)
-        if str(site) not in sys.path:
-            monkeypatch.syspath_prepend(site)
-        return info
-
-    yield installed
-    for name in [name for name in sys.modules if name.startswith("bw_plug")]:
-        del sys.modules[name]
-
-
 def test_a_file_is_imported_once_until_it_changes(tmp_path):
     path = write_tools(tmp_path, ECHO)
     first = find_plugin(f"{path}:echo", "tools").object
