@@ -11,7 +11,7 @@ import inspect
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
@@ -157,11 +157,15 @@ async def call(
     began, waited = time.monotonic(), current_run().waited
     is_async = inspect.iscoroutinefunction(function)
 
+    async def awaited(value: Awaitable[Any]) -> Read:
+        with _watched(name, seconds):
+            return read(await value)
+
     async def result() -> Read:
         with _told(name):
             given = {**copy.deepcopy(dict(arguments)), **injected}
             if is_async:
-                return read(await function(**given))
+                return await awaited(function(**given))
 
             def work() -> Any:
                 with _told(name):
@@ -170,33 +174,33 @@ async def call(
 
             value = await asyncio.wrap_future(DaemonThread(f"plug-in {name}").submit(work))
             # A partial, a lambda or a callable object may turn out to be asynchronous.
-            return read(await value) if inspect.isawaitable(value) else value
+            return await awaited(value) if inspect.isawaitable(value) else value
 
     task = asyncio.ensure_future(result())
-    with _watched(name, seconds, task):
-        try:
-            while not task.done() and (left := began + seconds + waited() - time.monotonic()) > 0:
-                await asyncio.wait([task], timeout=left)
-            if not task.done():
-                ended = "cancelled" if is_async else "abandoned"
-                raise PluginFailure(name, f"no result within {seconds:g} seconds ({ended})")
-            if task.cancelled():  # not by the caller: it awaited a task that it had cancelled
-                raise PluginFailure(name, "CancelledError")
-            return task.result()
-        finally:
-            if not task.done():
-                task.add_done_callback(lambda one: one.cancelled() or one.exception())
-                task.cancel()
-                await asyncio.wait([task], timeout=GRACE)
+    try:
+        while not task.done() and (left := began + seconds + waited() - time.monotonic()) > 0:
+            await asyncio.wait([task], timeout=left)
+        if not task.done():
+            ended = "cancelled" if is_async else "abandoned"
+            raise PluginFailure(name, f"no result within {seconds:g} seconds ({ended})")
+        if task.cancelled():  # not by the caller: it awaited a task that it had cancelled
+            raise PluginFailure(name, "CancelledError")
+        return task.result()
+    finally:
+        if not task.done():
+            task.add_done_callback(lambda one: one.cancelled() or one.exception())
+            task.cancel()
+            await asyncio.wait([task], timeout=GRACE)
 
 
 @contextlib.contextmanager
-def _watched(name: str, seconds: float, task: "asyncio.Task[Any]") -> Iterator[None]:
+def _watched(name: str, seconds: float) -> Iterator[None]:
     """Name a coroutine that blocks its event loop past its limit: nothing in the loop can stop it,
     and nothing else of the run goes on."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
     def check() -> None:
-        if asyncio.current_task(task.get_loop()) is task:
+        if asyncio.current_task(loop) is task:
             warn(
                 f"{name} blocks the run, past its limit of {seconds:g} seconds: leave out "
                 "`async`, or await what takes long"

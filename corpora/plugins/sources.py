@@ -40,16 +40,9 @@ class PluginSource:
 class PluginFile:
     """An imported file. `digests`: by path, of it and of the files beside it that it imported."""
 
-    path: Path
     module: ModuleType
     digests: Mapping[Path, str]
-
-    @property
-    def source(self) -> PluginSource:
-        """Its identity."""
-        folder = self.path.parent
-        named = {path.relative_to(folder).as_posix(): d for path, d in self.digests.items()}
-        return PluginSource(str(self.path), dict(sorted(named.items())))
+    source: PluginSource
 
 
 _LOADED: dict[Path, PluginFile] = {}
@@ -132,4 +125,6 @@ def _imported(path: Path) -> PluginFile:
             if file and (top in Path(file).parents or Path(file) == top.with_suffix(".py")):
                 _NEIGHBOURS[new] = sys.modules[new]
     besides = [Path(str(one.__file__)) for one in _NEIGHBOURS.values()]
-    return PluginFile(path, module, {path: digest} | {file: _digest(file) for file in besides})
+    digests = {path: digest} | {file: _digest(file) for file in besides}
+    named = {file.relative_to(folder).as_posix(): d for file, d in digests.items()}
+    return PluginFile(module, digests, PluginSource(str(path), dict(sorted(named.items()))))
