@@ -22,11 +22,10 @@ from branchwise.corpora.plugins.declare import (
     Group,
     InjectionContext,
     Plugin,
-    made,
 )
 from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.plugins.settings import Given
-from branchwise.corpora.plugins.specs import find_plugin
+from branchwise.corpora.plugins.specs import load_plugin
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import MAX_ID_CHARS
@@ -198,10 +197,9 @@ def open_plugin(
 
     `settings`: as the user gave them, by plug-in name. Raises InputError.
     """
-    found = find_plugin(spec, "retrievers")
     around = injected_from(corpus, settings or {})
-    plugin: RetrieverPlugin = made(found.object, "retrievers", spec).fill(around)
-    identity = {"kind": "plugin", "name": plugin.name, "source": found.source.identity}
+    plugin: RetrieverPlugin = load_plugin(spec, "retrievers").fill(around)
+    identity = {"kind": "plugin", "name": plugin.name, "source": plugin.source.identity}
     if plugin.chosen is not None:
         identity["settings"] = plugin.chosen_json
     kinds = {kind for kind, _ in plugin.injected.values()}

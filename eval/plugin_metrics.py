@@ -10,10 +10,10 @@ from typing import Any, ClassVar, overload
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.call import call_blocking
-from branchwise.corpora.plugins.declare import Declaration, Group, Plugin, made
+from branchwise.corpora.plugins.declare import Declaration, Group, Plugin
 from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.plugins.sources import source_of_module
-from branchwise.corpora.plugins.specs import BERTSCORE, find_plugin
+from branchwise.corpora.plugins.specs import BERTSCORE, load_plugin
 from branchwise.corpora.text import one_line, printable
 from branchwise.corpora.warning import warn
 from branchwise.eval.items import AnsweredItem
@@ -193,9 +193,7 @@ def _load(named: Named) -> MetricPlugin:
 
         loaded = load_bertscore(named)
     else:
-        found = find_plugin(named, "metrics")
-        metric: MetricPlugin = made(found.object, "metrics", named)
-        loaded = replace(metric, source=found.source, spec=named)
+        loaded = replace(load_plugin(named, "metrics"), spec=named)
     tasks = [task.name for task in TASKS.values() if loaded.name in [c.key for c in task.columns]]
     if tasks or loaded.name in _OF_TABLES:
         what = f"{loaded.name!r} is another column of every table"

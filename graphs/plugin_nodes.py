@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import orjson
@@ -26,10 +26,9 @@ from branchwise.corpora.plugins.declare import (
     InjectionContext,
     Plugin,
     group_of,
-    made,
 )
 from branchwise.corpora.plugins.faults import WrongResult
-from branchwise.corpora.plugins.specs import find_plugin
+from branchwise.corpora.plugins.specs import find_plugin, load_plugin
 from branchwise.corpora.text import one_line, storable
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.reduce import StateUpdate, tokens_of
@@ -110,9 +109,8 @@ def node(
 
 def load_node(spec: str) -> NodePlugin:
     """The node that a spec names. Raises a one-line InputError if there is none."""
-    found = find_plugin(spec, "nodes")
-    plugin: NodePlugin = made(found.object, "nodes", spec)
-    return replace(plugin, source=found.source)
+    plugin: NodePlugin = load_plugin(spec, "nodes")
+    return plugin
 
 
 def make_nodes(specs: Sequence[str], context: InjectionContext) -> list[NodePlugin]:

@@ -2,7 +2,7 @@
 way from there to the plug-in."""
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import metadata
 from pathlib import Path
@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from branchwise.corpora.errors import InputError, nearest
-from branchwise.corpora.plugins.declare import KINDS, Group, RefusedPlugin, group_of
+from branchwise.corpora.plugins.declare import KINDS, Group, RefusedPlugin, group_of, made
 from branchwise.corpora.plugins.faults import importing
 from branchwise.corpora.plugins.sources import PluginSource, import_file, source_of_module
 
@@ -143,6 +143,12 @@ def find_plugin(spec: str, group: Group) -> LoadedPlugin:
     point = points[name]
     installed = distribution_of(point) if point.dist else None
     return _of_module(point.module, point.attr, group, installed)
+
+
+def load_plugin(spec: str, group: Group) -> Any:
+    """The plug-in of our own kinds that a spec names, with its source. Raises InputError."""
+    found = find_plugin(spec, group)
+    return replace(made(found.object, group, spec), source=found.source)
 
 
 def entry_points(group: Group) -> dict[str, metadata.EntryPoint]:
