@@ -1,34 +1,31 @@
 """Retrievers of one's own: `@retriever`, made and called on one thread, its rankings checked."""
 
 import inspect
-import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
-from numbers import Real
 from pathlib import Path
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, cast, overload
 
 import orjson
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.passages import Passage, passage_id
-from branchwise.corpora.plugins.call import DaemonThread, PluginFailure, Read, call_blocking
+from branchwise.corpora.plugins.call import DaemonThread, PluginFailure, call_blocking
 from branchwise.corpora.plugins.declare import (
     FILLS,
     Declaration,
     Group,
     InjectionContext,
     Plugin,
-    made,
 )
 from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.plugins.settings import Given
-from branchwise.corpora.plugins.specs import find_plugin
+from branchwise.corpora.plugins.specs import load_plugin
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import MAX_ID_CHARS
@@ -38,7 +35,6 @@ FILLS[Corpus] = "corpus"
 
 SEARCH_SECONDS, LOADING_SECONDS = 60.0, 600.0
 MAX_PASSAGE_CHARS = 200_000
-_MAX_IDENTITY = 100_000
 _PROBE, _PROBED = "What is the capital of France?", 3
 _GIVEN = "corpus: Path | None, corpus: Corpus, or settings: a pydantic model"
 _FORMS = (
@@ -127,24 +123,27 @@ def retriever(
 class PluginRetriever:
     """A plug-in as a retriever. Thread-safe: callers wait for each other.
 
-    `batch`: the most queries per call; a failed call fails for all of them. `daemon`: has a
-    `Batcher` work on a daemon thread, so that a hanging search does not block the exit.
+    `batch`: the most queries per call; a failed call fails for all of them. `identity`: what
+    rankings depend on, as far as known: JSON-serialisable, free of paths. `daemon`: has a `Batcher`
+    work on a daemon thread, so that a hanging search does not block the exit.
     """
 
-    def __init__(self, plugin: RetrieverPlugin, make: Callable[[], _Search]) -> None:
+    def __init__(self, plugin: RetrieverPlugin, identity: Mapping[str, Any]) -> None:
         self.name, self.batch = plugin.name, plugin.batch
-        self.identity: Mapping[str, Any] = {}
+        self.identity: Mapping[str, Any] = identity
         self.daemon = DaemonThread(f"searches of {plugin.name}")
-        self._plugin, self._make = plugin, make
+        self._plugin = plugin
         # Where it was made it is called: SQLite's connections, for example, belong to one thread.
         self._thread: DaemonThread | None = None
-        self._made: _Search | None = None
+        self._search: _Search | None = None
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """Make it. Raises PluginFailure."""
+        """Make it, and add its own identity. Raises PluginFailure."""
         self._thread = DaemonThread(f"plug-in {self.name}")
-        self._made = self._call(self._make, {}, self._plugin.loading_seconds, lambda found: found)
+        self._search, own = self._call(self._made, self._plugin.loading_seconds)
+        if own is not None:
+            self.identity = {**self.identity, "own": own}
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """For each query its best `k` passages, in the plug-in's order. Raises RetrieverError."""
@@ -153,35 +152,41 @@ class PluginRetriever:
         rankings: list[list[Hit]] = []
         for at in range(0, len(queries), self.batch):
             part = list(queries[at : at + self.batch])
-            read = partial(checked_rankings, queries=len(part), k=k)
             try:
                 with self._lock:
-                    if self._made is None:
+                    if self._search is None:
                         self.begin()
-                    given = {"queries": part, "k": k}
-                    rankings += self._call(self._positional, given, self._plugin.seconds, read)
+                    search = partial(cast(_Search, self._search), part, k)
+                    read = partial(checked_rankings, queries=len(part), k=k)
+                    rankings += self._call(search, self._plugin.seconds, read)
             except PluginFailure as failure:
                 raise RetrieverError(failure.line) from failure.error
         return rankings
 
-    def _positional(self, queries: list[str], k: int) -> Any:
-        assert self._made is not None
-        return self._made(queries, k)
+    def _made(self) -> tuple[_Search, Any]:
+        """Its search, and its own identity."""
+        returned = self._plugin.function(**self._plugin.now())
+        search = getattr(returned, "search", returned)
+        if not callable(search) or inspect.iscoroutinefunction(search):
+            what = "an async search" if callable(search) else type(returned).__name__
+            raise WrongResult(f"returned {what}; return an object with search(queries, k)")
+        try:
+            return search, orjson.loads(orjson.dumps(getattr(returned, "identity", None)))
+        except TypeError as error:
+            raise WrongResult(
+                f"its identity is not JSON: {error}; make it texts, numbers"
+            ) from None
 
     def _call(
-        self,
-        function: Callable[..., Any],
-        given: Mapping[str, Any],
-        seconds: float,
-        read: Callable[[Any], Read],
-    ) -> Read:
+        self, function: Callable[[], Any], seconds: float, read: Callable[[Any], Any] = lambda x: x
+    ) -> Any:
         try:
             return call_blocking(
-                self.name, function, given, seconds=seconds, read=read, thread=self._thread
+                self.name, function, {}, seconds=seconds, read=read, thread=self._thread
             )
         except PluginFailure as failure:
             if failure.error is None:
-                self._thread = self._made = None  # it is still running
+                self._thread = self._search = None  # it is still running
             raise
 
 
@@ -192,35 +197,17 @@ def open_plugin(
 
     `settings`: as the user gave them, by plug-in name. Raises InputError.
     """
-    found = find_plugin(spec, "retrievers")
-    plugin: RetrieverPlugin = made(found.object, "retrievers", spec)
     around = injected_from(corpus, settings or {})
-    filled = plugin.fill(around)
-    own: Any = None
-
-    def make() -> _Search:
-        nonlocal own
-        returned = plugin.function(**filled.now())
-        search = getattr(returned, "search", returned)
-        if not callable(search) or inspect.iscoroutinefunction(search):
-            what = "an async search" if callable(search) else type(returned).__name__
-            raise WrongResult(f"returned {what}; return an object with search(queries, k)")
-        own = getattr(returned, "identity", None)
-        return search  # type: ignore[no-any-return]
-
-    # What rankings depend on, as far as known: JSON-serialisable, free of paths.
-    identity = {"kind": "plugin", "name": plugin.name, "source": found.source.identity}
-    if filled.settings is not None:
-        identity["settings"] = filled.settings_json
+    plugin: RetrieverPlugin = load_plugin(spec, "retrievers").fill(around)
+    identity = {"kind": "plugin", "name": plugin.name, "source": plugin.source.identity}
+    if plugin.chosen is not None:
+        identity["settings"] = plugin.chosen_json
     kinds = {kind for kind, _ in plugin.injected.values()}
     if corpus is not None and not kinds.isdisjoint(("path", "corpus")):
         identity["corpus_sha256"] = around.values["corpus"]().sha256
-    retriever = PluginRetriever(plugin, make)
+    retriever = PluginRetriever(plugin, identity)
     try:
         retriever.begin()
-        if own is not None:
-            identity["own"] = _own_identity(plugin, own)
-        retriever.identity = identity
         retriever.search([_PROBE], _PROBED)
     except (PluginFailure, RetrieverError) as error:
         what = f"the retriever cannot be used: {error}"
@@ -228,17 +215,13 @@ def open_plugin(
     return retriever
 
 
-def _own_identity(plugin: RetrieverPlugin, own: Any) -> Any:
-    try:
-        body = orjson.dumps(own)
-    except (TypeError, ValueError) as error:
-        what = f"the identity of {plugin.name} is not JSON: {error}"
-        raise InputError(what, where=plugin.place, remedy="make it texts, numbers, lists") from None
-    if len(body) > _MAX_IDENTITY:
-        what = f"the identity of {plugin.name} has {len(body):,} bytes"
-        remedy = f"at most {_MAX_IDENTITY:,}: give a hash of what is long"
-        raise InputError(what, where=plugin.place, remedy=remedy)
-    return orjson.loads(body)
+class _Found(BaseModel, coerce_numbers_to_str=True):
+    """The fields that a search may return of a passage."""
+
+    id: str | None = Field(None, max_length=MAX_ID_CHARS)
+    title: str = ""
+    text: str = Field(max_length=MAX_PASSAGE_CHARS)
+    score: FiniteFloat | None = None
 
 
 def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
@@ -248,7 +231,8 @@ def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
     1/3, ..., which only express the order. Raises WrongResult.
     """
     if not isinstance(returned, list | tuple):
-        raise WrongResult(f"returned {_kind(returned)}; return a list with a ranking a query")
+        what = f"returned {type(returned).__name__}; return a list with a ranking a query"
+        raise WrongResult(what)
     if len(returned) != queries:
         raise WrongResult(f"returned {len(returned)} rankings for {queries} queries")
     return [_ranking(ranking, k) for ranking in returned]
@@ -256,79 +240,43 @@ def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
 
 def _ranking(ranking: Any, k: int) -> list[Hit]:
     if not isinstance(ranking, list | tuple) or isinstance(ranking, Hit):
-        raise WrongResult(f"returned {_kind(ranking)} as a ranking; return a list of passages")
-    found = [_passage_and_score(item) for item in ranking[:k]]
-    scores = [score for _, score in found if score is not None]
-    if len(scores) < len(found):
-        scores = [1 / rank for rank in range(1, len(found) + 1)]
+        what = f"returned {type(ranking).__name__} as a ranking; return a list of passages"
+        raise WrongResult(what)
+    passages: list[Passage] = []
+    given: list[float | None] = []
+    for passage, score in map(_passage_and_score, ranking[:k]):
+        if passage.id in [one.id for one in passages]:
+            raise WrongResult(f"the passage {passage.id!r} comes twice in a ranking")
+        passages.append(passage)
+        given.append(score)
+    scores = [score for score in given if score is not None]
+    if len(scores) < len(given):
+        scores = [1 / rank for rank in range(1, len(given) + 1)]
     for rank, (above, below) in enumerate(pairwise(scores), start=2):
         if below > above:
             what = f"the score rises from {above:g} to {below:g} at rank {rank}"
             raise WrongResult(f"{what}; return the best first, higher being better")
-    ids = [passage.id for passage, _ in found]
-    if twice := [id for n, id in enumerate(ids) if id in ids[:n]]:
-        raise WrongResult(f"the passage {twice[0]!r} comes twice in a ranking")
-    return [Hit(passage, score) for (passage, _), score in zip(found, scores, strict=True)]
+    return list(map(Hit, passages, scores))
 
 
 def _passage_and_score(item: Any) -> tuple[Passage, float | None]:
     if isinstance(item, Passage):
-        return _checked(item), None
+        item = (item, None)
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], Passage):
-        return _checked(item[0]), _score(item[1])
-    if isinstance(item, Mapping):
-        score = item.get("score")
-        return _of_mapping(item), None if score is None else _score(score)
-    raise WrongResult(f"returned {_kind(item)} as a passage; {_FORMS}")
-
-
-def _of_mapping(item: Mapping[Any, Any]) -> Passage:
-    contents, text, title = (item.get(key) for key in ("contents", "text", "title"))
-    if text is None and isinstance(contents, str):
-        passage = to_passage("", contents)
-        title, text = passage.title, passage.text
-    if not isinstance(text, str) or not isinstance(title or "", str):
-        raise WrongResult(f"returned a passage without a text; {_FORMS}")
-    id = item.get("id")
-    title, text = storable(title or ""), storable(text)
-    if id is None:
-        id = passage_id(title, text)
-    elif isinstance(id, int) and not isinstance(id, bool):
-        id = str(id)
-    if not isinstance(id, str):
-        raise WrongResult(f"returned {_kind(id)} as a passage's id; make it a text")
-    return _checked(Passage(id=id, title=title, text=text))
-
-
-def _checked(passage: Passage) -> Passage:
-    """The passage without lone surrogates. Its id is printed on one line and cited."""
-    id, size = passage.id, len(passage.title) + len(passage.text)
-    if not id.strip() or not id.isprintable() or len(id) > MAX_ID_CHARS:
-        raise WrongResult(
-            f"the passage id {storable(id)[:80]!r} cannot be shown: printable, at most "
-            f"{MAX_ID_CHARS} characters"
-        )
-    if size > MAX_PASSAGE_CHARS:
-        raise WrongResult(
-            f"the passage {id!r} has {size:,} characters, and at most {MAX_PASSAGE_CHARS:,} are "
-            "taken; cut the corpus into passages"
-        )
-    said = {"id": id, "title": passage.title, "text": passage.text}
-    whole = {key: storable(text) for key, text in said.items()}
-    return passage.model_copy(update=whole) if whole != said else passage
-
-
-def _score(score: Any) -> float:
-    if isinstance(score, Real) and not isinstance(score, bool):
-        try:
-            number = float(score)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            return number
-    said = f"{score!r:.40}" if isinstance(score, int | float) else _kind(score)
-    raise WrongResult(f"returned {said} as a score; make it a finite number")
-
-
-def _kind(value: Any) -> str:
-    return "None" if value is None else type(value).__name__
+        item = {**dict(item[0]), "score": item[1]}
+    if not isinstance(item, Mapping):
+        raise WrongResult(f"returned {type(item).__name__} as a passage; {_FORMS}")
+    fields = {key: storable(v) if isinstance(v, str) else v for key, v in item.items()}
+    if fields.get("text") is None and isinstance(fields.get("contents"), str):
+        of_contents = to_passage("", fields["contents"])
+        fields |= {"title": of_contents.title, "text": of_contents.text}
+    try:
+        found = _Found.model_validate({**fields, "title": fields.get("title") or ""})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        what = f"returned a passage with a wrong {first['loc'][0]}: {first['msg']}"
+        raise WrongResult(f"{what}; {_FORMS}") from None
+    id = passage_id(found.title, found.text) if found.id is None else found.id
+    if not id.strip() or not id.isprintable():
+        raise WrongResult(f"the passage id {id[:80]!r} cannot be shown: use printable characters")
+    return Passage(id=id, title=found.title, text=found.text), found.score

@@ -6,7 +6,6 @@ model in a local folder. Without a question it is 0; without a gold one, nothing
 """
 
 import re
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,41 +23,53 @@ _LAYER = re.compile(r"(.*)@(\d+)", re.DOTALL)
 _SECONDS = 600.0
 
 
-def load_bertscore(spec: str) -> tuple[MetricPlugin, PluginSource]:
+def load_bertscore(spec: str) -> MetricPlugin:
     """The metric with its model, which is loaded here.
 
     Raises InputError without the package, for a folder that holds no model, and for a layer that
     it has not.
     """
-    _check_package()
+    refuse_telemetry()
+    try:
+        from bert_score import BERTScorer
+    except ImportError:
+        what, remedy = "it needs bert-score", "pip install 'branchwise[bertscore]'"
+        raise InputError(what, where="BERTScore", remedy=remedy) from None
     named = spec.removeprefix(BERTSCORE)
-    found = _LAYER.fullmatch(named)
-    folder = Path(found[1] if found else named).expanduser()
+    with_layer = _LAYER.fullmatch(named)
+    folder = Path(with_layer[1] if with_layer else named).expanduser()
     if not folder.is_dir():
         raise InputError("no such folder", where=spec, remedy="name the folder of a model")
     if not any(folder.glob("*.safetensors")):
         what = "has no weights in safetensors format"
         raise InputError(what, where=str(folder), remedy="pickled weights can run code")
-    layer = int(found[2]) if found else _published_layer(folder)
-    score = _scorer(folder, layer)
+    layer = int(with_layer[2]) if with_layer else _published_layer(folder)
+    try:
+        with quiet():
+            scorer = BERTScorer(model_type=str(folder), num_layers=layer)
+            scorer.score(["one"], ["one"])
+    except Exception as error:
+        what = f"its layer {layer} gives no scores ({type(error).__name__}: {error})"[:200]
+        raise InputError(what, where=str(folder), remedy="name another folder or @LAYER") from error
 
     def bertscore(item: AnsweredItem) -> float | None:
-        gold = gold_asked(item.question)
-        if gold is None:
-            return None
-        said = said_question(item.prediction)
-        return score(compared(said), compared(gold.text)) if said.strip() else 0.0
+        gold, asked = gold_asked(item.question), said_question(item.prediction)
+        if gold is None or not asked.strip():
+            return None if gold is None else 0.0
+        _, _, f1 = scorer.score([compared(asked)], [compared(gold.text)])
+        return float(f1[0])
 
-    plugin = MetricPlugin(
+    digests = {"model": folder_digest(folder), "layer": str(layer)}
+    return MetricPlugin(
         name=BERTSCORE.removesuffix(":"),
         function=bertscore,
         heading="BERTScore",
         description=f"F1 by layer {layer} of {folder.resolve().name}, not rescaled, without idf",
         digits=3,
         seconds=_SECONDS,
+        source=PluginSource(str(folder), digests, f"bert-score=={version('bert-score')}"),
+        spec=spec,
     )
-    digests = {"model": folder_digest(folder), "layer": str(layer)}
-    return plugin, PluginSource(str(folder), digests, f"bert-score=={version('bert-score')}")
 
 
 def _published_layer(folder: Path) -> int:
@@ -71,31 +82,3 @@ def _published_layer(folder: Path) -> int:
             return int(layer)
     what = f"it is not known which layer of {name} tells most"
     raise InputError(what, where=f"{BERTSCORE}{folder}", remedy=f"write {BERTSCORE}{folder}@LAYER")
-
-
-def _check_package() -> None:
-    refuse_telemetry()
-    try:
-        import bert_score  # noqa: F401
-    except ImportError:
-        what, remedy = "it needs bert-score", "pip install 'branchwise[bertscore]'"
-        raise InputError(what, where="BERTScore", remedy=remedy) from None
-
-
-def _scorer(folder: Path, layer: int) -> Callable[[str, str], float]:
-    """F1 of a text against gold. Raises InputError where the folder gives no such scores."""
-    from bert_score import BERTScorer
-
-    try:
-        with quiet():
-            scorer = BERTScorer(model_type=str(folder), num_layers=layer)
-            scorer.score(["one"], ["one"])
-    except Exception as error:
-        said = f"{type(error).__name__}: {error}"[:200]
-        what = f"its layer {layer} gives no scores ({said})"
-        raise InputError(what, where=str(folder), remedy="name another folder or @LAYER") from error
-
-    def f1(text: str, gold: str) -> float:
-        return float(scorer.score([text], [gold])[2][0])
-
-    return f1

@@ -2,26 +2,25 @@
 every report."""
 
 import inspect
-import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, overload
+from typing import Any, ClassVar, overload
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.call import PluginFailure, call_blocking
-from branchwise.corpora.plugins.declare import Declaration, Group, Plugin, made
+from branchwise.corpora.plugins.call import call_blocking
+from branchwise.corpora.plugins.declare import Declaration, Group, Plugin
 from branchwise.corpora.plugins.faults import WrongResult
-from branchwise.corpora.plugins.sources import PluginSource, source_of_module
-from branchwise.corpora.plugins.specs import BERTSCORE, find_plugin
+from branchwise.corpora.plugins.sources import source_of_module
+from branchwise.corpora.plugins.specs import BERTSCORE, load_plugin
 from branchwise.corpora.text import one_line, printable
 from branchwise.corpora.warning import warn
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import TASKS, Column
 
 SECONDS = 10.0
-MAX_HEADING, MAX_NOTE, MAX_DIGITS = 40, 300, 6
+MAX_NOTE, MAX_DIGITS = 300, 6
 LARGEST = 1e12
 """What a metric may be at most, either way: sums and squares of such numbers stay exact enough."""
 TABLE = "further metrics"
@@ -35,13 +34,34 @@ class MetricPlugin(Plugin):
     """A declared metric. `name` is its key in JSON and CSV; `heading` may hold one line break.
 
     `description` is the line under the table that says what the number means. `digits`: after the
-    point. `seconds`: what a call may take.
+    point. `seconds`: what a call may take. `spec`: how it was named, its file where it was not.
     """
 
     plugin_group: ClassVar[Group] = "metrics"
     heading: str
     digits: int = 2
     seconds: float = SECONDS
+    spec: str = ""
+
+    @property
+    def column(self) -> Column:
+        """Its column in reports."""
+        note = f"{self.name.replace('_', ' ')}: {self.description.removesuffix('.')}"
+        return Column(self.name, self.heading, TABLE, self.digits, note, unit="value")
+
+    def to_json(self) -> dict[str, Any]:
+        """What its values depend on, and how they are shown: JSON-serialisable, free of paths."""
+        return {**self.column.described(), "source": self.source.identity}
+
+    def of(self, item: AnsweredItem) -> float | None:
+        """The metric of one item, which it gets as a copy of its own; None where it does not apply.
+
+        Raises PluginFailure, whose line says why there is none.
+        """
+        given = {"item": item}
+        return call_blocking(
+            self.name, lambda item: self(item), given, seconds=self.seconds, read=_number
+        )
 
 
 @overload
@@ -88,20 +108,17 @@ def metric(
             what = f"the metric {called} cannot be called with an item alone"
             remedy = f"write def {called}(item: AnsweredItem) -> float | None"
             raise declaration.refused(what, remedy) from None
-        said = called.replace("_", " ") if heading is None else heading
-        texts = (
-            ("heading", said, MAX_HEADING),
-            ("note", declaration.description, 10 * MAX_NOTE),
-        )
-        for setting, text, longest in texts:
-            right = isinstance(text, str) and bool(text.strip()) and len(text) <= longest
-            what = f"the {setting} of {called} is not a text of 1 to {longest} characters"
+        shown = called.replace("_", " ") if heading is None else heading
+        described = declaration.description
+        for setting, text, most in (("heading", shown, 40), ("note", described, 3000)):
+            right = isinstance(text, str) and bool(text.strip()) and len(text) <= most
+            what = f"the {setting} of {called} is not a text of 1 to {most} characters"
             declaration.check(right, what)
         in_range = isinstance(digits, int) and 0 <= digits <= MAX_DIGITS
         declaration.check(in_range, f"digits is {digits!r}, and may be 0 to {MAX_DIGITS}")
         # Printable, on one line: they stand in tables of every kind.
-        lines = [printable(one_line(line), "?") for line in said.split("\n", 1)]
-        description = printable(one_line(declaration.description), "?")[:MAX_NOTE]
+        lines = [printable(one_line(line), "?") for line in shown.split("\n", 1)]
+        description = printable(one_line(described), "?")[:MAX_NOTE]
         return {"heading": "\n".join(lines), "description": description, "digits": digits}
 
     def declare(declared: Callable[..., Any]) -> MetricPlugin:
@@ -110,83 +127,35 @@ def metric(
     return declare if function is None else declare(function)
 
 
-class Measured(NamedTuple):
-    """A metric's value; None where it does not apply, or where `failure` says why there is none."""
-
-    value: float | None
-    failure: str | None = None
-
-
-@dataclass(frozen=True)
-class LoadedMetric:
-    """A metric plug-in and its source; `spec` is how it was named, its file where it was not."""
-
-    plugin: MetricPlugin
-    source: PluginSource
-    spec: str
-
-    @property
-    def name(self) -> str:
-        return self.plugin.name
-
-    @property
-    def column(self) -> Column:
-        """Its column in reports."""
-        plugin = self.plugin
-        note = f"{plugin.name.replace('_', ' ')}: {plugin.description.removesuffix('.')}"
-        return Column(plugin.name, plugin.heading, TABLE, plugin.digits, note, unit="value")
-
-    def to_json(self) -> dict[str, Any]:
-        """What its values depend on, and how they are shown: JSON-serialisable, free of paths."""
-        return {**self.column.described(), "source": self.source.identity}
-
-    def of(self, item: AnsweredItem) -> Measured:
-        """The metric of one item, which it gets as a copy of its own."""
-        plugin = self.plugin
-        try:
-            value = call_blocking(
-                plugin.name,
-                lambda item: plugin.function(item),
-                {"item": item},
-                seconds=plugin.seconds,
-                read=_number,
-            )
-        except PluginFailure as failure:
-            return Measured(None, failure.line)
-        return Measured(value)
-
-
 def _number(returned: Any) -> float | None:
     """The value. Raises WrongResult for what is none."""
     if returned is None:
         return None
-    said, module = type(returned).__name__, type(returned).__module__
+    shown = type(returned).__name__
     # numpy's bool is not a Python number.
-    if isinstance(returned, Real) or (module == "numpy" and said.startswith("bool")):
+    if isinstance(returned, Real) or (type(returned).__module__ == "numpy" and "bool" in shown):
         with suppress(OverflowError):
             value = float(returned)
-            if math.isfinite(value) and abs(value) <= LARGEST:
+            if abs(value) <= LARGEST:  # which nan is not
                 return value
-            said = f"{value:g}"
-    raise WrongResult(f"returned {said}; return a number up to {LARGEST:g}, or None")
+            shown = f"{value:g}"
+    raise WrongResult(f"returned {shown}; return a number up to {LARGEST:g}, or None")
 
 
 Named = str | MetricPlugin
 """A spec, or from Python the metric itself."""
 
 
-def load_metrics(named: Iterable[Named]) -> tuple[LoadedMetric, ...]:
+def load_metrics(named: Iterable[Named]) -> tuple[MetricPlugin, ...]:
     """The metrics of specs, in order, each once.
 
     Raises InputError where there is no such metric, or two columns would have one name.
     """
-    found: dict[str, LoadedMetric] = {}
+    found: dict[str, MetricPlugin] = {}
     for one in named:
         loaded = _load(one)
         other = found.setdefault(loaded.name, loaded)
-        if other.source.identity != loaded.source.identity or (
-            other.plugin.place != loaded.plugin.place
-        ):
+        if other.source.identity != loaded.source.identity or other.place != loaded.place:
             raise InputError(
                 f"two metrics are called {loaded.name!r}: {other.spec} and {loaded.spec}",
                 remedy='name one of them otherwise: @metric(name="...")',
@@ -194,45 +163,42 @@ def load_metrics(named: Iterable[Named]) -> tuple[LoadedMetric, ...]:
     return tuple(found.values())
 
 
-def metrics_of(asked: Iterable[Named], kept: Iterable[str], where: str) -> tuple[LoadedMetric, ...]:
+def metrics_of(asked: Iterable[Named], kept: Iterable[str], where: str) -> tuple[MetricPlugin, ...]:
     """The metrics that a run was begun with, then those that are asked for.
 
     One that is asked for stands for one of the same name that was kept. One that was kept and can
     no longer be loaded is left out, with a warning: the run's other scores are as good without.
     Raises InputError as `load_metrics`.
     """
-    chosen, before = load_metrics(asked), []
-    names = {metric.name for metric in chosen}
+    chosen = load_metrics(asked)
+    before: dict[str, MetricPlugin] = {}
     for spec in kept:
         try:
-            found = load_metrics([spec])[0]
+            [metric] = load_metrics([spec])
+            before.setdefault(metric.name, metric)
         except InputError as error:
             if spec not in [metric.spec for metric in chosen]:
                 what = f"{where}: without its metric {spec}, which cannot be loaded: {error}"
                 warn(what)
-            continue
-        if found.name not in names:
-            names.add(found.name)
-            before.append(found)
-    return (*before, *chosen)
+    names = [metric.name for metric in chosen]
+    return (*(one for name, one in before.items() if name not in names), *chosen)
 
 
-def _load(named: Named) -> LoadedMetric:
+def _load(named: Named) -> MetricPlugin:
     if isinstance(named, MetricPlugin):
         source = source_of_module(named.function.__module__, named.function, None)
-        loaded = LoadedMetric(named, source, named.place)
+        loaded = replace(named, source=source, spec=named.place)
     elif named.startswith(BERTSCORE):
         from branchwise.eval.bertscore import load_bertscore
 
-        return LoadedMetric(*load_bertscore(named), named)
+        loaded = load_bertscore(named)
     else:
-        found = find_plugin(named, "metrics")
-        loaded = LoadedMetric(made(found.object, "metrics", named), found.source, named)
+        loaded = replace(load_plugin(named, "metrics"), spec=named)
     tasks = [task.name for task in TASKS.values() if loaded.name in [c.key for c in task.columns]]
     if tasks or loaded.name in _OF_TABLES:
         what = f"{loaded.name!r} is another column of every table"
         if tasks:
             what = f"the task {tasks[0]} has a metric {loaded.name!r} of its own"
         remedy = 'name the metric otherwise: @metric(name="...")'
-        raise InputError(what, where=loaded.plugin.place, remedy=remedy)
+        raise InputError(what, where=loaded.place, remedy=remedy)
     return loaded

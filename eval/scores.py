@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.prediction import Prediction
+from branchwise.corpora.plugins.call import PluginFailure
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate
 from branchwise.eval.gold_sets import best_gold_sets
@@ -16,7 +17,7 @@ from branchwise.eval.question_scores import ItemScore, aggregates_by_subset, of_
 from branchwise.eval.tasks import Column, Task, get_task, totals_of
 
 if TYPE_CHECKING:
-    from branchwise.eval.plugin_metrics import LoadedMetric
+    from branchwise.eval.plugin_metrics import MetricPlugin
 
 
 _LATER = frozenset({"metrics", "decoding", "variant", "pairs"})
@@ -28,7 +29,7 @@ class Scorer:
 
     `model` and `judge`: the models that aligned branches and accepted answers, without their
     addresses; `prompts`: digest of what they were told. None where names alone decide. `metrics`:
-    further ones, of plug-ins, each as its column and its source (`LoadedMetric.to_json`).
+    further ones, of plug-ins, each as its column and its source (`MetricPlugin.to_json`).
     `decoding`: by role what `model` and `judge` were called with, where a system says it.
     `variant`: another way to score the task's items; `pairs`: which of their pairs a judge graded,
     where these are not all.
@@ -175,7 +176,7 @@ def score_items(
     items: Iterable[AnsweredItem],
     *,
     scorer: Scorer | None = None,
-    metrics: Sequence["LoadedMetric"] = (),
+    metrics: Sequence["MetricPlugin"] = (),
     seed: int = 0,
 ) -> Scores:
     """Score items of one question set; their order changes nothing.
@@ -199,12 +200,16 @@ def score_items(
 
 
 def _score(
-    task: Task, item: AnsweredItem, unscored: Sequence[str], further: Sequence["LoadedMetric"]
+    task: Task, item: AnsweredItem, unscored: Sequence[str], further: Sequence["MetricPlugin"]
 ) -> ItemScore:
     item = item.as_scored
     metrics = {**task.score(item), **dict.fromkeys(unscored)}
-    measured = {metric.name: metric.of(item) for metric in further}
-    metrics |= {name: one.value for name, one in measured.items()}
+    failures = {}
+    for metric in further:
+        try:
+            metrics[metric.name] = metric.of(item)
+        except PluginFailure as failure:
+            metrics[metric.name], failures[metric.name] = None, failure.line
     matched = item.matched
     return ItemScore(
         item.question.id,
@@ -214,7 +219,7 @@ def _score(
         matched.by if matched else None,
         matched.problem if matched else None,
         item.accepted,
-        {name: one.failure for name, one in measured.items() if one.failure is not None},
+        failures,
         item.gold_set,
     )
 

@@ -51,7 +51,7 @@ from branchwise.eval.judging.judge_check import CheckChoice
 from branchwise.eval.judging.scorers import scorer_of
 from branchwise.eval.judging.settle import DEFAULT_DECODING, RoleProgress, Settled, Settling
 from branchwise.eval.left_out import OmittedField, RemarkedReplies, run_left_out, run_remarks
-from branchwise.eval.plugin_metrics import LoadedMetric, Named, metrics_of
+from branchwise.eval.plugin_metrics import MetricPlugin, Named, metrics_of
 from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.saved_scores import SavedScores, made_of, settings_digest
 from branchwise.eval.scores import Scores, score_items
@@ -418,7 +418,7 @@ def _choice(reader: RunReader, settings: ScoringSettings) -> ScoringChoice:
     return choice.resolved(reader.system)
 
 
-def _metrics(reader: RunReader, settings: ScoringSettings) -> tuple[LoadedMetric, ...]:
+def _metrics(reader: RunReader, settings: ScoringSettings) -> tuple[MetricPlugin, ...]:
     """The metrics requested now, added to those that the run was started with."""
     asked = (*settings.metrics, *(settings.choice.metrics if settings.choice else ()))
     kept = reader.meta.get("scoring", {}).get("metrics", ())

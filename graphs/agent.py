@@ -138,7 +138,7 @@ class Agent:
     def check_settings(self) -> None:
         """Raise InputError for settings of plug-ins that the system lacks, such as a misspelt
         name."""
-        names = [tool.name for tool in self.tools] + [node.plugin.name for node in self.nodes]
+        names = [tool.name for tool in self.tools] + [node.name for node in self.nodes]
         check_named(self.system.settings, names, self.system.retriever)
 
     @property

@@ -105,9 +105,9 @@ def _add_slots(
 ) -> None:
     """Add the plug-ins' nodes of these slots, and the edges along them."""
     for made in parts.plugins:
-        if made.plugin.slot in slots:
+        if made.slot in slots:
             step = make_plugin_node(made, parts.models.agent)
-            graph.add_node(graph_name(made.plugin.name), step)
+            graph.add_node(graph_name(made.name), step)
     for slot in slots:
         for before, then in pairwise(parts.route.along(slot)):
             graph.add_edge(before, then)

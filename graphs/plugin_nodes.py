@@ -7,32 +7,28 @@ import hashlib
 import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import orjson
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from branchwise.agents.caller import ModelCaller
-from branchwise.agents.journal import Asker, CallKey
+from branchwise.agents.journal import CallKey
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.call import PluginFailure, call
 from branchwise.corpora.plugins.declare import (
     Declaration,
-    Filled,
     Group,
     InjectionContext,
     Plugin,
     group_of,
-    made,
-    place_of,
 )
 from branchwise.corpora.plugins.faults import WrongResult
-from branchwise.corpora.plugins.sources import PluginSource
-from branchwise.corpora.plugins.specs import find_plugin
+from branchwise.corpora.plugins.specs import find_plugin, load_plugin
 from branchwise.corpora.text import one_line, storable
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.reduce import StateUpdate, tokens_of
@@ -48,8 +44,6 @@ DEFAULT_SECONDS = 60.0
 # A node that begins just before the item's seconds run out still gets this long.
 MIN_SECONDS = 10.0
 MAX_ERROR_CHARS = 500
-MAX_MESSAGES = 100
-"""Of an opening: more is not a plausible question."""
 _SEEN = ("messages", "pending", "readings", "evidence", "spent", "finish")
 """The part of the state that a node gets."""
 
@@ -58,8 +52,7 @@ _SEEN = ("messages", "pending", "readings", "evidence", "spent", "finish")
 class NodePlugin(Plugin):
     """A declared node. `state`: name of the parameter that gets the state.
 
-    `seconds`: a call that takes longer is stopped. `source`: the code's identity, once a spec has
-    found it.
+    `seconds`: a call that takes longer is stopped.
     """
 
     plugin_group: ClassVar[Group] = "nodes"
@@ -68,7 +61,12 @@ class NodePlugin(Plugin):
     slot: NodeSlot
     state: str
     seconds: float = DEFAULT_SECONDS
-    source: PluginSource | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Its part of what answers depend on: JSON-serialisable, free of paths."""
+        about = {"name": self.name, "slot": self.slot, "settings": self.chosen_json}
+        return {**about, "source": self.source.identity}
 
 
 def node(
@@ -88,12 +86,6 @@ def node(
     InputError for an unknown slot, a missing docstring, an invalid name, a signature that cannot be
     called, or an invalid limit.
     """
-    if callable(slot):
-        raise InputError(
-            f"the node {getattr(slot, '__name__', '')!r} names no slot",
-            where=place_of(slot),
-            remedy=f'write @node("{SLOTS[1]}"); slots are {", ".join(SLOTS)}',
-        )
 
     def read(declaration: Declaration) -> Mapping[str, Any]:
         if slot not in SLOTS:
@@ -115,48 +107,29 @@ def node(
     )
 
 
-@dataclass(frozen=True)
-class MadeNode:
-    """A node with the values of its parameters."""
-
-    plugin: NodePlugin
-    filled: Filled = field(default_factory=Filled)
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """Its part of what answers depend on: JSON-serialisable, free of paths."""
-        return {
-            "name": self.plugin.name,
-            "slot": self.plugin.slot,
-            "settings": self.filled.settings_json,
-            "source": self.plugin.source.identity if self.plugin.source else {},
-        }
-
-
 def load_node(spec: str) -> NodePlugin:
     """The node that a spec names. Raises a one-line InputError if there is none."""
-    found = find_plugin(spec, "nodes")
-    plugin: NodePlugin = made(found.object, "nodes", spec)
-    return replace(plugin, source=found.source)
+    plugin: NodePlugin = load_plugin(spec, "nodes")
+    return plugin
 
 
-def make_nodes(specs: Sequence[str], context: InjectionContext) -> list[MadeNode]:
+def make_nodes(specs: Sequence[str], context: InjectionContext) -> list[NodePlugin]:
     """The nodes in order, with settings and other injected values.
 
     Raises InputError for a spec that does not name a node, two nodes of the same name, settings
     that do not fit, and a missing corpus or graph.
     """
-    nodes: dict[str, tuple[str, MadeNode]] = {}
+    nodes: list[NodePlugin] = []
     for spec in specs:
         plugin = load_node(spec)
-        if plugin.name in nodes:
+        if plugin.name in [other.name for other in nodes]:
             raise InputError(
-                f"two nodes are called {plugin.name!r}: {nodes[plugin.name][0]} and {spec}",
+                f"two nodes are called {plugin.name!r}: {', '.join(specs)}",
                 where="--node",
                 remedy="leave one out, or give it another name: @node(..., name=...)",
             )
-        nodes[plugin.name] = spec, MadeNode(plugin, plugin.fill(context))
-    return [one for _, one in nodes.values()]
+        nodes.append(plugin.fill(context))
+    return nodes
 
 
 def check_named(settings: Iterable[str], names: Iterable[str], retriever: str | None) -> None:
@@ -187,20 +160,20 @@ class NodeResult(Record):
     update: Update = field(default_factory=Update)
 
 
-def make_plugin_node(made: MadeNode, caller: ModelCaller | None = None) -> GraphNode:
+def make_plugin_node(plugin: NodePlugin, caller: ModelCaller | None = None) -> GraphNode:
     """The step of a plug-in's node. If it fails, the state stays as it was.
 
     `caller`: the agent's model, which it may ask. Its result is committed before it is used; a
     resumed item does not call it again.
     """
-    plugin = made.plugin
 
     async def run(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
         context, began = runtime.context, time.perf_counter()
         slot = context.journal.recall(_key(plugin, state))
         if slot.value is None:
             its_call = PluginCall(plugin.name, context, caller)
-            result = await _called(made, state, its_call, slot.asker)
+            with its_call.context(slot.asker):
+                result = await _called(plugin, state, its_call)
             await context.journal.keep(slot, result.record())
         else:
             result = NodeResult.read(slot.value)
@@ -215,22 +188,18 @@ def make_plugin_node(made: MadeNode, caller: ModelCaller | None = None) -> Graph
     return run
 
 
-async def _called(
-    made: MadeNode, state: AgentState, its_call: PluginCall, asker: Asker | None
-) -> NodeResult:
-    plugin = made.plugin
+async def _called(plugin: NodePlugin, state: AgentState, its_call: PluginCall) -> NodeResult:
     seen = {key: state[key] for key in _SEEN if key in state}  # type: ignore[literal-required]
     error, update = None, Update()
     try:
-        with its_call.context(asker):
-            update = await call(
-                plugin.name,
-                plugin.function,
-                {plugin.state: seen},
-                seconds=min(plugin.seconds, max(its_call.item.time_left, MIN_SECONDS)),
-                injected=made.filled.now(),
-                read=lambda returned: update_of(plugin.slot, returned, state),
-            )
+        update = await call(
+            plugin.name,
+            plugin.function,
+            {plugin.state: seen},
+            seconds=min(plugin.seconds, max(its_call.item.time_left, MIN_SECONDS)),
+            injected=plugin.now(),
+            read=lambda returned: update_of(plugin.slot, returned, state),
+        )
     except PluginFailure as failure:
         error = one_line(storable(failure.line))[:MAX_ERROR_CHARS]
     return NodeResult(asked=tuple(its_call.asked), error=error, update=update)
@@ -302,22 +271,17 @@ def update_of(slot: NodeSlot, returned: Any, state: AgentState) -> Update:
 
 def _opening(value: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None:
     """The agent's first messages: the system's, the user's, and perhaps examples in between."""
-    records = []
-    for number, message in enumerate(_messages(value, "pending")):
+    messages = _messages(value, "pending")
+    for number, message in enumerate(messages):
         if type(message) not in _KINDS.values() or getattr(message, "tool_calls", None):
-            what = type(message).__name__
             raise WrongResult(
-                f"returned a {what} as pending[{number}]; the opening is of SystemMessage, "
-                "HumanMessage and AIMessage without tool calls"
+                f"returned a {type(message).__name__} as pending[{number}]; the opening is of "
+                "SystemMessage, HumanMessage and AIMessage without tool calls"
             )
-        records.append(_record(message))
-    if not records or records[-1].type != "human":
+    if not messages or messages[-1].type != "human":
         raise WrongResult("returned pending without a message of the user at its end")
-    if len(records) > MAX_MESSAGES:
-        raise WrongResult(f"returned {len(records):,} messages; return at most {MAX_MESSAGES}")
-    before = [(message.type, message.text) for message in state["pending"]]
-    same = [(record.type, record.content) for record in records] == before
-    return None if same else tuple(records)
+    records = tuple(map(_record, messages))
+    return None if records == tuple(map(_record, state["pending"])) else records
 
 
 def _readings(value: Any, state: AgentState) -> tuple[str, ...] | None:
@@ -325,41 +289,35 @@ def _readings(value: Any, state: AgentState) -> tuple[str, ...] | None:
         raise WrongResult("returned readings that are not a list of texts")
     readings = tuple(one_line(storable(one)) for one in value)
     if len(readings) > MAX_READINGS or any(not 0 < len(one) <= MAX_CHARS for one in readings):
-        raise WrongResult(
-            f"returned readings that are not at most {MAX_READINGS} texts of 1 to {MAX_CHARS} "
-            "characters"
-        )
+        most = f"at most {MAX_READINGS} texts of 1 to {MAX_CHARS} characters"
+        raise WrongResult(f"returned readings that are not {most}")
     return None if readings == tuple(state.get("readings", ())) else readings
 
 
 def _results(value: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None:
     """The tool messages of a turn that were changed."""
-    listed, before = _messages(value, "pending"), state["pending"]
-    ids = [[getattr(m, "tool_call_id", type(m)) for m in some] for some in (listed, before)]
+    messages, before = _messages(value, "pending"), state["pending"]
+    ids = [[getattr(one, "tool_call_id", None) for one in some] for some in (messages, before)]
     if ids[0] != ids[1]:
         raise WrongResult(
             "returned other tool messages than it was given; return one for each in pending, with "
             "its tool_call_id, in the same order"
         )
     records = []
-    for number, (old, new) in enumerate(zip(before, listed, strict=True)):
-        assert isinstance(old, ToolMessage)
-        assert isinstance(new, ToolMessage)
-        content, was = bounded(str(new.text)), old.artifact or {}
-        artifact = was if new.artifact == old.artifact else read_artifact(new.artifact or {})
-        if content != old.text or artifact != was:
+    for number, (old, new) in enumerate(zip(before, messages, strict=True)):
+        had, has = (getattr(one, "artifact", None) or {} for one in (old, new))
+        content, artifact = bounded(str(new.text)), had if has == had else read_artifact(has)
+        if content != old.text or artifact != had:
             records.append(ChangedMessage(of=number, content=content, artifact=artifact))
     return tuple(records) or None
 
 
 def _last_words(value: Any, state: AgentState) -> tuple[ChangedMessage, ...]:
-    listed = _messages(value, "messages")
-    if len(listed) != 1 or type(listed[0]) is not AIMessage or listed[0].tool_calls:
-        raise WrongResult(
-            "returned other messages than one AIMessage without tool calls; its text is read as "
-            "the answer"
-        )
-    return (_record(listed[0]),)
+    messages = _messages(value, "messages")
+    if len(messages) != 1 or type(messages[0]) is not AIMessage or messages[0].tool_calls:
+        what = "returned other messages than one AIMessage without tool calls"
+        raise WrongResult(f"{what}; its text is read as the answer")
+    return (_record(messages[0]),)
 
 
 def _record(message: BaseMessage) -> ChangedMessage:
@@ -371,8 +329,8 @@ def _messages(value: Any, key: str) -> Sequence[BaseMessage]:
         raise WrongResult(f"returned {key} as a {type(value).__name__}; return a list of messages")
     for number, one in enumerate(value):
         if not isinstance(one, BaseMessage):
-            what = type(one).__name__
-            raise WrongResult(f"returned a {what} as {key}[{number}]; return messages")
+            what = f"returned a {type(one).__name__} as {key}[{number}]"
+            raise WrongResult(f"{what}; return messages")
     return value
 
 

@@ -48,19 +48,12 @@ class PluginCall:
             self._check_lasts()
             return asyncio.run_coroutine_threadsafe(self._ask(system, message), loop)
 
-        async def ask(system: str, message: str) -> str:
-            return await asyncio.wrap_future(begin(system, message))
-
-        def ask_blocking(system: str, message: str) -> str:
-            return begin(system, message).result()
-
         made = RunContext(
             question=self.item.question,
             item=asker.question if asker else "",
             epoch=asker.epoch if asker else 0,
             time_left=lambda: self.item.time_left,
-            model=ask,
-            model_blocking=ask_blocking,
+            model=begin,
             waited=lambda: self._gone_seconds - gone_before,
         )
         try:

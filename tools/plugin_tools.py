@@ -4,7 +4,8 @@ import inspect
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, ClassVar, Literal, overload
 
@@ -21,7 +22,6 @@ from branchwise.corpora.plugins.call import PluginFailure, call
 from branchwise.corpora.plugins.declare import (
     FILLS,
     Declaration,
-    Filled,
     Group,
     InjectionContext,
     Plugin,
@@ -39,12 +39,9 @@ FILLS |= {Corpus: "corpus", Graph: "graph"}
 
 Render = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Iterable[Any]]
 """`render(call_args, content, artifact)`: what the trace app shows of a call."""
-RENDERED = "rendered"
-"""The key of the artifact that holds the lines."""
-RENDER_SECONDS = 5.0
+RENDERED, RENDER_SECONDS = "rendered", 5.0
+"""The key of the artifact that holds the lines; what making them may take."""
 MAX_LINES, MAX_CHARS = 1000, 20_000
-MAX_SECONDS = 600.0
-"""The limit outside a run, if the plug-in has none."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,8 +111,7 @@ def tool(
 
 def _arguments_of(declaration: Declaration) -> type[BaseModel]:
     """What a model sees of a function, as LangChain reads it. Raises InputError."""
-    name, function = declaration.name, declaration.function
-    hidden, shown = declaration.injected, declaration.others
+    name, function, shown = declaration.name, declaration.function, declaration.others
     parameters = inspect.signature(function).parameters.values()
     for parameter in parameters:
         called = f"the parameter {parameter.name!r} of {name}"
@@ -137,7 +133,7 @@ def _arguments_of(declaration: Declaration) -> type[BaseModel]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names that pydantic's models have, too
             seen = create_schema_from_function(
-                name, described, filter_args=[*hidden], parse_docstring=True
+                name, described, filter_args=[*declaration.injected], parse_docstring=True
             )
         config = {"model_config": ConfigDict(extra="forbid"), "__doc__": seen.__doc__}
         arguments: type[BaseModel] = type(name, (seen,), config)
@@ -179,7 +175,7 @@ def failed(line: str, failure: Literal["arguments", "failed"] = "failed") -> Plu
 class PluggedTool(BaseTool):
     """A tool made of foreign code: called with care, and part of the system by its source.
 
-    Everything except `call` is LangChain's, so that it can be bound and invoked like any tool.
+    It is LangChain's so that it can be bound to a model; only `call` calls it.
     """
 
     source: SkipValidation[PluginSource]
@@ -202,14 +198,7 @@ class PluggedTool(BaseTool):
         return seconds if self.seconds is None else min(self.seconds, seconds)
 
     def _run(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError("plug-ins run in an event loop: use ainvoke")
-
-    async def _arun(self, **arguments: Any) -> tuple[str, Mapping[str, Any]]:
-        """For callers that know only LangChain's tools. Raises ToolError."""
-        result = await self.call(arguments, MAX_SECONDS)
-        if result.error is not None:
-            raise ToolError(result.content.removeprefix("Error: "))
-        return result.content, result.artifact
+        raise NotImplementedError("plug-ins are called by `call`, within their time")
 
 
 def plugin_sections(tools: Sequence[BaseTool]) -> list[str]:
@@ -222,27 +211,24 @@ class FunctionTool(PluggedTool):
     """A function that was declared with `@tool`."""
 
     plugin: SkipValidation[ToolPlugin]
-    filled: SkipValidation[Filled]
 
     @classmethod
-    def of(cls, plugin: ToolPlugin, source: PluginSource, filled: Filled) -> "FunctionTool":
-        """The tool, with what its parameters are filled with."""
+    def of(cls, plugin: ToolPlugin) -> "FunctionTool":
+        """The tool of a filled plug-in."""
         return cls(
             name=plugin.name,
             description=plugin.description,
             args_schema=plugin.arguments,
-            response_format="content_and_artifact",
-            source=source,
+            source=plugin.source,
             section=plugin.section,
             seconds=plugin.seconds,
             plugin=plugin,
-            filled=filled,
         )
 
     @property
     def plugin_identity(self) -> Mapping[str, Any]:
         """Includes the checked settings."""
-        return {**super().plugin_identity, "settings": self.filled.settings_json}
+        return {**super().plugin_identity, "settings": self.plugin.chosen_json}
 
     async def call(
         self, arguments: Mapping[str, Any], seconds: float, call_id: str = ""
@@ -250,19 +236,18 @@ class FunctionTool(PluggedTool):
         """Check the arguments, call the function, read what it returned."""
         try:
             given = dict(self.plugin.arguments.model_validate(dict(arguments)))
-        except ValidationError as error:
-            return bad_arguments(error)
-        except RecursionError:
-            return failed("bad arguments: nested too deeply", "arguments")
-        try:
             text, artifact = await call(
                 self.name,
                 self.plugin.function,
                 given,
                 seconds=self.limit(seconds),
-                injected=self.filled.now(),
+                injected=self.plugin.now(),
                 read=read_result,
             )
+        except ValidationError as error:
+            return bad_arguments(error)
+        except RecursionError:
+            return failed("bad arguments: nested too deeply", "arguments")
         except PluginFailure as failure:
             return told(failure)
         if self.plugin.render is not None:
@@ -329,7 +314,6 @@ class ForeignTool(PluggedTool):
             name=inner.name,
             description=inner.description,
             args_schema=schema,
-            response_format="content_and_artifact",
             inner=inner,
             source=source,
         )
@@ -338,10 +322,9 @@ class ForeignTool(PluggedTool):
     def is_blocking(self) -> bool:
         """Whether the tool has no asynchronous way to be called."""
         own = type(self.inner)._arun
-        if own is BaseTool._arun:
-            return True
-        named = isinstance(self.inner, StructuredTool | Tool) and self.inner.coroutine is None
-        return named and own in (StructuredTool._arun, Tool._arun)
+        if isinstance(self.inner, StructuredTool | Tool) and self.inner.coroutine is None:
+            return own in (StructuredTool._arun, Tool._arun)
+        return own is BaseTool._arun
 
     @property
     def tool_call_schema(self) -> ArgsSchema:
@@ -374,9 +357,8 @@ class ForeignTool(PluggedTool):
             raise WrongResult(f"it returned a value of type {name}; {WHAT_TO_RETURN}")
         text = message.content
         if not isinstance(text, str):
-            blocks = [block for block in text if isinstance(block, dict)]
-            left_out = [str(block.get("type")) for block in blocks if block.get("type") != "text"]
-            notes = [f"[left out: {kind[:40]}]" for kind in left_out]
+            types = [str(one.get("type")) for one in text if isinstance(one, dict)]
+            notes = [f"[left out: {type[:40]}]" for type in types if type != "text"]
             text = "\n".join(filter(None, [str(message.text), *notes]))
         text = bounded(text)
         if message.status == "error":
@@ -386,16 +368,11 @@ class ForeignTool(PluggedTool):
 
 
 def _foreign_artifact(value: Any) -> Mapping[str, Any]:
-    """What a tool returns beside its text, kept if JSON can hold it.
-
-    It was not made for our trace: a part whose name means something else there is kept under
-    `artifact`.
-    """
+    """What a tool returns beside its text, kept if JSON can hold it; a part whose name means
+    something else in our trace is kept under `artifact`."""
     for artifact in () if value is None else (value, {"artifact": value}):
-        try:
+        with suppress(WrongResult):
             return read_artifact(artifact)
-        except WrongResult:
-            continue
     return {}
 
 
@@ -403,7 +380,10 @@ def find_tool(spec: str) -> LoadedPlugin:
     """What a spec names: a `ToolPlugin` or a LangChain tool. Raises InputError."""
     found = find_plugin(spec, "tools")
     place = spec if is_plugin(spec) else f"{spec} ({found.source.place})"
-    return LoadedPlugin(made(found.object, "tools", place), found.source)
+    tool = made(found.object, "tools", place)
+    if isinstance(tool, ToolPlugin):
+        tool = replace(tool, source=found.source)
+    return LoadedPlugin(tool, found.source)
 
 
 def open_tool(spec: str, context: InjectionContext) -> PluggedTool:
@@ -414,7 +394,7 @@ def open_tool(spec: str, context: InjectionContext) -> PluggedTool:
     """
     found = find_tool(spec)
     if isinstance(found.object, ToolPlugin):
-        return FunctionTool.of(found.object, found.source, found.object.fill(context))
+        return FunctionTool.of(found.object.fill(context))
     tool = ForeignTool.of(found.object, found.source)
     check_settings(tool.name, None, context.settings.get(tool.name))
     try:

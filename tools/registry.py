@@ -147,8 +147,9 @@ def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:
 
 
 def _is_same(one: "BaseTool", other: "BaseTool") -> bool:
-    plugins = [getattr(tool, "plugin", getattr(tool, "inner", tool)) for tool in (one, other)]
-    return plugins[0] is plugins[1]
+    owners = [getattr(tool, "plugin", tool) for tool in (one, other)]
+    code = [getattr(owner, "function", getattr(owner, "inner", owner)) for owner in owners]
+    return code[0] is code[1]
 
 
 def sections(names: Collection[str], of: PromptSet = DEFAULT_SET) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from branchwise.corpora.plugins.faults import WrongResult, fault_line
@@ -37,16 +37,13 @@ def read_result(value: Any) -> tuple[str, dict[str, Any]]:
     Raises WrongResult for what cannot be shown to a model, and for an artifact that cannot be kept.
     """
     if isinstance(value, ToolResult):
-        text, _ = read_result(value.text)
-        return text, read_artifact(value.artifact)
-    if isinstance(value, str):
-        return bounded(str.__str__(value)), {}
-    if isinstance(value, bytes | bytearray):
-        try:
-            return bounded(value.decode()), {}
-        except UnicodeDecodeError:
-            raise WrongResult(f"it returned bytes that are not UTF-8; {WHAT_TO_RETURN}") from None
-    return bounded(_json_text(value)), {}
+        return read_result(value.text)[0], read_artifact(value.artifact)
+    if value is None:
+        raise WrongResult(f"it returned None; {WHAT_TO_RETURN}")
+    what = f"a value of type {type(value).__name__}"
+    plain = str.__str__(value) if isinstance(value, str) else _plain(value, what)
+    text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    return bounded(text), {}
 
 
 def bounded(text: str) -> str:
@@ -60,25 +57,12 @@ def bounded(text: str) -> str:
     return f"{shown[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters]"
 
 
-def _json_text(value: Any) -> str:
-    plain_object = isinstance(value, BaseModel) or (
-        dataclasses.is_dataclass(value) and not isinstance(value, type)
-    )
-    if not plain_object and not isinstance(value, dict | list | tuple | int | float):
-        name = "None" if value is None else f"a value of type {type(value).__name__}"
-        raise WrongResult(f"it returned {name}; {WHAT_TO_RETURN}")
-    what = f"a value of type {type(value).__name__}"
-    return json.dumps(_plain(value, what), ensure_ascii=False)
-
-
 def _plain(value: Any, what: str) -> Any:
     try:
         return to_jsonable_python(value)
     except Exception as error:  # noqa: BLE001 - serializers of anyone's models
-        said = fault_line(error)[:200]
-        raise WrongResult(
-            f"it returned {what} that JSON cannot hold ({said}); {WHAT_TO_RETURN}"
-        ) from None
+        why = f"that JSON cannot hold ({fault_line(error)[:200]})"
+        raise WrongResult(f"it returned {what} {why}; {WHAT_TO_RETURN}") from None
 
 
 _KNOWN = TypeAdapter(ToolArtifact)
@@ -102,9 +86,8 @@ def read_artifact(value: Any) -> dict[str, Any]:
     except TypeError as error:
         raise WrongResult(f"its artifact holds what JSON cannot ({error})") from None
     if size > MAX_ARTIFACT_BYTES:
-        raise WrongResult(
-            f"its artifact is too large: {size} bytes, {MAX_ARTIFACT_BYTES} may be kept"
-        )
+        most = f"{MAX_ARTIFACT_BYTES} may be kept"
+        raise WrongResult(f"its artifact is too large: {size} bytes, {most}")
     return dict(kept)
 
 

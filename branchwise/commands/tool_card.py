@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from branchwise.corpora.keys import Keys
-    from branchwise.tools.plugin_tools import PluggedTool
+
+
+_IN_THE_LOOP, _ON_A_THREAD = "in the run's event loop", "on its own thread"
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class ToolCard:
     schema: Mapping[str, Any]
     section: str = ""
     seconds: float | None = None
-    runs: str = "in the run's event loop"
+    runs: str = _IN_THE_LOOP
     settings: Mapping[str, Any] | None = None
     injected: Mapping[str, str] = field(default_factory=dict)
     renders: bool = False
@@ -90,7 +92,7 @@ def cards_of(spec: str, keys: "Keys") -> list[ToolCard]:
         return [_plugin(spec)]
     tools = make_tools([spec], ToolContext(keys=keys))  # of a server; raises for an unknown name
     try:
-        return [_plain(tool, of_server=True) for tool in tools]
+        return [ToolCard(t.name, _schema(t), source=_source(t, of_server=True)) for t in tools]
     finally:
         close_now(tools)
 
@@ -113,40 +115,26 @@ class _Absent:
 
 
 def _plugin(spec: str) -> ToolCard:
-    from langchain_core.tools import BaseTool
-
-    from branchwise.corpora.plugins.declare import Filled
-    from branchwise.tools.plugin_tools import ForeignTool, FunctionTool, find_tool
+    from branchwise.tools.plugin_tools import ForeignTool, FunctionTool, ToolPlugin, find_tool
 
     found = find_tool(spec)
-    if isinstance(found.object, BaseTool):
+    if not isinstance(found.object, ToolPlugin):
         foreign = ForeignTool.of(found.object, found.source)
-        return _plain(foreign, foreign.is_blocking)
+        runs = _ON_A_THREAD if foreign.is_blocking else _IN_THE_LOOP
+        return ToolCard(foreign.name, _schema(foreign), runs=runs, source=_source(foreign))
     plugin = found.object
-    tool = FunctionTool.of(plugin, found.source, Filled())
-    settings = plugin.settings.model_json_schema() if plugin.settings else None
+    tool = FunctionTool.of(plugin)
     return ToolCard(
         plugin.name,
         _schema(tool),
         plugin.section,
         plugin.seconds,
-        _runs(not inspect.iscoroutinefunction(plugin.function)),
-        settings,
+        _IN_THE_LOOP if inspect.iscoroutinefunction(plugin.function) else _ON_A_THREAD,
+        plugin.settings.model_json_schema() if plugin.settings else None,
         {name: kind for name, (kind, _) in plugin.injected.items()},
         plugin.render is not None,
         _source(tool),
     )
-
-
-def _plain(tool: "BaseTool", blocking: bool = False, *, of_server: bool = False) -> ToolCard:
-    source: Mapping[str, Any] = {}
-    if hasattr(tool, "source"):
-        source = _source(tool, of_server=of_server)  # type: ignore[arg-type]
-    return ToolCard(tool.name, _schema(tool), runs=_runs(blocking), source=source)
-
-
-def _runs(blocking: bool) -> str:
-    return "on its own thread" if blocking else "in the run's event loop"
 
 
 def _schema(tool: "BaseTool") -> Mapping[str, Any]:
@@ -156,9 +144,10 @@ def _schema(tool: "BaseTool") -> Mapping[str, Any]:
     return function
 
 
-def _source(tool: "PluggedTool", *, of_server: bool = False) -> Mapping[str, Any]:
+def _source(tool: Any, *, of_server: bool = False) -> Mapping[str, Any]:
     """`of_server`: an MCP server says its own name and version; other code is in a package."""
-    digests = {f"SHA-256 of {name}": digest for name, digest in tool.source.sha256.items()}
-    found = tool.source.distribution
-    brings = {"server": found.replace("==", " ")} if found and of_server else {"package": found}
-    return {"source": tool.source.place, **(brings if found else {}), **digests}
+    source, brings = tool.source, {}
+    if found := source.distribution:
+        brings = {"server": found.replace("==", " ")} if of_server else {"package": found}
+    digests = {f"SHA-256 of {name}": digest for name, digest in source.sha256.items()}
+    return {"source": source.place, **brings, **digests}

@@ -62,7 +62,7 @@ def show(spec: Spec, key: Key = None, json_output: AsJson = False) -> None:
 
 
 @tools_app.command("try")
-def try_tool(
+def try_one(
     spec: Spec,
     args: Annotated[
         str, typer.Option(help="Arguments as a model would write them: a JSON object.")
@@ -85,13 +85,22 @@ def try_tool(
 
     Example: branchwise tools try film_year.py:film_year --args '{"title": "King Kong"}'
     """
-    from branchwise.commands.tool_call import ToolTrial, read_arguments
+    from branchwise.commands.tool_call import read_arguments, try_tool
     from branchwise.corpora.plugins.settings import read_settings
 
-    settings = read_settings(set_ or ())
-    keys, given = read_keys(key), read_arguments(args)
-    call = ToolTrial(spec, given, corpus, retriever, k, kg, settings, question, model, keys)
-    result = asyncio.run(call.made())
+    call = try_tool(
+        spec,
+        read_arguments(args),
+        corpus=corpus,
+        retriever=retriever,
+        k=k,
+        kg=kg,
+        settings=read_settings(set_ or ()),
+        question=question,
+        model=model,
+        keys=read_keys(key),
+    )
+    result = asyncio.run(call)
     if json_output:
         kept = ("content", "error", "failure", "artifact", "asked", "seconds")
         record = result.record()

@@ -44,8 +44,7 @@ class RunContext:
     item: str = ""
     epoch: int = 0
     time_left: Callable[[], float] = field(default=lambda: float("inf"), repr=False)
-    model: Callable[[str, str], Awaitable[str]] = field(default=_no_model, repr=False)
-    model_blocking: Callable[[str, str], str] = field(default=_no_model, repr=False)
+    model: Callable[[str, str], "Future[str]"] = field(default=_no_model, repr=False)
     waited: Callable[[], float] = field(default=lambda: 0.0, repr=False)
 
     @property
@@ -59,20 +58,17 @@ class RunContext:
         Recorded like any model call: a resumed run does not repeat it; its tokens are counted under
         the plug-in's name. Raises RuntimeError if the model gives no text.
         """
-        return await self.model(system, message)
+        return await asyncio.wrap_future(self.model(system, message))
 
     def ask_blocking(self, system: str, message: str) -> str:
         """`ask` for functions that are not async: it blocks their thread."""
-        return self.model_blocking(system, message)
+        return self.model(system, message).result()
 
 
 _NOWHERE = RunContext()
 _CURRENT: ContextVar[RunContext] = ContextVar("branchwise_run_context", default=_NOWHERE)
-
-
-def current_run() -> RunContext:
-    """The context of the current call; an empty one outside any call."""
-    return _CURRENT.get()
+current_run = _CURRENT.get
+"""The context of the current call; an empty one outside any call."""
 
 
 @contextlib.contextmanager
@@ -110,36 +106,35 @@ class DaemonThread:
 
     def submit(self, job: _Job) -> "Future[Any]":
         """Queue a job. Those who wait for its future cannot cancel it."""
-        future, work = _begun(job)
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        context = copy_context()
+
+        def work() -> None:
+            try:
+                future.set_result(context.run(job))
+            except BaseException as error:  # noqa: BLE001 - those who wait are told of any
+                future.set_exception(error)
+
         self._jobs.put(work)
         return future
-
-
-def on_its_own_thread(name: str, job: _Job) -> "Future[Any]":
-    """Run a job on a daemon thread of its own."""
-    future, work = _begun(job)
-    threading.Thread(target=work, name=name, daemon=True).start()
-    return future
-
-
-def _begun(job: _Job) -> "tuple[Future[Any], _Job]":
-    future: Future[Any] = Future()
-    future.set_running_or_notify_cancel()
-    context = copy_context()
-
-    def work() -> None:
-        try:
-            future.set_result(context.run(job))
-        except BaseException as error:  # noqa: BLE001 - those who wait are told of an interrupt, too
-            future.set_exception(error)
-
-    return future, work
 
 
 def _serve(jobs: "SimpleQueue[_Job | None]") -> None:
     while (job := jobs.get()) is not None:
         job()
         del job  # or its result would live until the next one
+
+
+@contextlib.contextmanager
+def _told(name: str) -> Iterator[None]:
+    try:
+        yield
+    except PluginFailure:
+        raise
+    # An exit would end its thread without a word, and those who wait would wait on.
+    except (Exception, SystemExit) as error:
+        raise PluginFailure(name, fault_line(error), error) from error
 
 
 async def call(
@@ -160,45 +155,64 @@ async def call(
         (WrongResult) or took too long.
     """
     began, waited = time.monotonic(), current_run().waited
+    is_async = inspect.iscoroutinefunction(function)
 
-    async def within(work: "asyncio.Future[Any]", ended: str) -> Any:
-        try:
-            while not work.done() and (left := began + seconds + waited() - time.monotonic()) > 0:
-                await asyncio.wait([work], timeout=left)
-            if not work.done():
-                raise PluginFailure(name, f"no result within {seconds:g} seconds ({ended})")
-            if work.cancelled():  # not by the caller: it awaited a task that it had cancelled
-                raise PluginFailure(name, "CancelledError")
-            return work.result()
-        finally:
-            if not work.done():
-                work.add_done_callback(lambda one: one.cancelled() or one.exception())
-                work.cancel()
-                await asyncio.wait([work], timeout=GRACE)
+    async def awaited(value: Awaitable[Any]) -> Read:
+        with _watched(name, seconds):
+            return read(await value)
 
-    async def awaited(begin: Callable[[], Awaitable[Any]]) -> Any:
+    async def result() -> Read:
         with _told(name):
-            return read(await begin())
+            given = {**copy.deepcopy(dict(arguments)), **injected}
+            if is_async:
+                return await awaited(function(**given))
 
-    def begun() -> Any:
-        with _told(name):
-            value = function(**given)
-            return value if inspect.isawaitable(value) else read(value)
+            def work() -> Any:
+                with _told(name):
+                    value = function(**given)
+                    return value if inspect.isawaitable(value) else read(value)
 
-    with _told(name):
-        given = {**copy.deepcopy(dict(arguments)), **injected}
-    begin: Callable[[], Awaitable[Any]] = lambda: function(**given)  # noqa: E731
-    if not inspect.iscoroutinefunction(function):
-        with _told(name):  # there may be no thread left
-            thread = on_its_own_thread(f"plug-in {name}", begun)
-        value = await within(asyncio.wrap_future(thread), "abandoned")
-        if not inspect.isawaitable(value):
-            return value  # type: ignore[no-any-return]
-        # A partial, a lambda or a callable object may turn out to be asynchronous.
-        begin = lambda: value  # noqa: E731
-    task = asyncio.ensure_future(awaited(begin))
-    with _watched(name, seconds, task):
-        return await within(task, "cancelled")  # type: ignore[no-any-return]
+            value = await asyncio.wrap_future(DaemonThread(f"plug-in {name}").submit(work))
+            # A partial, a lambda or a callable object may turn out to be asynchronous.
+            return await awaited(value) if inspect.isawaitable(value) else value
+
+    task = asyncio.ensure_future(result())
+    try:
+        while not task.done() and (left := began + seconds + waited() - time.monotonic()) > 0:
+            await asyncio.wait([task], timeout=left)
+        if not task.done():
+            ended = "cancelled" if is_async else "abandoned"
+            raise PluginFailure(name, f"no result within {seconds:g} seconds ({ended})")
+        if task.cancelled():  # not by the caller: it awaited a task that it had cancelled
+            raise PluginFailure(name, "CancelledError")
+        return task.result()
+    finally:
+        if not task.done():
+            task.add_done_callback(lambda one: one.cancelled() or one.exception())
+            task.cancel()
+            await asyncio.wait([task], timeout=GRACE)
+
+
+@contextlib.contextmanager
+def _watched(name: str, seconds: float) -> Iterator[None]:
+    """Name a coroutine that blocks its event loop past its limit: nothing in the loop can stop it,
+    and nothing else of the run goes on."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def check() -> None:
+        if asyncio.current_task(loop) is task:
+            warn(
+                f"{name} blocks the run, past its limit of {seconds:g} seconds: leave out "
+                "`async`, or await what takes long"
+            )
+
+    timer = threading.Timer(min(seconds + GRACE, threading.TIMEOUT_MAX), check)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def call_blocking(
@@ -215,56 +229,14 @@ def call_blocking(
     `thread`: where it runs, by default on one of its own. Raises PluginFailure.
     """
 
-    def begun() -> Read:
+    def work() -> Read:
         with _told(name):
             return read(function(**given))
 
     with _told(name):
         given = copy.deepcopy(dict(arguments))
-        running = thread.submit(begun) if thread else on_its_own_thread(f"plug-in {name}", begun)
+        running = (thread or DaemonThread(f"plug-in {name}")).submit(work)
     try:
         return running.result(min(seconds, threading.TIMEOUT_MAX))  # type: ignore[no-any-return]
     except TimeoutError:
         raise PluginFailure(name, f"no result within {seconds:g} seconds (abandoned)") from None
-
-
-@contextlib.contextmanager
-def _told(name: str) -> Iterator[None]:
-    try:
-        yield
-    # An exit would end its thread without a word, and those who wait would wait on.
-    except (Exception, SystemExit) as error:
-        raise PluginFailure(name, fault_line(error), error) from error
-
-
-_WATCHED: dict["asyncio.Task[Any]", tuple[str, float, float]] = {}
-"""Calls in an event loop: their names, limits, and when these are over."""
-_WATCH = threading.Thread()
-
-
-def _watch() -> None:
-    """Name a coroutine that blocks its event loop past its limit: nothing in the loop can stop it,
-    and nothing else of the run goes on."""
-    while True:
-        time.sleep(GRACE)
-        for task, (name, seconds, until) in list(_WATCHED.items()):
-            blocks = asyncio.current_task(task.get_loop()) is task
-            if blocks and time.monotonic() > until:
-                _WATCHED.pop(task, None)  # once is enough
-                warn(
-                    f"{name} blocks the run, past its limit of {seconds:g} seconds: leave out "
-                    "`async`, or await what takes long"
-                )
-
-
-@contextlib.contextmanager
-def _watched(name: str, seconds: float, task: "asyncio.Task[Any]") -> Iterator[None]:
-    global _WATCH
-    if not _WATCH.is_alive():  # nor is it in a forked process
-        _WATCH = threading.Thread(target=_watch, name="watch over plug-ins", daemon=True)
-        _WATCH.start()
-    _WATCHED[task] = name, seconds, time.monotonic() + seconds
-    try:
-        yield
-    finally:
-        _WATCHED.pop(task, None)

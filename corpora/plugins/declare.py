@@ -3,8 +3,8 @@ harness fills in for it, and what is refused at once."""
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast, get_args, get_type_hints
 
@@ -14,39 +14,26 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.call import RunContext, current_run
 from branchwise.corpora.plugins.faults import fault_line, importing, is_importing
 from branchwise.corpora.plugins.settings import Given, check_settings
+from branchwise.corpora.plugins.sources import PluginSource
 
 Group = str
 """A kind of plug-in, a key of `KINDS`; its entry points are in `branchwise.GROUP`."""
 Function = Callable[..., Any]
-
-_PLAIN = (r"[A-Za-z][A-Za-z0-9_]{0,63}", "use at most 64 letters, digits and _, a letter first")
-_OF_NODES = (
-    r"[A-Za-z][A-Za-z0-9_-]{0,63}",
-    "use at most 64 letters, digits, _ and -, a letter first",
-)
-_OF_TOOLS = (r"[A-Za-z_][A-Za-z0-9_-]{0,63}", "use at most 64 letters, digits, _ and -")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
 class PluginKind(NamedTuple):
-    """`noun`, the option and the field of study files that name one, and what declares one.
-
-    `names`: a pattern, and the remedy for names that it does not match.
-    """
+    """`noun`, the option and the field of study files that name one, and what declares one."""
 
     noun: str
     option: str
     field: str
     decorator: str
-    names: tuple[str, str] = _PLAIN
-
-    def takes_name(self, name: object) -> bool:
-        """Whether a plug-in of the kind may have this name."""
-        return isinstance(name, str) and re.fullmatch(self.names[0], name) is not None
 
 
 KINDS: dict[Group, PluginKind] = {
-    "tools": PluginKind("tool", "--tool", "tools", "@tool", _OF_TOOLS),
-    "nodes": PluginKind("node", "--node", "nodes", '@node("after_tools")', _OF_NODES),
+    "tools": PluginKind("tool", "--tool", "tools", "@tool"),
+    "nodes": PluginKind("node", "--node", "nodes", '@node("after_tools")'),
     "retrievers": PluginKind("retriever", "--retriever", "retriever", "@retriever"),
     "metrics": PluginKind("metric", "--metric", "metrics", "@metric(...)"),
 }
@@ -75,24 +62,6 @@ class InjectionContext:
     settings: Given = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Filled:
-    """A plug-in's settings, checked, and the values of its parameters except the run's."""
-
-    settings: BaseModel | None = None
-    values: Mapping[str, Any] = field(default_factory=dict)
-    runs: Collection[str] = ()
-
-    @property
-    def settings_json(self) -> dict[str, Any]:
-        """The settings as they enter digests."""
-        return self.settings.model_dump(mode="json") if self.settings else {}
-
-    def now(self) -> dict[str, Any]:
-        """The current values."""
-        return {**self.values, **dict.fromkeys(self.runs, current_run())}
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plugin:
     """A declared plug-in; calling it calls the function, as if it had never been declared.
@@ -100,7 +69,8 @@ class Plugin:
     `injected`: the parameters that the harness fills, with what. `settings`: the pydantic model of
     its settings. `seconds`: time limit of a call; None: the item's remaining time. A kind is a
     subclass with its own fields: `plugin_group` registers it in `KINDS`, `fills` says what its
-    functions may ask for, `may_wait` whether they may be async.
+    functions may ask for, `may_wait` whether they may be async. `source`: the code's identity, once
+    a spec has found it. `fill` sets `chosen`, its checked settings, and `values` of parameters.
     """
 
     plugin_group: ClassVar[Group]
@@ -113,6 +83,9 @@ class Plugin:
     injected: Mapping[str, InjectedParameter] = field(default_factory=dict, repr=False)
     settings: type[BaseModel] | None = None
     seconds: float | None = None
+    source: PluginSource = field(default_factory=lambda: PluginSource(""), repr=False)
+    chosen: BaseModel | None = None
+    values: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         # So that inspect, help() and searches for a module's names see the function.
@@ -128,6 +101,11 @@ class Plugin:
         """`file:line` of the function."""
         return place_of(self.function)
 
+    @property
+    def chosen_json(self) -> dict[str, Any]:
+        """The settings as they enter digests."""
+        return self.chosen.model_dump(mode="json") if self.chosen else {}
+
     @classmethod
     def declared(
         cls, function: Function, read: "Callable[[Declaration], Mapping[str, Any]]", **options: Any
@@ -137,57 +115,48 @@ class Plugin:
         stands for the class of them that a parameter is annotated with.
 
         `read` gives the fields that its kind adds. Raises InputError, with file and line, for an
-        unsuitable function (while a file is imported, only where it is named: `RefusedPlugin`), and
-        for a second plug-in of the same name in a file.
+        unsuitable function (while a file is imported, only where it is named: `RefusedPlugin`).
         """
         try:
-            made = _declaration(cls, function, **options)
-            own = {"description": made.description, **read(made)}
+            declaration = _declaration(cls, function, **options)
+            own = {"description": declaration.description, **read(declaration)}
         except InputError as error:
             if not is_importing.get():
                 raise
             return cast(Self, RefusedPlugin(error))
-        plugin = cls(
-            name=made.name,
+        return cls(
+            name=declaration.name,
             function=function,
-            injected=made.injected,
-            settings=made.settings,
+            injected=declaration.injected,
+            settings=declaration.settings,
             seconds=options.get("seconds"),
             **own,
         )
-        names = getattr(function, "__globals__", {})
-        for other in names.values():
-            same = isinstance(other, cls) and other.name == plugin.name
-            # In a notebook a cell may run again.
-            if same and other.place != plugin.place and names.get("__name__") != "__main__":
-                raise InputError(
-                    f"the {made.noun} {plugin.name} is defined twice",
-                    where=f"{other.place} and {plugin.place}",
-                    remedy="give one of them another name",
-                )
-        return plugin
 
-    def fill(self, around: InjectionContext) -> Filled:
-        """What its parameters are filled with.
+    def fill(self, around: InjectionContext) -> Self:
+        """The plug-in with its settings and with what its parameters are filled with.
 
         A parameter with a default keeps it if there is nothing to inject. Raises InputError for
         settings that do not fit, and for a missing corpus or graph.
         """
-        settings = check_settings(self.name, self.settings, around.settings.get(self.name))
+        chosen = check_settings(self.name, self.settings, around.settings.get(self.name))
         parameters = inspect.signature(self.function).parameters
         values: dict[str, Any] = {}
         for name, (kind, optional) in self.injected.items():
             if kind == "run":
                 continue
-            make = around.values.get(kind, lambda: None)
-            value = settings if kind == "settings" else make()
+            value = chosen if kind == "settings" else around.values.get(kind, lambda: None)()
             if value is None and not optional:
                 what, option = _ABSENT.get(kind, _NO_CORPUS)
                 raise InputError(f"{self.name} needs a {what}", remedy=f"give one with {option}")
             if value is not None or parameters[name].default is inspect.Parameter.empty:
                 values[name] = value
+        return replace(self, chosen=chosen, values=values)
+
+    def now(self) -> dict[str, Any]:
+        """The values of the filled parameters in a call that begins now."""
         runs = [name for name, (kind, _) in self.injected.items() if kind == "run"]
-        return Filled(settings, values, runs)
+        return {**self.values, **dict.fromkeys(runs, current_run())}
 
 
 @dataclass(frozen=True)
@@ -207,15 +176,14 @@ class Declaration(NamedTuple):
     noun: str
     name: str
     function: Function
-    where: str
     description: str = ""
     injected: Mapping[str, InjectedParameter] = {}
     others: Mapping[str, inspect.Parameter] = {}
     settings: type[BaseModel] | None = None
 
-    def refused(self, what: str, remedy: str | None = None) -> InputError:
+    def refused(self, what: str, remedy: str) -> InputError:
         """The error for a function that cannot be a plug-in of its kind."""
-        return InputError(what, where=self.where, remedy=remedy)
+        return InputError(what, where=place_of(self.function), remedy=remedy)
 
     def check_positive(self, **numbers: Any) -> None:
         """Raise InputError for a setting of the decorator that is not a positive number."""
@@ -228,6 +196,11 @@ class Declaration(NamedTuple):
         """Raise InputError for an invalid setting of the decorator."""
         if not right:
             raise self.refused(f"@{self.noun}: {what}", "see docs/plugins.md")
+
+
+def is_name(name: object) -> bool:
+    """Whether a plug-in may have this name: it stands in settings, columns and models' calls."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def place_of(function: Function) -> str:
@@ -253,47 +226,35 @@ def made(found: Any, group: Group, place: str) -> Any:
 
     Raises InputError, which says what was found instead, and the remedy.
     """
-    named, what = found, "is {}"
-    if group_of(named) is None and callable(named) and not _makes_none(named):
+    named, verb = found, "is"
+    if group_of(named) is None and callable(named) and _is_factory(named):
         with importing(place):
-            found = named()
-        is_class = isinstance(named, type)
-        what = "is a class that makes {}" if is_class else "is a function that returns {}"
+            found, verb = named(), "makes"
     if (other := group_of(found)) == group:
         return found
     kind = KINDS[group]
     if other is not None:
         right = KINDS[other]
-        raise InputError(
-            what.format(f"a {right.noun}, not a {kind.noun}"),
-            where=place,
-            remedy=f"name it with {right.option} ({right.field}: in a study file)",
-        )
-    described = repr(type(found).__name__)
-    if inspect.isroutine(found) or isinstance(found, type):
-        described = "a class" if isinstance(found, type) else "a function"
-    above = (
-        f"put `{kind.decorator}` above it" if inspect.isroutine(named) else f"name a {kind.noun}"
-    )
-    raise InputError(
-        what.format(f"{described}, not a {kind.noun}"),
-        where=place,
-        remedy=f"{above}, or name a function without arguments that returns one",
-    )
+        what = f"{verb} a {right.noun}, not a {kind.noun}"
+        remedy = f"name it with {right.option} ({right.field}: in a study file)"
+    else:
+        described = "class" if isinstance(found, type) else type(found).__name__
+        what = f"{verb} a {described}, not a {kind.noun}"
+        above = f"put `{kind.decorator}` above it"
+        instead = above if inspect.isroutine(named) else f"name a {kind.noun}"
+        remedy = f"{instead}, or name a function without arguments that returns one"
+    raise InputError(what, where=place, remedy=remedy)
 
 
-def _makes_none(function: Function) -> bool:
-    """Whether a call without arguments is useless: it needs some, or makes a coroutine."""
-    later = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
-    if any(kind(function) for kind in later):
-        return True
+def _is_factory(function: Function) -> bool:
+    """Whether it can be called without arguments, and does not make a coroutine."""
     try:
         inspect.signature(function).bind()
     except TypeError:
-        return True
+        return False
     except ValueError:
-        return False  # for some classes Python knows no signature
-    return False
+        return True  # for some classes Python knows no signature
+    return not inspect.iscoroutinefunction(function)
 
 
 def _declaration(
@@ -305,71 +266,62 @@ def _declaration(
     seconds: Any = None,
     description: str | None = None,
 ) -> Declaration:
-    kind = KINDS[cls.plugin_group]
+    noun = KINDS[cls.plugin_group].noun
     if not callable(function) or isinstance(function, type | Plugin):
-        raise InputError(
-            f"@{kind.noun} declares a function, not {type(function).__name__!r}",
-            where=place_of(function) if callable(function) else None,
-            remedy="put it above a `def`",
-        )
+        what = f"@{noun} declares a function, not {type(function).__name__!r}"
+        where = place_of(function) if callable(function) else None
+        raise InputError(what, where=where, remedy="put it above a `def`")
     chosen = getattr(function, "__name__", "") if name is None else name
-    made = Declaration(kind.noun, chosen, function, place_of(function))
-    if not kind.takes_name(chosen):
-        raise made.refused(f"{chosen!r} cannot be the name of a {kind.noun}", kind.names[1])
-    called = f"the {kind.noun} {chosen}"
-    generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
-    if cls.may_wait and generator:
-        what = f"{called} is a generator: a call would run none of it"
-        raise made.refused(what, "return the whole result; do not yield")
-    if not cls.may_wait and (generator or inspect.iscoroutinefunction(function)):
-        raise made.refused(f"{called} is async or a generator", "make it a plain function")
+    declaration, called = Declaration(noun, chosen, function), f"the {noun} {chosen}"
+    if not is_name(chosen):
+        remedy = "use at most 64 letters, digits, _ and -, a letter or _ first"
+        raise declaration.refused(f"{chosen!r} cannot be the name of a {noun}", remedy)
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        remedy = "return the whole result; do not yield"
+        raise declaration.refused(f"{called} is a generator: a call would run none of it", remedy)
+    if inspect.iscoroutinefunction(function) and not cls.may_wait:
+        raise declaration.refused(f"{called} is async", "make it a plain function")
     if seconds is not None:
-        made.check_positive(seconds=seconds)
+        declaration.check_positive(seconds=seconds)
     is_model = isinstance(settings, type) and issubclass(settings, BaseModel)
-    made.check(settings is None or is_model, "settings is not a pydantic model class")
+    declaration.check(settings is None or is_model, "settings is not a pydantic model class")
     if description is None:
-        said = (inspect.getdoc(function) or "").strip() if function.__doc__ else ""
-        if not said:
-            raise made.refused(f"{called} has no docstring", "say in one what it does")
-        description = " ".join(said.split("\n\n")[0].split())
+        text = (inspect.getdoc(function) or "").strip() if function.__doc__ else ""
+        if not text:
+            raise declaration.refused(f"{called} has no docstring", "say in one what it does")
+        description = " ".join(text.split("\n\n")[0].split())
     parameters = dict(inspect.signature(function).parameters)
     if cls.fills:
         try:
             hints = get_type_hints(function, include_extras=True)
         except Exception as error:  # noqa: BLE001 - annotations are evaluated: anything may happen
-            raise made.refused(
+            raise declaration.refused(
                 f"an annotation of {chosen} cannot be read: {fault_line(error)}",
                 "annotate with names that the file imports or defines above",
             ) from None
         empty = inspect.Parameter.empty
         parameters = {n: p.replace(annotation=hints.get(n, empty)) for n, p in parameters.items()}
     if settings is BaseModel:
-        parts = [part for one in parameters.values() for part in _parts(one)]
-        models = [one for one in parts if isinstance(one, type) and issubclass(one, BaseModel)]
+        classes = [part for one in parameters.values() for part in _classes(one)]
+        models = [part for part in classes if issubclass(part, BaseModel)]
         settings = models[-1] if models else None
-    filled = {n: _filled_by(one, settings, cls.fills) for n, one in parameters.items()}
-    injected = {n: one for n, one in filled.items() if one is not None}
+    injected = {}
+    for parameter in parameters.values():
+        optional = (
+            type(None) in get_args(parameter.annotation)
+            or parameter.default is not inspect.Parameter.empty
+        )
+        for part in _classes(parameter):
+            kind = "settings" if part is settings else FILLS.get(part)
+            if kind in cls.fills:
+                injected[parameter.name] = InjectedParameter(str(kind), optional)
     others = {n: one for n, one in parameters.items() if n not in injected}
-    return made._replace(
+    return declaration._replace(
         description=description, injected=injected, others=others, settings=settings
     )
 
 
-def _filled_by(
-    parameter: inspect.Parameter, settings: type[BaseModel] | None, kinds: Collection[str]
-) -> InjectedParameter | None:
-    """What fills a parameter, by its annotation; None if the harness does not fill it."""
-    parts = list(_parts(parameter))
-    optional = type(None) in parts or parameter.default is not parameter.empty
-    for part in parts:
-        if not isinstance(part, type):
-            continue
-        kind = "settings" if part is settings else FILLS.get(part)
-        if kind in kinds:
-            return InjectedParameter(str(kind), optional)
-    return None
-
-
-def _parts(parameter: inspect.Parameter) -> Iterable[Any]:
-    """An annotation and, of `X | None` and the like, what it is made of."""
-    return (parameter.annotation, *get_args(parameter.annotation))
+def _classes(parameter: inspect.Parameter) -> Iterable[type]:
+    """The class of an annotation and, of `X | None` and the like, those it is made of."""
+    annotation = parameter.annotation
+    return [one for one in (annotation, *get_args(annotation)) if isinstance(one, type)]

@@ -43,26 +43,20 @@ def importing(place: str, file: Path | None = None) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except SyntaxError as error:
-        where = f"{error.filename}:{error.lineno}" if error.filename else place
-        raise _cannot(error, where) from None
     # A script without `if __name__ == "__main__"` may exit, even with 0: nothing would be said.
     except (Exception, SystemExit) as error:  # noqa: BLE001
-        raise _cannot(error, _where(error, place, file)) from None
+        where = place
+        if isinstance(error, SyntaxError):
+            where = f"{error.filename}:{error.lineno}" if error.filename else place
+        else:
+            frames = traceback.extract_tb(error.__traceback__)
+            known = [f for f in frames if f.filename != __file__ and Path(f.filename).exists()]
+            own = [f for f in known if file in (None, Path(f.filename))]
+            where = f"{own[-1].filename}:{own[-1].lineno}" if own else place
+        raise InputError(
+            f"the plug-in cannot be imported: {fault_line(error)}",
+            where=where,
+            remedy="fix it there",
+        ) from None
     finally:
         is_importing.reset(before)
-
-
-def _cannot(error: BaseException, where: str) -> InputError:
-    return InputError(
-        f"the plug-in cannot be imported: {fault_line(error)}", where=where, remedy="fix it there"
-    )
-
-
-def _where(error: BaseException, place: str, file: Path | None) -> str:
-    frames = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
-    own = [frame for frame in frames if frame[0] == file]
-    foreign = [f for f in frames if f[0].exists() and f[0] != Path(__file__)]
-    for path, line in (own or (foreign if file is None else []))[-1:]:
-        return f"{path}:{line}"
-    return place

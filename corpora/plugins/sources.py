@@ -4,8 +4,8 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -40,22 +40,14 @@ class PluginSource:
 class PluginFile:
     """An imported file. `digests`: by path, of it and of the files beside it that it imported."""
 
-    path: Path
     module: ModuleType
     digests: Mapping[Path, str]
-
-    @property
-    def source(self) -> PluginSource:
-        """Its identity."""
-        folder = self.path.parent
-        named = {path.relative_to(folder).as_posix(): d for path, d in self.digests.items()}
-        return PluginSource(str(self.path), dict(sorted(named.items())))
+    source: PluginSource
 
 
-_OWN_NAME = "branchwise_plugin_"
 _LOADED: dict[Path, PluginFile] = {}
-_NEIGHBOURS: dict[Path, Mapping[str, ModuleType]] = {}
-"""By folder, the modules in it that plug-ins of the folder imported, by their plain names."""
+_NEIGHBOURS: dict[str, ModuleType] = {}
+"""What plug-ins imported from beside their files, by the plain names."""
 
 
 def import_file(path: Path) -> PluginFile:
@@ -102,50 +94,37 @@ def _digest(path: Path) -> str:
 
 
 def _imported(path: Path) -> PluginFile:
-    digest = _digest(path)
-    name = f"{_OWN_NAME}{digest[:12]}_{path.stem}"
+    digest, folder = _digest(path), path.parent
+    name = f"branchwise_plugin_{digest[:12]}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise InputError(
-            "is not a Python file", where=str(path), remedy="name a file that ends in .py"
-        )
+        remedy = "name a file that ends in .py"
+        raise InputError("is not a Python file", where=str(path), remedy=remedy)
     module = importlib.util.module_from_spec(spec)
+    # Neighbours of other folders, and old ones of this one, can no longer be imported by name;
+    # their importers keep them.
+    for beside, other in _NEIGHBOURS.items():
+        if sys.modules.get(beside) is other:
+            del sys.modules[beside]
+    _NEIGHBOURS.clear()
+    before = set(sys.modules)
     # dataclasses and pydantic look up a class's module there.
     sys.modules[name] = module
+    sys.path.append(str(folder))
     try:
-        with _beside(path.parent), importing(str(path), path):
+        with importing(str(path), path):
             spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
-    beside = [Path(str(one.__file__)) for one in _NEIGHBOURS[path.parent].values()]
-    return PluginFile(path, module, {path: digest} | {file: _digest(file) for file in beside})
-
-
-@contextmanager
-def _beside(folder: Path) -> Iterator[None]:
-    """Allow imports from the folder, and note in `_NEIGHBOURS` what is imported from it."""
-    # Neighbours of other folders, and old ones of this one, can no longer be imported by name;
-    # their importers keep them.
-    for name, module in [one for modules in _NEIGHBOURS.values() for one in modules.items()]:
-        if sys.modules.get(name) is module:
-            del sys.modules[name]
-    before = set(sys.modules)
-    sys.path.append(str(folder))
-    try:
-        yield
     finally:
-        # The file may have removed its folder itself.
-        with suppress(ValueError):
+        with suppress(ValueError):  # the file may have removed its folder itself
             sys.path.remove(str(folder))
-        new = [(name, module) for name, module in list(sys.modules.items()) if name not in before]
-        _NEIGHBOURS[folder] = {n: module for n, module in new if _lies_in(module, folder, n)}
-
-
-def _lies_in(module: object, folder: Path, name: str) -> bool:
-    file = getattr(module, "__file__", None)
-    if not file or name.startswith(_OWN_NAME):
-        return False
-    levels = name.count(".") + (Path(file).name == "__init__.py")
-    parents = Path(file).parents
-    return levels < len(parents) and parents[levels] == folder
+        for new in sys.modules.keys() - before:
+            top, file = folder / new.partition(".")[0], getattr(sys.modules[new], "__file__", None)
+            if file and (top in Path(file).parents or Path(file) == top.with_suffix(".py")):
+                _NEIGHBOURS[new] = sys.modules[new]
+    besides = [Path(str(one.__file__)) for one in _NEIGHBOURS.values()]
+    digests = {path: digest} | {file: _digest(file) for file in besides}
+    named = {file.relative_to(folder).as_posix(): d for file, d in digests.items()}
+    return PluginFile(module, digests, PluginSource(str(path), dict(sorted(named.items()))))

@@ -2,15 +2,15 @@
 way from there to the plug-in."""
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from branchwise.corpora.errors import InputError, nearest
-from branchwise.corpora.plugins.declare import KINDS, Group, RefusedPlugin, group_of
+from branchwise.corpora.plugins.declare import KINDS, Group, RefusedPlugin, group_of, made
 from branchwise.corpora.plugins.faults import importing
 from branchwise.corpora.plugins.sources import PluginSource, import_file, source_of_module
 
@@ -19,30 +19,16 @@ BERTSCORE = "bertscore:"
 """Before the folder of a model: a metric that is built in."""
 
 
-@dataclass(frozen=True)
-class FileSpec:
-    """`path/to/file.py:name`; `name` is "" if left out."""
+class PluginSpec(NamedTuple):
+    """`file` of `path/to/file.py:name`, `module` of `package.module:name`; neither of a bare NAME:
+    something built in, or else an entry point.
 
-    path: Path
-    name: str
-
-
-@dataclass(frozen=True)
-class ModuleSpec:
-    """`package.module:name`; `name` may have dots."""
-
-    module: str
-    name: str
-
-
-@dataclass(frozen=True)
-class EntryPointSpec:
-    """A bare NAME: something built in, or else an entry point."""
+    `name` may have dots; "" for a file without one.
+    """
 
     name: str
-
-
-PluginSpec = FileSpec | ModuleSpec | EntryPointSpec
+    file: Path | None = None
+    module: str = ""
 
 
 def parse_spec(text: str) -> PluginSpec:
@@ -52,19 +38,20 @@ def parse_spec(text: str) -> PluginSpec:
     """
     text = text.strip()
     before, colon, name = text.rpartition(":")
+    in_folder = "/" in before or "\\" in before
     if text.endswith(".py"):
-        return FileSpec(Path(text), "")
-    if not colon:
-        if not text or any(sign in text for sign in "/\\"):
-            raise _no_spec(text)
-        return EntryPointSpec(text)
-    if not before or not all(part.isidentifier() for part in name.split(".")):
-        raise _no_spec(text)
-    if before.endswith(".py") or "/" in before or "\\" in before:
-        return FileSpec(Path(before), name)
-    if not all(part.isidentifier() for part in before.split(".")):
-        raise _no_spec(text)
-    return ModuleSpec(before, name)
+        return PluginSpec("", file=Path(text))
+    if not colon and text and not any(sign in text for sign in "/\\"):
+        return PluginSpec(text)
+    if before and all(part.isidentifier() for part in name.split(".")):
+        if before.endswith(".py") or in_folder:
+            return PluginSpec(name, file=Path(before))
+        if all(part.isidentifier() for part in before.split(".")):
+            return PluginSpec(name, module=before)
+    raise InputError(
+        f"{text[:200]!r} names no plug-in",
+        remedy="write file.py:NAME, package.module:NAME, or the NAME of an installed one",
+    )
 
 
 def is_mcp(text: str) -> bool:
@@ -110,9 +97,9 @@ def absolute_spec(text: str, folder: Path | None = None) -> str:
         path = Path(text.removeprefix(BERTSCORE)).expanduser()
         return f"{BERTSCORE}{((folder or Path()) / path).resolve()}"
     spec = parse_spec(text)
-    if not isinstance(spec, FileSpec):
+    if spec.file is None:
         return text
-    path = ((folder or Path()) / spec.path.expanduser()).resolve()
+    path = ((folder or Path()) / spec.file.expanduser()).resolve()
     return f"{path}:{spec.name}" if spec.name else str(path)
 
 
@@ -133,31 +120,35 @@ def find_plugin(spec: str, group: Group) -> LoadedPlugin:
     """
     if is_mcp(spec):
         raise InputError(f"an MCP server has no {group}", where=spec, remedy="use it with --tool")
-    parsed = parse_spec(spec)
-    if isinstance(parsed, ModuleSpec):
-        return _of_module(parsed, group)
-    if isinstance(parsed, FileSpec):
-        file = import_file(parsed.path)
-        if not parsed.name:
+    name, path, module = parse_spec(spec)
+    if path is not None:
+        file = import_file(path)
+        if not name:
             raise InputError(
                 f"names a file but none of its {group}",
-                where=str(parsed.path),
-                remedy=f"write {parsed.path}:NAME ({_names_in(file.module, group)})",
+                where=str(path),
+                remedy=f"write {path}:NAME ({_names_in(file.module, group)})",
             )
-        found = _attribute(file.module, parsed.name, str(parsed.path), group)
-        return LoadedPlugin(found, file.source)
+        return LoadedPlugin(_attribute(file.module, name, str(path), group), file.source)
+    if module:
+        return _of_module(module, name, group)
     points = entry_points(group)
-    if parsed.name not in points:
-        near = nearest(parsed.name, points, most=3, cutoff=0.5) or list(points)
+    if name not in points:
+        near = nearest(name, points, most=3, cutoff=0.5) or list(points)
+        none = "none is installed; write file.py:NAME or package.module:NAME"
         raise InputError(
-            f"unknown plug-in {parsed.name!r} among the {group}",
-            remedy=f"installed are {', '.join(near)}"
-            if near
-            else "none is installed; write file.py:NAME or package.module:NAME",
+            f"unknown plug-in {name!r} among the {group}",
+            remedy=f"installed are {', '.join(near)}" if near else none,
         )
-    point = points[parsed.name]
+    point = points[name]
     installed = distribution_of(point) if point.dist else None
-    return _of_module(ModuleSpec(point.module, point.attr), group, installed)
+    return _of_module(point.module, point.attr, group, installed)
+
+
+def load_plugin(spec: str, group: Group) -> Any:
+    """The plug-in of our own kinds that a spec names, with its source. Raises InputError."""
+    found = find_plugin(spec, group)
+    return replace(made(found.object, group, spec), source=found.source)
 
 
 def entry_points(group: Group) -> dict[str, metadata.EntryPoint]:
@@ -182,29 +173,28 @@ def distribution_of(point: metadata.EntryPoint) -> str:
     return f"{point.dist.name}=={point.dist.version}" if point.dist else point.value
 
 
-def _of_module(spec: ModuleSpec, group: Group, distribution: str | None = None) -> LoadedPlugin:
-    with importing(f"{spec.module}:{spec.name}"):
+def _of_module(
+    module: str, name: str, group: Group, distribution: str | None = None
+) -> LoadedPlugin:
+    with importing(f"{module}:{name}"):
         try:
-            module = importlib.import_module(spec.module)
+            imported = importlib.import_module(module)
         except ModuleNotFoundError as error:
-            if not error.name or not f"{spec.module}.".startswith(f"{error.name}."):
+            if not error.name or not f"{module}.".startswith(f"{error.name}."):
                 raise
-            raise InputError(
-                f"unknown module {spec.module!r}",
-                remedy="install its package, or name its file: "
-                f"{spec.module.split('.')[-1]}.py:{spec.name}",
-            ) from None
-    found = _attribute(module, spec.name, spec.module, group)
-    return LoadedPlugin(found, source_of_module(spec.module, found, distribution))
+            file = f"{module.split('.')[-1]}.py:{name}"
+            remedy = f"install its package, or name its file: {file}"
+            raise InputError(f"unknown module {module!r}", remedy=remedy) from None
+    found = _attribute(imported, name, module, group)
+    return LoadedPlugin(found, source_of_module(module, found, distribution))
 
 
 def _attribute(module: ModuleType, name: str, place: str, group: Group) -> Any:
     try:
         found = reduce(getattr, name.split("."), module)
     except AttributeError:
-        raise InputError(
-            f"it does not define {name!r}", where=place, remedy=_names_in(module, group, near=name)
-        ) from None
+        remedy = _names_in(module, group, near=name)
+        raise InputError(f"it does not define {name!r}", where=place, remedy=remedy) from None
     if isinstance(found, RefusedPlugin):
         raise found.error
     return found
@@ -216,16 +206,9 @@ def _names_in(module: ModuleType, group: Group, near: str = "") -> str:
     public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
     kin = [name for name, value in public.items() if group_of(value) == group]
     own = [n for n, v in public.items() if getattr(v, "__module__", None) == module.__name__]
-    names = kin or own
-    shown = nearest(near, names, most=3, cutoff=0.5) or names[:8]
-    if kin or not own:
-        return f"it has {', '.join(shown)}" if shown else "it defines nothing"
-    kind = KINDS[group]
-    return f"it has {', '.join(shown)}, and no {kind.noun}: put `{kind.decorator}` above a function"
-
-
-def _no_spec(text: str) -> InputError:
-    return InputError(
-        f"{text[:200]!r} names no plug-in",
-        remedy="write file.py:NAME, package.module:NAME, or the NAME of an installed one",
-    )
+    names, kind = kin or own, KINDS[group]
+    if not names:
+        return "it defines nothing"
+    shown = ", ".join(nearest(near, names, most=3, cutoff=0.5) or names[:8])
+    none = "" if kin else f", and no {kind.noun}: put `{kind.decorator}` above a function"
+    return f"it has {shown}{none}"

@@ -4,12 +4,12 @@ A worker uses the file at its own place where that is the same, so that a plug-i
 beside it; elsewhere the sources are laid out in a folder of the worker's own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.sources import import_file
-from branchwise.corpora.plugins.specs import FileSpec, is_mcp, is_plugin, parse_spec
+from branchwise.corpora.plugins.specs import is_mcp, is_plugin, parse_spec
 from branchwise.corpora.scratch import Scratch
 from branchwise.graphs.system import System
 
@@ -18,9 +18,11 @@ def sources_of(system: System) -> dict[str, bytes]:
     """By path, the files of a system's plug-ins, with the neighbours that they import, and its
     prompts. Its paths are absolute. Raises InputError for plug-ins that cannot be imported."""
     found: dict[str, bytes] = {}
-    for spec in _file_specs(system):
-        file = import_file(spec.path)
-        found |= {str(path): path.read_bytes() for path in file.digests}
+    named = [*(system.tools or ()), *system.nodes]
+    if is_plugin_retriever(system.retriever):
+        named.append(str(system.retriever))
+    for file in filter(None, map(_file_of, named)):
+        found |= {str(path): path.read_bytes() for path in import_file(file).digests}
     if system.prompts:
         prompts = Path(system.prompts).rglob("*.md")
         found |= {str(path): path.read_bytes() for path in prompts if path.is_file()}
@@ -44,10 +46,7 @@ def laid_out(system: System, files: Mapping[str, bytes], room: Scratch) -> Syste
             place.write_bytes(body)
 
     def moved(spec: str) -> str:
-        return str(_below(root, spec)) if is_file(spec) else spec
-
-    def is_file(spec: str) -> bool:
-        return is_plugin(spec) and not is_mcp(spec) and isinstance(parse_spec(spec), FileSpec)
+        return str(_below(root, spec)) if _file_of(spec) else spec
 
     changes: dict[str, object] = {"nodes": tuple(map(moved, system.nodes))}
     if system.tools is not None:
@@ -59,15 +58,8 @@ def laid_out(system: System, files: Mapping[str, bytes], room: Scratch) -> Syste
     return system.model_copy(update=changes)
 
 
-def _file_specs(system: System) -> Iterator[FileSpec]:
-    named = [*(system.tools or ()), *system.nodes]
-    if is_plugin_retriever(system.retriever):
-        named.append(str(system.retriever))
-    for spec in named:
-        if is_plugin(spec) and not is_mcp(spec):
-            parsed = parse_spec(spec)
-            if isinstance(parsed, FileSpec):
-                yield parsed
+def _file_of(spec: str) -> Path | None:
+    return parse_spec(spec).file if is_plugin(spec) and not is_mcp(spec) else None
 
 
 def _is_here(path: Path, body: bytes) -> bool:

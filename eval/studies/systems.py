@@ -11,7 +11,7 @@ from typing import Any
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError, SettingError, did_you_mean
-from branchwise.corpora.plugins.declare import KINDS
+from branchwise.corpora.plugins.declare import is_name
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.checks import (
@@ -260,9 +260,9 @@ class _Systems:
         """The nodes, each with a name of its own, and the settings of all plug-ins."""
         for name in self.study.nodes:
             is_taken = name in FIELDS or name == MODEL_LIST
-            if is_taken or not KINDS["nodes"].takes_name(name):
+            if is_taken or not is_name(name):
                 what = "already a setting" if is_taken else "not a name for a node"
-                remedy = "use another: letters, digits, - and _, a letter first"
+                remedy = "use another: letters, digits, - and _, no digit first"
                 raise StudyError(f"{shown(name)} is {what}", ("nodes", name), remedy)
         self._plugins.check()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from branchwise.agents.prompt_files import Prompts
     from branchwise.graphs.models import Models
-    from branchwise.graphs.plugin_nodes import MadeNode
+    from branchwise.graphs.plugin_nodes import NodePlugin
     from branchwise.graphs.state import AgentState, ItemContext
     from branchwise.graphs.system import Budget, System
     from branchwise.graphs.title_search import TitleSearcher
@@ -62,7 +62,7 @@ class GraphParts:
     prompts: "Prompts"
     flow: "Flow"
     budget: "Budget"
-    plugins: "Sequence[MadeNode]" = ()
+    plugins: "Sequence[NodePlugin]" = ()
     shows_budget: bool = False
     repeats_passages: bool = True
     extracts_by: Literal["search", "passage"] = "search"
@@ -76,10 +76,7 @@ class GraphParts:
     @property
     def route(self) -> Route:
         """Which step follows which."""
-        nodes = {
-            slot: [made.plugin.name for made in self.plugins if made.plugin.slot == slot]
-            for slot in SLOTS
-        }
+        nodes = {slot: [made.name for made in self.plugins if made.slot == slot] for slot in SLOTS}
         models = self.models
         return Route(bool(models.expander), bool(models.extractor), bool(self.tools), nodes)
 

@@ -3,7 +3,6 @@
 from typing import Annotated, Any
 
 import pytest
-from langchain_core.messages import ToolMessage
 from langchain_core.tools import (
     BaseTool,
     InjectedToolArg,
@@ -18,7 +17,6 @@ from pydantic import BaseModel
 
 from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.tools.plugin_tools import ForeignTool
-from support.plugins.tool_cases import calls_once, run_tools, write_tools
 
 SOURCE = PluginSource("here")
 
@@ -81,7 +79,6 @@ BY_DICT = {"type": "object", "properties": {"word": {"type": "string"}}, "requir
     [
         (StructuredTool.from_function(echo), {"word": "a", "times": 2}, "aa", True),
         (StructuredTool.from_function(coroutine=echo_later), {"word": "a"}, "a", False),
-        (langchain_tool(echo), {"word": "b"}, "b", True),
         (Tool("plain", lambda text: text, "One text."), {"__arg1": "c"}, "c", True),
         (Blocking(), {"word": "d"}, "d", True),
         (Either(), {"word": "e"}, "async e", False),
@@ -125,7 +122,6 @@ async def test_bad_arguments_are_the_models_and_other_validation_is_not():
             "Error: gives: ToolException: not today",
             "gives: ToolException: not today",
         ),
-        (giving(OSError("gone")), "Error: gives: OSError: gone", "gives: OSError: gone"),
         (
             giving(ToolException("not today"), handle_tool_error="try tomorrow"),
             "Error: try tomorrow",
@@ -147,9 +143,7 @@ RECORD = {"id": "p", "title": "T", "text": "x", "score": 1.0}
         (None, {}),
         ({"passages": [RECORD], "more": {"a": [1]}}, {"passages": [RECORD], "more": {"a": [1]}}),
         # Made for others, it is kept where it harms nothing.
-        ([1, 2], {"artifact": [1, 2]}),
         ({"passages": "page 3"}, {"artifact": {"passages": "page 3"}}),
-        (object(), {}),
         ({"big": 2**70}, {}),
     ],
 )
@@ -162,13 +156,10 @@ async def test_an_artifact_is_kept_where_json_can_hold_it(given, kept):
     ("value", "text"),
     [
         ({"a": "é"}, '{"a": "é"}'),
-        ([1, 2], "[1, 2]"),
-        (3, "3"),
         (
             [{"type": "text", "text": "one"}, {"type": "image", "url": "u"}],
             "one\n[left out: image]",
         ),
-        (ToolMessage("own", tool_call_id="c1"), "own"),
         ("x" * 300_000, "x" * 200_000 + "\n[cut: 300000 characters]"),
         (
             Command(goto="elsewhere"),
@@ -179,25 +170,3 @@ async def test_an_artifact_is_kept_where_json_can_hold_it(given, kept):
 )
 async def test_values_are_shown_as_langchain_shows_them(value, text):
     assert (await called(giving(value))).content == text
-
-
-CODE = '''
-from langchain_core.tools import StructuredTool
-
-def shout(word: str) -> str:
-    """Says it loudly."""
-    if word == "no":
-        raise ValueError("too loud")
-    return word.upper()
-
-made = StructuredTool.from_function(shout)
-'''
-
-
-def test_a_run_uses_one_and_is_unharmed_by_it(chat_server, tmp_path):
-    path = write_tools(tmp_path, CODE)
-    chat_server.play(calls_once("shout", {"word": "no"}, {"word": "yes"}))
-    ran = run_tools(chat_server, tmp_path, f"{path}:made")
-    assert ran.shown("Question 1") == "Error: shout: ValueError: too loud"
-    assert ran.shown("Question 2") == "YES"
-    assert ran.made.state.failed == 0

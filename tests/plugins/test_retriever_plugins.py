@@ -5,7 +5,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import branchwise
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.open import absolute_name, needs_corpus, open_retriever
-from branchwise.corpora.passages import make_passage
+from branchwise.corpora.passages import passage_id
 from branchwise.corpora.plugin_retriever import (
     PluginRetriever,
     open_plugin,
@@ -54,6 +53,15 @@ PASSAGES = {
 }
 
 
+QUESTION = json.dumps(
+    {
+        "id": "q",
+        "question": "Who directed the second King Kong film?",
+        "answers": {"default": ["John Guillermin"]},
+    }
+)
+
+
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four passages without an index."""
@@ -89,7 +97,9 @@ def opened(write: Write, expression: str) -> PluginRetriever:
     return open_plugin(write(answering(expression)))
 
 
-def test_a_function_that_searches_a_corpus_is_a_retriever(write: Write, corpus: Path) -> None:
+def test_a_function_that_searches_a_corpus_is_a_retriever(
+    write: Write, corpus: Path, tmp_path: Path
+) -> None:
     found = open_retriever(corpus, write(WORDS, "words"))
     ranking = found.search(["second kong film", "bodyguard"], 2)
     assert [(hit.passage.id, hit.score) for hit in ranking[0]] == [
@@ -98,14 +108,8 @@ def test_a_function_that_searches_a_corpus_is_a_retriever(write: Write, corpus: 
     ]
     assert [hit.passage.id for hit in ranking[1]] == ["heat-1986", "heat-1995"]
     assert ranking[1][0].passage.title == "Heat (1986 film)"
-
-
-def test_identity_has_source_and_corpus_and_no_path(
-    write: Write, corpus: Path, tmp_path: Path
-) -> None:
-    spec = write(WORDS, "words")
     source = hashlib.sha256((tmp_path / "plugin.py").read_bytes()).hexdigest()
-    assert open_retriever(corpus, spec).identity == {
+    assert found.identity == {
         "kind": "plugin",
         "name": "words",
         "source": {"sha256": {"plugin.py": source}},
@@ -126,37 +130,25 @@ def found():
     return Search()
 '''
     assert open_plugin(write(body)).identity["own"] == {"model": "m", "layers": [1, 2]}
-    with pytest.raises(InputError, match="the identity of found is not JSON"):
+    with pytest.raises(InputError, match="its identity is not JSON"):
         open_plugin(write(body.replace("[1, 2]", "object()")))
 
 
 @pytest.mark.parametrize(
     ("expression", "said"),
     [
-        ("None", "returned None; return a list"),
         ("'p'", "returned str; return a list"),
         ("[]", "returned 0 rankings for 1 queries"),
-        ("[[], []]", "returned 2 rankings for 1 queries"),
-        ("[None for _ in queries]", "returned None as a ranking"),
         ("[{} for _ in queries]", "returned dict as a ranking"),
         ("[['text']]", "returned str as a passage"),
-        ("[[{'title': 'T'}]]", "returned a passage without a text"),
-        ("[[{'text': b'raw'}]]", "returned a passage without a text"),
-        ("[[{'id': 1.5, 'text': 'x'}]]", "returned float as a passage's id"),
+        ("[[{'title': 'T'}]]", "a passage with a wrong text: Field required"),
         ("[[{'id': 'a\\nb', 'text': 'x'}]]", r"the passage id 'a\\nb' cannot be shown"),
-        ("[[{'id': '', 'text': 'x'}]]", "cannot be shown"),
-        ("[[{'id': 'x' * 201, 'text': 'x'}]]", "cannot be shown"),
-        ("[[{'text': 'x' * 10_000_000}]]", "has 10,000,000 characters"),
+        ("[[{'id': 'x' * 201, 'text': 'x'}]]", "a wrong id: String should have at most 200"),
+        ("[[{'text': 'x' * 10_000_000}]]", "a wrong text: String should have at most 200000"),
         ("[[{'text': 'a', 'score': .1}, {'text': 'b', 'score': .9}]]", "rises from 0.1 to 0.9"),
-        ("[[{'id': 'p', 'text': 'a'}, {'id': 'p', 'text': 'b'}]]", "'p' comes twice"),
         ("[[{'text': 'same'}, {'text': 'same'}]]", "comes twice"),
-        ("[[{'text': 'a', 'score': float('nan')}]]", "returned nan as a score"),
-        ("[[{'text': 'a', 'score': float('inf')}]]", "returned inf as a score"),
-        ("[[{'text': 'a', 'score': True}]]", "returned True as a score"),
-        ("[[{'text': 'a', 'score': '1'}]]", "returned str as a score"),
-        ("[[{'text': 'a', 'score': 10 ** 400}]]", "as a score"),
+        ("[[{'text': 'a', 'score': float('nan')}]]", "a wrong score: Input should be a finite"),
         ("1 / 0", "found: ZeroDivisionError: division by zero"),
-        ("[__import__('os').getenv()]", "found: TypeError"),
     ],
 )
 def test_a_search_that_returns_something_else_is_refused_at_once(
@@ -168,41 +160,38 @@ def test_a_search_that_returns_something_else_is_refused_at_once(
     assert "plugin.py:" in str(refused.value)
 
 
-def test_what_is_too_much_is_cut_and_too_little_is_taken(write: Write) -> None:
-    many = opened(write, "[[{'id': str(n), 'text': 't'} for n in range(1000)] for _ in queries]")
-    assert [hit.passage.id for hit in many.search(["a"], 4)[0]] == ["0", "1", "2", "3"]
-    few = opened(write, "[({'id': 7, 'text': 'only'},) for _ in queries]")
-    (hit,) = few.search(["a"], 50)[0]
-    assert (hit.passage.id, hit.passage.text, hit.score) == ("7", "only", 1.0)
-
-
-def test_passages_without_scores_or_ids_get_ranks_and_hashes(write: Write) -> None:
-    found = opened(
-        write, "[[{'title': 'A', 'text': 'a'}, {'contents': 'B\\nb', 'score': 9}] for _ in queries]"
-    )
-    first, second = found.search(["q"], 2)[0]
-    assert (first.passage, second.passage) == (make_passage("A", "a"), make_passage("B", "b"))
-    assert (first.score, second.score) == (1.0, 0.5)
-
-
-def test_half_characters_become_whole_ones(write: Write) -> None:
-    found = opened(
-        write, "[[{'id': 'p', 'title': 'T\\ud800', 'text': '\\udfff!'}] for _ in queries]"
-    )
-    (hit,) = found.search(["q"], 1)[0]
-    assert (hit.passage.title, hit.passage.text) == ("T\ufffd", "\ufffd!")
+@pytest.mark.parametrize(
+    ("ranking", "expected"),
+    [
+        (
+            "[{'id': str(n), 'text': 't'} for n in range(1000)]",
+            [("0", "", "t", 1.0), ("1", "", "t", 0.5)],
+        ),
+        (
+            "({'id': 7, 'title': 'T\\ud800', 'text': '\\udfff!'},)",
+            [("7", "T\ufffd", "\ufffd!", 1.0)],
+        ),
+        (
+            "[{'title': 'A', 'text': 'a'}, {'contents': 'B\\nb', 'score': 9}]",
+            [(passage_id("A", "a"), "A", "a", 1.0), (passage_id("B", "b"), "B", "b", 0.5)],
+        ),
+    ],
+)
+def test_passages_of_each_form_are_taken_and_at_most_k(
+    write: Write, ranking: str, expected: list[tuple[str, str, str, float]]
+) -> None:
+    hits = opened(write, f"[{ranking} for _ in queries]").search(["q"], 2)[0]
+    assert [(*dict(hit.passage).values(), hit.score) for hit in hits] == expected
 
 
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ('@retriever\nasync def found():\n    """T."""', "found is async or a generator"),
+        ('@retriever\nasync def found():\n    """T."""', "found is async"),
         (
             '@retriever\ndef found(index):\n    """T."""',
             "nothing is given as the parameter 'index'",
         ),
-        ('@retriever(seconds=0)\ndef found():\n    """T."""', "seconds is 0"),
-        ('@retriever(batch="2")\ndef found():\n    """T."""', "batch is '2'"),
         ('@retriever\ndef found():\n    """T."""\n    return 5', "returned int; return an object"),
         ('@retriever\ndef found():\n    """T."""\n    1 / 0', "ZeroDivisionError"),
         (
@@ -230,19 +219,17 @@ def test_a_retriever_over_a_corpus_needs_one(write: Write) -> None:
     assert open_retriever(None, write(optional, "words", "b.py")).search(["a"], 3) == [[]]
 
 
-SETTINGS = '''
+def test_settings_reach_it_and_its_identity(write: Write) -> None:
+    body = '''
 class Weights(BaseModel):
     title: float = Field(1.0, ge=0)
 
 @retriever
 def found(weights: Weights):
     """Test."""
-    return lambda queries, k: [[{"id": "p", "text": "t", "score": weights.title}] for _ in queries]
+    return lambda queries, k: [[{"text": "t", "score": weights.title}] for _ in queries]
 '''
-
-
-def test_settings_reach_it_and_its_identity(write: Write) -> None:
-    spec = write(SETTINGS)
+    spec = write(body)
     found = open_plugin(spec, settings={"found": {"title": 2.5}, "another": {"x": 1}})
     assert found.search(["q"], 1)[0][0].score == 2.5
     assert found.identity["settings"] == {"title": 2.5}
@@ -344,55 +331,23 @@ print("ended")
     assert (ended.returncode, ended.stdout) == (0, "ended\n"), ended.stderr
 
 
-def test_threads_end_with_the_retriever(write: Write) -> None:
-    before = set(threading.enumerate())
-    found = opened(write, "[[] for _ in queries]")
-    begun = set(threading.enumerate()) - before
-    assert all(thread.daemon for thread in begun)
-    del found
-    for thread in begun:
-        thread.join(60)
-        assert not thread.is_alive()
-
-
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, name: str) -> None:
-    """A distribution with one retriever, where Python looks for distributions."""
-    folder = tmp_path / f"site-{package}"
-    (folder / package).mkdir(parents=True)
-    (folder / package / "__init__.py").write_text(HEAD + WORDS)
-    info = folder / f"{package}-1.2.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n")
-    (info / "entry_points.txt").write_text(f"[branchwise.retrievers]\n{name} = {package}:words\n")
-    (info / "RECORD").write_text("")
-    monkeypatch.syspath_prepend(str(folder))
-
-
 def test_an_installed_retriever_is_found_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: Path
+    tmp_path: Path, install: Callable[..., Path], corpus: Path
 ) -> None:
-    installed(tmp_path, monkeypatch, "words_alone", "by-words")
+    install("bw_plug_words", HEAD + WORDS, {"by-words": "words"}, "1.2", "branchwise.retrievers")
     assert not needs_corpus("by-words")
     assert needs_corpus("by-word")
+    assert absolute_name("by-words") == "by-words"
     found = open_retriever(corpus, "by-words")
     assert found.search(["bodyguard"], 1)[0][0].passage.id == "heat-1986"
-    assert found.identity["source"]["distribution"] == "words_alone==1.2"
-    assert absolute_name("by-words") == "by-words"
+    assert found.identity["source"]["distribution"] == "bw_plug_words==1.2"
 
-
-def test_a_name_that_two_have_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: Path
-) -> None:
-    installed(tmp_path, monkeypatch, "words_two", "twice")
-    index = tmp_path / "C" / "index" / "twice"
+    index = tmp_path / "C" / "index" / "by-words"
     index.mkdir(parents=True)
     (index / "manifest.json").write_text("{}")
     (tmp_path / "C" / "corpus.jsonl").write_text((corpus / "corpus.jsonl").read_text())
     with pytest.raises(InputError, match="an index of the corpus and an installed plug-in"):
-        open_retriever(tmp_path / "C", "twice")
-    installed(tmp_path, monkeypatch, "words_three", "twice")
-    with pytest.raises(InputError, match=r"words_three==1.2 and words_two==1.2|two==1.2 and"):
-        open_retriever(corpus, "twice")
+        open_retriever(tmp_path / "C", "by-words")
 
 
 def test_a_run_searches_with_it_and_is_resumed_from_another_folder(
@@ -400,8 +355,7 @@ def test_a_run_searches_with_it_and_is_resumed_from_another_folder(
 ) -> None:
     write(WORDS, "words")
     questions = tmp_path / "q.jsonl"
-    line = {"id": "q", "question": "Who directed the second King Kong film?"}
-    questions.write_text(json.dumps({**line, "answers": {"default": ["John Guillermin"]}}))
+    questions.write_text(QUESTION)
     monkeypatch.chdir(tmp_path)
     system = System(model="offline", corpus=str(corpus), retriever="plugin.py:words")
     made = run(str(questions), system, out=tmp_path / "R")
@@ -418,50 +372,35 @@ def test_a_run_searches_with_it_and_is_resumed_from_another_folder(
     write(WORDS + "\n# changed\n", "words")
     with pytest.raises(InputError, match="changed: retriever"):
         resume(tmp_path / "R")
-    (tmp_path / "plugin.py").unlink()
-    with pytest.raises(InputError, match=r"no such file: .*plugin.py"):
-        resume(tmp_path / "R")
 
 
 def test_a_study_varies_it_and_its_metrics_stand_in_its_report(
     write: Write, corpus: Path, tmp_path: Path, type_in: Callable[..., tuple[int, str, str]]
 ) -> None:
     write(WORDS, "words")
-    turned = WORDS.replace("sum(w in", "-sum(w in").replace("def words", "def fewest")
-    write(turned, file="fewest.py")
+    write(WORDS.replace("sum(w in", "-sum(w in").replace("def words", "def fewest"), file="few.py")
     (tmp_path / "metrics.py").write_text(
         "from branchwise import metric\n\n"
-        "@metric\ndef shown(item):\n"
-        '    """Passages that the agent was shown."""\n'
+        '@metric\ndef shown(item):\n    "Passages shown."\n'
         "    return len(item.evidence.passages)\n"
     )
-    line = {"id": "q", "question": "Who directed the second King Kong film?"}
-    (tmp_path / "q.jsonl").write_text(json.dumps({**line, "answers": {"default": ["Guillermin"]}}))
-    (tmp_path / "study.yaml").write_text(f"""
+    (tmp_path / "q.jsonl").write_text(QUESTION)
+    study = tmp_path / "study.yaml"
+    study.write_text(f"""
 name: retrievers
 questions: q.jsonl
 metrics: ["metrics.py:shown"]
 base: {{corpus: {corpus}, k: 1}}
-factors: {{retriever: ["plugin.py:words", "fewest.py:fewest"]}}
+factors: {{retriever: ["plugin.py:words", "few.py:fewest"]}}
 """)
-    code, out, err = type_in("ablate", tmp_path / "study.yaml", "--out", tmp_path / "S")
+    code, out, err = type_in("ablate", study, "--out", tmp_path / "S")
     assert code == 0, err
-    assert "further metrics" in out
-    assert "shown: Passages that the agent was shown" in out
+    assert "shown: Passages shown" in out
     code, out, err = type_in("report", tmp_path / "S", "--json")
     assert code == 0, err
     assert [run["aggregates"]["all"]["shown"]["n"] for run in json.loads(out)] == [1, 1]
 
-
-def test_a_study_refuses_a_retriever_that_is_not_there_by_its_line(
-    write: Write, corpus: Path, tmp_path: Path, type_in: Callable[..., tuple[int, str, str]]
-) -> None:
-    write(WORDS, "words")
-    (tmp_path / "q.jsonl").write_text('{"id": "q", "question": "?", "answers": {"default": ["A"]}}')
-    (tmp_path / "study.yaml").write_text(
-        f"name: n\nquestions: q.jsonl\nbase:\n  corpus: {corpus}\n"
-        "factors:\n  retriever:\n    - plugin.py:words\n    - plugin.py:word\n"
-    )
-    code, _, err = type_in("ablate", tmp_path / "study.yaml", "--out", tmp_path / "S")
+    study.write_text(study.read_text().replace("few.py:fewest", "plugin.py:word"))
+    code, _, err = type_in("ablate", study, "--out", tmp_path / "T")
     assert code == 2
-    assert "study.yaml:8: retriever: it does not define 'word'; it has words" in err
+    assert "study.yaml:6: retriever: it does not define 'word'; it has words" in err

@@ -28,7 +28,7 @@ PRINTS = '''
 print("at import")
 
 @tool
-{a}def loud(word: str) -> str:
+def loud(word: str) -> str:
     """Prints."""
     print("to stdout")
     sys.stdout.buffer.write(b"bytes\\n")
@@ -40,10 +40,9 @@ print("at import")
 '''
 
 
-@pytest.mark.parametrize("way", ["", "async "])
-def test_json_output_stays_json_whatever_is_printed(way, command, chat_server, tmp_path):
+def test_json_output_stays_json_whatever_is_printed(command, chat_server, tmp_path):
     chat_server.play([call("loud", word="x"), say(ANSWER)])
-    path = write_tools(tmp_path, PRINTS.format(a=way))
+    path = write_tools(tmp_path, PRINTS)
     model = f"openai:scripted@{chat_server.url}"
     ended = command("ask", "Who?", "--model", model, "--tool", f"{path}:loud", "--json")
     assert ended.returncode == 0, ended.stderr
@@ -54,21 +53,17 @@ def test_json_output_stays_json_whatever_is_printed(way, command, chat_server, t
 
 HANGS = '''
 @tool(seconds=0.1)
-{a}def hangs(word: str) -> str:
+def hangs(word: str) -> str:
     """Hangs."""
     if word == "hang":
-        {wait}
+        threading.Event().wait()
     return word
 '''
 
 
-@pytest.mark.parametrize(
-    ("way", "wait"),
-    [("", "threading.Event().wait()"), ("async ", "await asyncio.Event().wait()")],
-)
-def test_a_hang_does_not_hold_the_end_of_the_process(way, wait, command, chat_server, tmp_path):
+def test_a_hang_does_not_hold_the_end_of_the_process(command, chat_server, tmp_path):
     chat_server.play(calls_once("hangs", {"word": "hang"}, {"word": "a"}))
-    path = write_tools(tmp_path, HANGS.format(a=way, wait=wait))
+    path = write_tools(tmp_path, HANGS)
     # A process that waits for what hangs would never end: the fixture ends it, and fails.
     ended = command(
         *("run", "--questions", write_questions(tmp_path), "--tool", f"{path}:hangs"),
@@ -81,10 +76,7 @@ def test_a_hang_does_not_hold_the_end_of_the_process(way, wait, command, chat_se
     ("code", "line"),
     [
         ("import sys\nsys.exit(0)\n", ":7: the plug-in cannot be imported: SystemExit: 0"),
-        ("raise ValueError('bad\\nday')\n", ":6: the plug-in cannot be imported: ValueError: bad"),
         ("def f(:\n", ":6: the plug-in cannot be imported: SyntaxError"),
-        ("import no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("@tool\ndef t(x) -> str:\n    'T.'\n", "the parameter 'x' of t has no annotation"),
         ("@tool\ndef t(x: int) -> str:\n    return ''\n", "t has no docstring"),
     ],
 )
