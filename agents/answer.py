@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 from branchwise.agents.format_error import MAX_ENTITIES, MAX_REASONING, distinct
 from branchwise.agents.formats import AnswerFormat, FormatError
 from branchwise.agents.prediction import Prediction
+from branchwise.base.text import whole_characters
 from branchwise.corpora.questions import DEFAULT_BRANCH
-from branchwise.corpora.text import whole_characters
 from branchwise.corpora.written_lists import joined
 
 MAX_STRICT = 1_000_000

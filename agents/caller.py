@@ -29,9 +29,9 @@ from branchwise.agents.text_protocol import (
     read_calls,
     render_messages,
 )
-from branchwise.corpora.absence import Sign
-from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.corpora.server_headers import headers_for
+from branchwise.base.absence import Sign
+from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.base.server_headers import headers_for
 from branchwise.trace.events import LeftOut, Retry
 from branchwise.trace.parts import Usage
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from branchwise.agents.answer_format import AnswerFormat
 from branchwise.agents.format_error import FormatError, is_exactly, reasoning_of, text_of
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 
 CLARIFICATION = "clarification_question"
 """The only key of the prediction's `task_output`; its value is a text on one line."""

@@ -8,8 +8,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from branchwise.agents.extra_body import checked_body
 from branchwise.agents.refusals import ApiChoice
-from branchwise.agents.setting import NamedSettings, Setting, digested, refused
-from branchwise.corpora.durations import MOST_SECONDS
+from branchwise.base.durations import MOST_SECONDS
+from branchwise.base.setting import NamedSettings, Setting, digested, refused
 
 PANEL = "Decoding"
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")

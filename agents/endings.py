@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from branchwise.agents.reply import Finish
-from branchwise.corpora.text import one_line, printable, storable
+from branchwise.base.text import one_line, printable, storable
 
 FinishMeaning = Finish | Literal["interrupted"]
 _ENDINGS: Mapping[FinishMeaning, str] = {

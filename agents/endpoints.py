@@ -40,8 +40,8 @@ from branchwise.agents.refusals import (
 from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.response_bodies import make_call, read_usage
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.keys import NO_KEYS, Keys, is_openai, refused_key
-from branchwise.corpora.text import storable
+from branchwise.base.keys import NO_KEYS, Keys, is_openai, refused_key
+from branchwise.base.text import storable
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

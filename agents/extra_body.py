@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from branchwise.agents.setting import refused
-from branchwise.corpora.secrets import looks_secret
+from branchwise.base.secrets import looks_secret
+from branchwise.base.setting import refused
 
 MAX_BYTES = 4096
 """Bytes of the whole as JSON."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from branchwise.agents.refusals import codes_of, sentences
 from branchwise.agents.reply import FailureKind, ModelError
 from branchwise.agents.retries import LONGEST_WAIT
-from branchwise.corpora.backoff import retry_after
-from branchwise.corpora.secrets import without_keys, without_users
-from branchwise.corpora.text import cut, one_line, printable
+from branchwise.base.backoff import retry_after
+from branchwise.base.secrets import without_keys, without_users
+from branchwise.base.text import cut, one_line, printable
 
 if TYPE_CHECKING:
     import openai

@@ -2,7 +2,7 @@
 
 Without a host they go to model servers, with one (HOST/NAME) to the model or retrieval server
 there. They say who asks and how to route, and no answer depends on them. Keys are none of them: a
-run keeps headers as they are, and keys go by `corpora/keys.py` to one address alone.
+run keeps headers as they are, and keys go by `base/keys.py` to one address alone.
 """
 
 import re
@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from branchwise.agents.setting import refused, told
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.secrets import looks_secret
-from branchwise.corpora.server_headers import SEPARATOR, split_header
+from branchwise.base.errors import InputError
+from branchwise.base.secrets import looks_secret
+from branchwise.base.server_headers import SEPARATOR, split_header
+from branchwise.base.setting import refused, told
 
 OPTION, METAVAR = "--header", "[HOST/]NAME=VALUE"
 HELP = (

@@ -19,7 +19,7 @@ from branchwise.agents.format_error import (
     text_of,
 )
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 
 MAX_GROUPS, MAX_IDS = 1_000, 20_000
 """Groups of an answer, and ids in all of them together; an answer with more is none."""

@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
 from branchwise.agents.retries import Sleep
-from branchwise.corpora.absence import Sign, host_of
-from branchwise.corpora.backoff import backoff
-from branchwise.corpora.durations import duration
-from branchwise.corpora.text import counted
+from branchwise.base.absence import Sign, host_of
+from branchwise.base.backoff import backoff
+from branchwise.base.durations import duration
+from branchwise.base.text import counted
 
 T = TypeVar("T")
 ReadSign = Callable[[Exception], Sign | None]

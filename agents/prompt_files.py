@@ -12,8 +12,8 @@ from pathlib import Path
 from string import Template
 from types import MappingProxyType
 
-from branchwise.corpora.errors import InputError, nearest
-from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
+from branchwise.base.errors import InputError, nearest
+from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 
 VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {

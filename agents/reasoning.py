@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from branchwise.corpora.text import storable
+from branchwise.base.text import storable
 
 if TYPE_CHECKING:
     import openai

@@ -14,7 +14,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import Slot
 from branchwise.agents.reply import Completion, FailureKind, ModelError
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 
 _FROM_THE_START = frozenset({"agent", "expander"})
 """Roles whose first request follows from question and system alone."""

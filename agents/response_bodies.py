@@ -18,8 +18,8 @@ from branchwise.agents.endings import MAX_REASON, ending_of
 from branchwise.agents.reasoning import DETAILS, TEXT_FIELDS, USUAL_FIELD, read_details
 from branchwise.agents.reply import Completion, ModelError, ReplyToken
 from branchwise.agents.think import split_thinking
-from branchwise.corpora.secrets import without_keys
-from branchwise.corpora.text import one_line, printable, storable
+from branchwise.base.secrets import without_keys
+from branchwise.base.text import one_line, printable, storable
 from branchwise.trace.parts import Usage
 
 MAX_TEXT = 1_000_000

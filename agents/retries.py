@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from branchwise.agents.reply import ModelError
-from branchwise.corpora.backoff import Tries, backoff
+from branchwise.base.backoff import Tries, backoff
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]

@@ -13,11 +13,11 @@ from typing import Any
 import orjson
 
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.http import HTTP, ExchangeError, user_agent
-from branchwise.corpora.keys import Keys, is_openai
-from branchwise.corpora.server_headers import headers_for
-from branchwise.corpora.text import counted
+from branchwise.base.errors import InputError
+from branchwise.base.http import HTTP, ExchangeError, user_agent
+from branchwise.base.keys import Keys, is_openai
+from branchwise.base.server_headers import headers_for
+from branchwise.base.text import counted
 
 SOON_DAYS = 60
 SECONDS = 2.0

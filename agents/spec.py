@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from branchwise.corpora.errors import InputError, nearest
-from branchwise.corpora.keys import (
+from branchwise.base.errors import InputError, nearest
+from branchwise.base.keys import (
     NO_KEYS,
     OPENAI_URL,
     Keys,
@@ -16,8 +16,8 @@ from branchwise.corpora.keys import (
     is_openai,
     openai_base,
 )
-from branchwise.corpora.proxies import check_way, proxy_of
-from branchwise.corpora.secrets import OPENAI_KEY
+from branchwise.base.proxies import check_way, proxy_of
+from branchwise.base.secrets import OPENAI_KEY
 
 REPLAY = "replay:"
 REPLAY_OFFER = ", replay:RUN (what a run recorded)"
@@ -41,7 +41,7 @@ class ModelSpec:
     """A provider, a model's name there and, for a server of one's own, its base URL.
 
     Of a replay, `name` is the folder of the run that answers. `str(spec)` is what `parse` reads.
-    Keys are not part of it (`corpora/keys.py`).
+    Keys are not part of it (`base/keys.py`).
     """
 
     provider: Literal["openai", "offline", "replay"]

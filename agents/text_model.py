@@ -11,9 +11,9 @@ from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import ModelSpec, check_ready
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.corpora.synthesis.wording.text_model import TextModelError
+from branchwise.base.errors import InputError
+from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.worlds.questions.wording.text_model import TextModelError
 
 
 class SpecTextModel:

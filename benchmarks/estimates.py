@@ -29,10 +29,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from machine import describe_machine
 
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.costs.price_table import Price
-from branchwise.eval.costs.prices import Prices
-from branchwise.eval.estimates import Sample
-from branchwise.eval.pilots import pilot_ids
+from branchwise.runs.costs.price_table import Price
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.estimates import Sample
+from branchwise.runs.pilots import pilot_ids
 from support import chat_server
 
 QUESTIONS, PILOT, SYSTEMS = 100, 5, 3
@@ -115,7 +115,7 @@ def study_try(folder: Path, sigma: float, seed: int) -> float:
 
 def cost(folder: Path) -> Iterator[int]:
     """What the server counted, as the runs recorded it."""
-    from branchwise.eval.store import open_run
+    from branchwise.runs.store import open_run
 
     for run in sorted((folder / "S" / "runs").iterdir()):
         reader = open_run(run)
@@ -126,7 +126,7 @@ def cost(folder: Path) -> Iterator[int]:
 def typed(*words: object) -> str:
     """What a command prints."""
     from branchwise.__main__ import main
-    from branchwise.ui.console import console, error_console
+    from branchwise.report.terminal.console import console, error_console
 
     console.cache_clear()
     error_console.cache_clear()

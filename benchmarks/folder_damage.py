@@ -33,17 +33,17 @@ import numpy as np
 import yaml
 from typer.testing import CliRunner
 
+from branchwise.base.errors import InputError
 from branchwise.cli import app
 from branchwise.corpora.build import build_corpus
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.embedded import EmbeddedGraph
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.titles import Titles
-from branchwise.corpora.worlds.make import make_world
-from branchwise.eval.scoring import ScoringSettings, score_run
+from branchwise.kg.build import build_graph
+from branchwise.kg.embedded import EmbeddedGraph
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.worlds.make import make_world
 
 READS = ScoringSettings(saves=False, reuses=False)
 QUERIES = ("Who directed Film 3?", "Person 2 1950", "town 5", "film")

@@ -32,13 +32,13 @@ from branchwise.corpora.passages import make_passage
 from branchwise.corpora.questions import Answer as GoldAnswer
 from branchwise.corpora.questions import Branch, Question
 from branchwise.corpora.retrieval import Hit
-from branchwise.eval.runner import Silent, run_pending
 from branchwise.eval.scores import score_items
-from branchwise.eval.store import RunSpec, RunStore, create_run
-from branchwise.eval.store.results import save_scores
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
+from branchwise.runs.runner import Silent, run_pending
+from branchwise.runs.store import RunSpec, RunStore, create_run
+from branchwise.runs.store.results import save_scores
 
 Answer = Callable[[Question], Coroutine[Any, Any, None]]
 

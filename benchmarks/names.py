@@ -24,11 +24,11 @@ from typing import NamedTuple
 
 from machine import describe_machine
 
-from branchwise.corpora.graph.answers import SearchKind
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.description import STORE_FOLDER
-from branchwise.corpora.graph.names.index import NameIndex
-from branchwise.corpora.graph.store import open_store
+from branchwise.kg.answers import SearchKind
+from branchwise.kg.build import build_graph
+from branchwise.kg.description import STORE_FOLDER
+from branchwise.kg.names.index import NameIndex
+from branchwise.kg.store import open_store
 
 AIM_MS = 10.0
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"

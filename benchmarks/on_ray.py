@@ -30,9 +30,9 @@ from process_tree import processes_below, processor_seconds
 
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
-from branchwise.eval.experiment import run
-from branchwise.eval.on_ray.connection import RayPlace
 from branchwise.graphs.system import System
+from branchwise.runs.experiment import run
+from branchwise.runs.on_ray.connection import RayPlace
 
 
 class Meter:

@@ -188,7 +188,7 @@ def disturb(
 
 def kept(run: Path) -> tuple[list[int], dict[str, int]]:
     """The numbers of the responses that a run recorded, and its items by status."""
-    from branchwise.eval.store import open_run  # which the servers' processes do without
+    from branchwise.runs.store import open_run  # which the servers' processes do without
 
     reader = open_run(run)
     numbers = [usage["reasoning"] for _, usage in reader.model_usage()]

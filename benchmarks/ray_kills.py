@@ -32,7 +32,7 @@ from killing.subjects import Place
 from machine import describe_machine
 from process_tree import processes_below
 
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 
 AT_ONCE, WORKERS, DELAY = 16, 4, 0.3
 STUDY = """

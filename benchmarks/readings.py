@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from branchwise import System, run, score
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.records import to_passage
-from branchwise.eval.store import open_run
 from branchwise.graphs.readings import MAX_READINGS
 from branchwise.graphs.title_list import namesakes
+from branchwise.runs.store import open_run
 from branchwise.trace.events import Expansion
 
 INDEXES = {"bm25": ("bm25",), "flat": ("flat",), "hybrid": ("flat", "bm25")}

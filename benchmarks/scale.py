@@ -47,7 +47,7 @@ for query in Path(sys.argv[3]).read_text().splitlines():
 SCORE = """
 import sys
 from pathlib import Path
-from branchwise.eval.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
 score_run(Path(sys.argv[1]), ScoringSettings(saves=False, reuses=False))
 """
 

@@ -60,12 +60,12 @@ class Stopwatch:
 
 def score_here(path: Path) -> Measured:
     """Score a run in this process and measure it."""
-    from branchwise.eval.analysis import analyse
     from branchwise.eval.branch_scores import align_answers, gold_branches
     from branchwise.eval.items import Matched
     from branchwise.eval.scores import score_items
-    from branchwise.eval.store import open_run
     from branchwise.eval.tasks import get_task
+    from branchwise.runs.scoring.analysis import analyse
+    from branchwise.runs.store import open_run
 
     watch = Stopwatch()
     reader = open_run(path)
@@ -171,8 +171,8 @@ def report(name: str, questions: int, runs: Sequence[Measured]) -> float:
 
 def export(run: Path, out: Path, questions: int) -> None:
     """The first items of a run as JSON lines with their events."""
-    from branchwise.eval.export import export_lines
-    from branchwise.eval.store import open_run
+    from branchwise.runs.export import export_lines
+    from branchwise.runs.store import open_run
 
     reader = open_run(run)
     with out.open("wb") as file:
@@ -185,7 +185,7 @@ def check_agreement(run: Path, lines: Path) -> None:
     from branchwise.eval.branch_scores import gold_branches
     from branchwise.eval.errors.gold_evidence import gold_evidence
     from branchwise.eval.errors.targets import Targets
-    from branchwise.eval.store import open_run
+    from branchwise.runs.store import open_run
     from branchwise.trace.conversation import read_conversation
 
     reader = open_run(run)

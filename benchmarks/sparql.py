@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from machine import describe_machine
 
 if TYPE_CHECKING:
-    from branchwise.corpora.graph.embedded import EmbeddedGraph
+    from branchwise.kg.embedded import EmbeddedGraph
 
 TRIPLES_PER_ENTITY = 13.1
 PEER_UP_TO = 500_000  # rdflib takes a kilobyte or more a triple
@@ -96,7 +96,7 @@ def make_world(folder: Path, triples: int) -> Path:
 
 def build(ntriples: Path, folder: Path) -> int:
     """Build the graph; how many triples it has."""
-    from branchwise.corpora.graph.build import build_graph
+    from branchwise.kg.build import build_graph
 
     began = time.perf_counter()
     triples = build_graph([ntriples], folder).triples
@@ -223,7 +223,7 @@ def memory_of_children() -> float:
 
 def measure(folder: Path, triples: int, repeats: int) -> None:
     """All that is measured on one graph."""
-    from branchwise.corpora.graph.embedded import EmbeddedGraph
+    from branchwise.kg.embedded import EmbeddedGraph
 
     ntriples = make_world(folder / "world", triples)
     wanted = shapes(ntriples)

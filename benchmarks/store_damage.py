@@ -37,16 +37,16 @@ from typing import Any
 import orjson
 
 from branchwise import resume
+from branchwise.base.errors import InputError
 from branchwise.corpora.build import build_corpus
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.indexing import build_index
-from branchwise.eval.export import export_lines
-from branchwise.eval.scoring import ScoredRun, ScoringSettings, score_run
-from branchwise.eval.store import RunStore, open_run
-from branchwise.eval.store.connection import PAGE_SIZE
-from branchwise.eval.store.recordings import open_recordings
-from branchwise.eval.store.recovering import recover_run
-from branchwise.eval.store.verifying import verify_run
+from branchwise.runs.export import export_lines
+from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
+from branchwise.runs.store import RunStore, open_run
+from branchwise.runs.store.connection import PAGE_SIZE
+from branchwise.runs.store.recordings import open_recordings
+from branchwise.runs.store.recovering import recover_run
+from branchwise.runs.store.verifying import verify_run
 
 FILE, LOG = "run.sqlite", "run.sqlite-wal"
 PAGE = PAGE_SIZE

@@ -3,7 +3,7 @@
     python benchmarks/store_dictionary.py RUN... --out bodies.dictionary
 
 It was made once, from the runs of `branchwise demo` and those in `tests/kept`, and belongs to the
-store's format: another one would be another format (`eval/store/bodies.py`). Samples are single
+store's format: another one would be another format (`runs/store/bodies.py`). Samples are single
 bodies of every table, so that what is learnt is what records share.
 """
 
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import zstandard
 
-from branchwise.eval.store.run_file import RunFile
-from branchwise.eval.store.tables import COLUMNS
-from branchwise.eval.store.verifying import ReadableRows
+from branchwise.runs.store.run_file import RunFile
+from branchwise.runs.store.tables import COLUMNS
+from branchwise.runs.store.verifying import ReadableRows
 
 SIZE = 32768
 TABLES = ("events", "responses", "questions", "items", "item_errors", "scores", "passages")

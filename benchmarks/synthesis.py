@@ -44,9 +44,9 @@ class Measured(NamedTuple):
 
 def generate_here(world: Path, questions: int, seed: int) -> Measured:
     """Generate from a world in this process and measure it."""
-    from branchwise.corpora.synthesis.generate import generate
-    from branchwise.corpora.synthesis.settings import GenerationTally, Settings
-    from branchwise.corpora.synthesis.sources import open_source
+    from branchwise.worlds.questions.generate import generate
+    from branchwise.worlds.questions.settings import GenerationTally, Settings
+    from branchwise.worlds.questions.sources import open_source
 
     began = time.process_time()
     source = open_source(str(world))
@@ -73,7 +73,7 @@ def measure(world: Path, questions: int, seed: int) -> Measured:
 
 def measure_size(entities: int, questions: int, repeats: int) -> list[Measured]:
     """Make a world with its graph, and generate from it with several seeds."""
-    from branchwise.corpora.worlds.make import make_world
+    from branchwise.worlds.make import make_world
 
     with tempfile.TemporaryDirectory() as folder:
         world = Path(folder) / "W"

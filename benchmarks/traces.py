@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from branchwise.corpora.passages import Passage, make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.store import PendingItem, RunSpec, RunStore, create_run
+from branchwise.runs.store import PendingItem, RunSpec, RunStore, create_run
 
 EVENTS, PASSAGES_A_CALL = 100, 15
 POOL, SHARED, SENTENCES, WORDS = 100, 20, 8, 12

@@ -47,13 +47,13 @@ class FirstEnd:
 def run_here(url: str, folder: Path, at_once: int) -> Mapping[str, float]:
     """Answer in this process and measure, without what is loaded once a process."""
     from branchwise.corpora.loaders import load_questions
-    from branchwise.eval.runner import Silent, run_pending
     from branchwise.eval.scores import score_items
-    from branchwise.eval.store import RunSpec, RunStore, create_run
-    from branchwise.eval.store.results import save_scores
     from branchwise.eval.tasks import get_task
     from branchwise.graphs.agent import Agent
     from branchwise.graphs.system import System
+    from branchwise.runs.runner import Silent, run_pending
+    from branchwise.runs.store import RunSpec, RunStore, create_run
+    from branchwise.runs.store.results import save_scores
 
     system = System(model=f"openai:m@{url}", corpus=str(folder / "C"), retriever="bm25", k=K)
     task, questions = get_task("branches"), load_questions(str(folder / "q.jsonl")).questions

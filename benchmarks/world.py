@@ -37,7 +37,7 @@ class Measured(NamedTuple):
 
 def make_one(entities: int, seed: int) -> Measured:
     """Make a world here and measure this process."""
-    from branchwise.corpora.worlds.make import make_world
+    from branchwise.worlds.make import make_world
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "W"

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from branchwise.api import ask, compare, merge, resume, run, score
+    from branchwise.base.plugins.call import RunContext
     from branchwise.corpora.folder import Corpus
-    from branchwise.corpora.graph.answers import Graph
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.plugin_retriever import retriever
-    from branchwise.corpora.plugins.call import RunContext
-    from branchwise.eval.experiment import Run
     from branchwise.eval.plugin_metrics import metric
     from branchwise.eval.scores import Scores
     from branchwise.graphs.plugin_nodes import node
     from branchwise.graphs.state import AgentState
     from branchwise.graphs.system import Budget, System
+    from branchwise.kg.answers import Graph
+    from branchwise.runs.experiment import Run
     from branchwise.tools.errors import ToolError
     from branchwise.tools.plugin_tools import tool
     from branchwise.tools.tool_results import ToolResult
@@ -55,9 +55,9 @@ _HOMES = {
     "AgentState": "branchwise.graphs.state",
     "Budget": "branchwise.graphs.system",
     "Corpus": "branchwise.corpora.folder",
-    "Graph": "branchwise.corpora.graph.answers",
-    "Run": "branchwise.eval.experiment",
-    "RunContext": "branchwise.corpora.plugins.call",
+    "Graph": "branchwise.kg.answers",
+    "Run": "branchwise.runs.experiment",
+    "RunContext": "branchwise.base.plugins.call",
     "Scores": "branchwise.eval.scores",
     "System": "branchwise.graphs.system",
     "ToolError": "branchwise.tools.errors",

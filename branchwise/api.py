@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.outages import PATIENCE, Outages
 from branchwise.agents.restraints import Restraints
-from branchwise.corpora.durations import read_duration
-from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.keys import Keys
+from branchwise.base.durations import read_duration
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.keys import Keys
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.bounds import CONCURRENCY, JudgePairs, ScoreVariant
 
 if TYPE_CHECKING:
     from branchwise.agents.refusals import ApiChoice
-    from branchwise.eval.costs.prices import Prices
-    from branchwise.eval.experiment import Run
-    from branchwise.eval.on_ray.connection import RayPlace
     from branchwise.eval.plugin_metrics import Named
-    from branchwise.eval.runner import Observer
     from branchwise.eval.scoring_choice import ScoringChoice
     from branchwise.graphs.agent import Outcome
     from branchwise.graphs.role_decoding import RoleDecoding
     from branchwise.graphs.system import System
     from branchwise.results import ComparedRuns, RunResult, ScoreResult
+    from branchwise.runs.costs.prices import Prices
+    from branchwise.runs.experiment import Run
+    from branchwise.runs.on_ray.connection import RayPlace
+    from branchwise.runs.runner import Observer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -103,11 +103,11 @@ def run(
     """
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.loaders.source import QuestionSource
-    from branchwise.eval import experiment
-    from branchwise.eval.costs.kept_prices import limit_of
     from branchwise.eval.selection import Selection, Shard
     from branchwise.eval.tasks import gold_of
     from branchwise.results import RunResult
+    from branchwise.runs import experiment
+    from branchwise.runs.costs.kept_prices import limit_of
 
     part = None if shard is None else Shard.parse(shard)
     if isinstance(questions, str):
@@ -170,11 +170,11 @@ def resume(
     `retriever`, `model`, `expander`, `extractor`: the same ones at another address; the rest as in
     `run`. Raises InputError where the system would not be the one that began the run.
     """
-    from branchwise.eval import experiment
-    from branchwise.eval.costs.kept_prices import limit_of, prices_of
-    from branchwise.eval.costs.spending import check_begun
-    from branchwise.eval.store import open_run
     from branchwise.results import RunResult
+    from branchwise.runs import experiment
+    from branchwise.runs.costs.kept_prices import limit_of, prices_of
+    from branchwise.runs.costs.spending import check_begun
+    from branchwise.runs.store import open_run
 
     reader = open_run(Path(path))
     counts, begun = reader.progress(), reader.meta
@@ -215,9 +215,9 @@ def merge(runs: "Iterable[Run | Path | str]", out: Path | str) -> "RunResult":
     Its questions are in the order of the runs. What has not ended is left to `resume`. Raises
     InputError where these are not such runs, one is damaged, or `out` is there.
     """
-    from branchwise.eval.experiment import Run, state_of
-    from branchwise.eval.store.merging import merge_runs
     from branchwise.results import RunResult
+    from branchwise.runs.experiment import Run, state_of
+    from branchwise.runs.store.merging import merge_runs
 
     merge_runs([run.path if isinstance(run, Run) else Path(run) for run in runs], Path(out))
     return RunResult.of(Run(Path(out), state_of(Path(out))))
@@ -237,8 +237,8 @@ def ask(
     Raises InputError before anything is asked, ModelError where the model cannot be had, and
     PassEndedError where a server stays away or the next call could cost too much.
     """
-    from branchwise.eval.asking import agent_to_ask, ask_agent, check_question
-    from branchwise.eval.blocking import run_blocking
+    from branchwise.base.blocking import run_blocking
+    from branchwise.runs.asking import agent_to_ask, ask_agent, check_question
 
     check_question(question)
     priced = _prices(prices)
@@ -287,14 +287,14 @@ def score(
     """
     from branchwise.agents.decoding import Decoding
     from branchwise.corpora.loaders.source import QuestionSource
-    from branchwise.eval.costs.kept_prices import keep_prices, prices_of
-    from branchwise.eval.experiment import Run
     from branchwise.eval.judging.judge_check import check_of
-    from branchwise.eval.scoring import ScoringSettings, score_run
-    from branchwise.eval.scoring_predictions import score_predictions
-    from branchwise.eval.store import open_run
     from branchwise.graphs.role_decoding import asked_by, checked_roles
     from branchwise.results import ScoreResult
+    from branchwise.runs.costs.kept_prices import keep_prices, prices_of
+    from branchwise.runs.experiment import Run
+    from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+    from branchwise.runs.scoring.scoring_predictions import score_predictions
+    from branchwise.runs.store import open_run
 
     path = run.path if isinstance(run, Run) else Path(run) if run is not None else None
     priced = _prices(prices) if prices or path is None else prices_of(path)
@@ -346,7 +346,7 @@ def _observer(
 ) -> "Observer | None":
     if not progress:
         return None
-    from branchwise.ui.progress import RunProgress
+    from branchwise.report.terminal.progress import RunProgress
 
     return shown.enter_context(RunProgress(total, ended, restraints.outages))
 
@@ -372,19 +372,19 @@ def _scoring(
 
 
 def _place(on: str | None, workers: int | None) -> "RayPlace | None":
-    from branchwise.eval.on_ray.connection import RayPlace
+    from branchwise.runs.on_ray.connection import RayPlace
 
     return None if on is None else RayPlace.parse(on, workers)
 
 
 def _prices(path: Path | str | None) -> "Prices":
-    from branchwise.eval.costs.prices import Prices
+    from branchwise.runs.costs.prices import Prices
 
     return Prices.load(Path(path) if path else None)
 
 
 def _restraints(patience: float | str, max_cost: float | None, prices: "Prices") -> Restraints:
-    from branchwise.eval.costs.spending import Spending
+    from branchwise.runs.costs.spending import Spending
 
     outages = Outages(read_duration(patience, "patience"))
     return Restraints(None, None if max_cost is None else Spending(max_cost, prices), outages)
@@ -392,7 +392,7 @@ def _restraints(patience: float | str, max_cost: float | None, prices: "Prices")
 
 def check_affordable(system: "System", scoring: "ScoringChoice | None", prices: "Prices") -> None:
     """Raise InputError where what a call of a system, or of who scores it, costs has no bound."""
-    from branchwise.eval.costs.spending import check_bounded, check_bounded_scoring
+    from branchwise.runs.costs.spending import check_bounded, check_bounded_scoring
 
     check_bounded(system, prices)
     if scoring is not None:

@@ -8,18 +8,18 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.text import printable
+from branchwise.base.warning import StoppedWarning, warn
 from branchwise.corpora.questions import Question
-from branchwise.corpora.text import printable
-from branchwise.corpora.warning import StoppedWarning, warn
-from branchwise.eval.experiment import Run
-from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables.changes import changes_table
-from branchwise.eval.reporting.tables.results import results_tables, scores_table
-from branchwise.eval.reporting.tables.table import Table
-from branchwise.eval.runner import INTERRUPTED
 from branchwise.eval.scores import Scores
 from branchwise.eval.statistics import Comparison, ScoreDifference
+from branchwise.report.study_report import StudyReport
+from branchwise.report.tables.changes import changes_table
+from branchwise.report.tables.results import results_tables, scores_table
+from branchwise.report.tables.table import Table
+from branchwise.runs.experiment import Run
+from branchwise.runs.runner import INTERRUPTED
 from branchwise.ui.traces.trace import Trace
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class QuestionTrace:
         return "\n".join((*trace_lines(found.events), *gold_lines(found.gold, found.gold_set)))
 
     def _repr_html_(self) -> str:
-        from branchwise.ui.html.fragments import trace_html
+        from branchwise.ui.fragments import trace_html
 
         return trace_html(self.trace)
 
@@ -197,10 +197,10 @@ def compare_runs(runs: Sequence[Run | Path | str]) -> ComparedRuns:
 
     Raises InputError where fewer than two are given, or they cannot be compared.
     """
-    from branchwise.eval.costs.kept_prices import prices_of
-    from branchwise.eval.reporting.run_folders import report_of_runs
-    from branchwise.eval.scoring import ScoringSettings, score_run
-    from branchwise.eval.studies.names import distinct_names
+    from branchwise.report.run_folders import report_of_runs
+    from branchwise.runs.costs.kept_prices import prices_of
+    from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+    from branchwise.runs.studies.names import distinct_names
 
     if len(runs) < 2:
         raise InputError("compare needs two runs", remedy="branchwise.compare(base, other)")
@@ -214,7 +214,7 @@ def compare_runs(runs: Sequence[Run | Path | str]) -> ComparedRuns:
 
 
 def _frame(rows: Sequence[Mapping[str, Any]]) -> "DataFrame":
-    from branchwise.corpora.extras import require
+    from branchwise.base.extras import require
 
     require("notebook", "a data frame")
     from pandas import DataFrame
@@ -233,13 +233,13 @@ def _as_text(tables: Sequence[Table]) -> str:
 
 
 def _drawn(tables: Sequence[Table]) -> "Iterator[RenderableType]":
-    from branchwise.ui.report_table import drawn
+    from branchwise.report.terminal.report_table import drawn
 
     for table in tables:
         yield from drawn(table)
 
 
 def _as_html(tables: Sequence[Table], bases: Sequence[str] = ()) -> str:
-    from branchwise.ui.html.fragments import tables_html
+    from branchwise.ui.fragments import tables_html
 
     return tables_html(tables, bases)

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
+from branchwise.base.warning import warn
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import Manifest, rebuild_command
-from branchwise.corpora.warning import warn
 
 if TYPE_CHECKING:
     import tantivy

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from branchwise.corpora.atomic import new_folder, remove_abandoned
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import MAX_LINE_BYTES
+from branchwise.base.atomic import new_folder, remove_abandoned
+from branchwise.base.errors import InputError
+from branchwise.base.files import MAX_LINE_BYTES
+from branchwise.base.progress import Progress, silent
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
 from branchwise.corpora.forms import PassageSource, find_source, open_source
 from branchwise.corpora.forms.omissions import Omissions
-from branchwise.corpora.progress import Progress, silent
 from branchwise.corpora.records import CorpusRecord
 from branchwise.corpora.scan import id_key, repeated_keys
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 
 _HEAD = re.compile(r"(?:(\S.{0,60}?) )?which (\S.*)", re.IGNORECASE)
 _QUOTED = r'"((?:[^"]|"")+)"'

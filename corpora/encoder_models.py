@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.kinds import RECALL
 
 if TYPE_CHECKING:

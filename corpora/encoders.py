@@ -11,6 +11,8 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from branchwise.base.errors import InputError
+from branchwise.base.progress import Progress, silent
 from branchwise.corpora.encoder_models import (
     AS_THE_MODEL_SAYS,
     EncoderModel,
@@ -18,7 +20,6 @@ from branchwise.corpora.encoder_models import (
     find_model,
     quiet,
 )
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.manifest import Backend, EncoderIdentity
 from branchwise.corpora.openvino_encoder import (
     PRECISION_HINTS,
@@ -29,7 +30,6 @@ from branchwise.corpora.openvino_encoder import (
     refuse_telemetry,
     same_length,
 )
-from branchwise.corpora.progress import Progress, silent
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.corpora.cores import usable_cores
+from branchwise.base.cores import usable_cores
+from branchwise.base.errors import InputError
+from branchwise.base.progress import Progress
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kept_vectors import Dtype, encoded
 from branchwise.corpora.manifest import Manifest, made_with, rebuild_command
-from branchwise.corpora.progress import Progress
 from branchwise.corpora.ranking import Scored, ranked
 
 if TYPE_CHECKING:

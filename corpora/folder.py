@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from branchwise.corpora.atomic import new_file, write_bytes
-from branchwise.corpora.errors import DamagedDataError, InputError
-from branchwise.corpora.files import open_data
+from branchwise.base.atomic import new_file, write_bytes
+from branchwise.base.errors import DamagedDataError, InputError
+from branchwise.base.files import open_data
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.records import parse_record, to_passage
 from branchwise.corpora.rows import read_rows

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from branchwise.base.errors import InputError
+from branchwise.base.extras import require
 from branchwise.corpora.encoder_models import (
     AS_THE_MODEL_SAYS,
     DEFAULT_ENCODER,
     EncoderSettings,
 )
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.extras import require
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.vector_files import VectorFile, open_vectors
 

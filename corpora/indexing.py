@@ -3,19 +3,19 @@
 from pathlib import Path
 from typing import Literal
 
-from branchwise.corpora.atomic import new_folder, remove_folder
+from branchwise.base.atomic import new_folder, remove_folder
+from branchwise.base.errors import InputError
+from branchwise.base.file_records import record_files
+from branchwise.base.progress import Progress, silent
 from branchwise.corpora.encoder_models import (
     AS_THE_MODEL_SAYS,
     DEFAULT_ENCODER,
     EncoderSettings,
     Encoding,
 )
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.file_records import record_files
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kinds import HYBRID, RECALL, index_kind
 from branchwise.corpora.manifest import INDEX_FOLDER, Kind, write_manifest
-from branchwise.corpora.progress import Progress, silent
 
 
 def build_index(

@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from branchwise.corpora.cores import usable_cores
+from branchwise.base.cores import usable_cores
+from branchwise.base.errors import InputError
+from branchwise.base.progress import Progress
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.flat import described as described_encoder
 from branchwise.corpora.flat import index_encoder, write_index
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kept_vectors import KEPT_VECTORS, encoded, mapped
 from branchwise.corpora.manifest import Manifest, index_command, made_with
-from branchwise.corpora.progress import Progress
 from branchwise.corpora.ranking import DEPTH, Scored, ranked
 from branchwise.corpora.retrieval import MAX_K
 

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import json_kind, read_lines
+from branchwise.base.errors import InputError
+from branchwise.base.files import json_kind, read_lines
 from branchwise.corpora.questions import GoldSet, Question
 
 PassageGrades = Mapping[str, int]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from branchwise.corpora.atomic import new_folder
-from branchwise.corpora.errors import InputError
+from branchwise.base.atomic import new_folder
+from branchwise.base.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np

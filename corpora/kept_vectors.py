@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
 
-from branchwise.corpora.atomic import write_bytes
+from branchwise.base.atomic import write_bytes
+from branchwise.base.errors import InputError
+from branchwise.base.progress import Progress
 from branchwise.corpora.encoder_models import Encoding
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import EncoderIdentity, made_with
-from branchwise.corpora.progress import Progress
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,6 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from branchwise.base.errors import DamagedDataError, InputError
+from branchwise.base.file_records import RECORDS_FILE, has_records
+from branchwise.base.progress import Progress
+from branchwise.base.text import one_line
 from branchwise.corpora.analysis import (
     ANALYZER,
     check_analyzer,
@@ -20,15 +24,11 @@ from branchwise.corpora.analysis import (
     warn_of_unspaced,
 )
 from branchwise.corpora.encoder_models import Encoding
-from branchwise.corpora.errors import DamagedDataError, InputError
-from branchwise.corpora.file_records import RECORDS_FILE, has_records
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import Manifest, index_command, made_with, rebuild_command
-from branchwise.corpora.progress import Progress
 from branchwise.corpora.ranking import DEPTH, Scored, ranked
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.corpora.scratch import scratch_folder
-from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
     import tantivy

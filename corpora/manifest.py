@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from branchwise.corpora.atomic import write_bytes
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import cannot_read, first_problem
+from branchwise.base.atomic import write_bytes
+from branchwise.base.errors import InputError
+from branchwise.base.files import cannot_read, first_problem
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kinds import INDEX_KINDS, kind_called
 

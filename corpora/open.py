@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from branchwise.corpora.errors import FLAGS, InputError, SettingError, SettingNames, nearest
-from branchwise.corpora.file_records import check_files
+from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames, nearest
+from branchwise.base.file_records import check_files
+from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.kinds import (
     BUILT_IN,
     DEFAULT,
@@ -70,7 +70,7 @@ def is_plugin_retriever(name: str | None) -> bool:
     """Whether a name is a plug-in's: `file.py:name`, `module:name`, or an installed one's."""
     if name is None or name in BUILT_IN or name.startswith((*SERVERS, FLASHRAG)):
         return False
-    from branchwise.corpora.plugins.specs import entry_points, is_plugin
+    from branchwise.base.plugins.specs import entry_points, is_plugin
 
     return is_plugin(name) or name in entry_points("retrievers")
 
@@ -83,7 +83,7 @@ def absolute_name(name: str, folder: Path | None = None) -> str:
     if name.startswith(FLASHRAG):
         return FLASHRAG + str(((folder or Path()) / name.removeprefix(FLASHRAG)).resolve())
     if is_plugin_retriever(name):
-        from branchwise.corpora.plugins.specs import absolute_spec
+        from branchwise.base.plugins.specs import absolute_spec
 
         return absolute_spec(name, folder)
     return name

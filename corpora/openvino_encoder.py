@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from branchwise.corpora.atomic import new_folder
+from branchwise.base.atomic import new_folder
+from branchwise.base.errors import InputError
 from branchwise.corpora.encoder_models import EncoderModel, quiet
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.manifest import EncoderIdentity
 
 if TYPE_CHECKING:

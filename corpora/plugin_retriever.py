@@ -12,24 +12,24 @@ from typing import Any, ClassVar, cast, overload
 import orjson
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.folder import Corpus
-from branchwise.corpora.passages import Passage, passage_id
-from branchwise.corpora.plugins.call import DaemonThread, PluginFailure, call_blocking
-from branchwise.corpora.plugins.declare import (
+from branchwise.base.errors import InputError
+from branchwise.base.plugins.call import DaemonThread, PluginFailure, call_blocking
+from branchwise.base.plugins.declare import (
     FILLS,
     Declaration,
     Group,
     InjectionContext,
     Plugin,
 )
-from branchwise.corpora.plugins.faults import WrongResult
-from branchwise.corpora.plugins.settings import Given
-from branchwise.corpora.plugins.specs import load_plugin
+from branchwise.base.plugins.faults import WrongResult
+from branchwise.base.plugins.settings import Given
+from branchwise.base.plugins.specs import load_plugin
+from branchwise.base.text import storable
+from branchwise.corpora.folder import Corpus
+from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import MAX_ID_CHARS
-from branchwise.corpora.text import storable
 
 FILLS[Corpus] = "corpus"
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import json_kind, parse_object
+from branchwise.base.errors import InputError
+from branchwise.base.files import json_kind, parse_object
 from branchwise.corpora.passages import Passage, passage_id
 
 

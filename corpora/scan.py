@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import MAX_LINE_BYTES, cannot_read
+from branchwise.base.errors import InputError
+from branchwise.base.files import MAX_LINE_BYTES, cannot_read
 from branchwise.corpora.records import parse_record
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 
 _SUFFIX = ".scratch"
 

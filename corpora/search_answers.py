@@ -9,11 +9,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from branchwise.base.text import parsed, whole_characters
+from branchwise.base.warning import warn
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
-from branchwise.corpora.text import parsed, whole_characters
-from branchwise.corpora.warning import warn
 
 MAX_ID_CHARS = 200
 _NOTHING = 3.4e38

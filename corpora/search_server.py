@@ -13,17 +13,17 @@ from urllib.request import Request
 
 import orjson
 
-from branchwise.corpora.absence import Sign, sign_of_status
-from branchwise.corpora.backoff import Tries
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph.remote.refusals import asked_wait, server_words
-from branchwise.corpora.http import HTTP, ExchangeError, HttpReply, user_agent
-from branchwise.corpora.keys import NO_KEYS, Keys, refused_key
-from branchwise.corpora.proxies import check_way
+from branchwise.base.absence import Sign, sign_of_status
+from branchwise.base.backoff import Tries
+from branchwise.base.errors import InputError
+from branchwise.base.http import HTTP, ExchangeError, HttpReply, user_agent
+from branchwise.base.keys import NO_KEYS, Keys, refused_key
+from branchwise.base.proxies import check_way
+from branchwise.base.server_headers import headers_for
+from branchwise.base.text import encodable
 from branchwise.corpora.retrieval import Hit, KeyRefusedError, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
-from branchwise.corpora.server_headers import headers_for
-from branchwise.corpora.text import encodable
+from branchwise.kg.remote.refusals import asked_wait, server_words
 
 PATH = "/retrieve"
 _MAX_QUERIES = 64

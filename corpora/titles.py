@@ -6,11 +6,11 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from branchwise.base.text import one_line
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kept_arrays import kept_arrays
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.records import to_passage
-from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
     from branchwise.corpora.kept_arrays import Arrays

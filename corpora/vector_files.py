@@ -12,7 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np

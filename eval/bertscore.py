@@ -9,11 +9,11 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
+from branchwise.base.errors import InputError
+from branchwise.base.plugins.sources import PluginSource
+from branchwise.base.plugins.specs import BERTSCORE
 from branchwise.corpora.encoder_models import folder_digest, quiet
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.openvino_encoder import refuse_telemetry
-from branchwise.corpora.plugins.sources import PluginSource
-from branchwise.corpora.plugins.specs import BERTSCORE
 from branchwise.eval.clarifications import gold_asked, said_question
 from branchwise.eval.common_text import compared
 from branchwise.eval.items import AnsweredItem

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from branchwise.corpora.normalise import normalise
+from branchwise.base.normalise import normalise
 from branchwise.corpora.questions import Answer, Branch
 from branchwise.eval.alignment import Alignment, align
 from branchwise.eval.entities import AnswerSet, distinct_forms, gold_sets

@@ -5,7 +5,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-from branchwise.corpora.normalise import MAX_CHARACTERS
+from branchwise.base.normalise import MAX_CHARACTERS
 
 CommonText = Literal["substring", "subsequence"]
 """A shared piece / shared characters in the same order, whatever stands between them."""

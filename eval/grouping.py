@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 from branchwise.eval.items import AnsweredItem
 
 

@@ -7,7 +7,7 @@ a module that only costs turns. A test cannot tell that from the thing at work; 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from branchwise.corpora.text import counted
+from branchwise.base.text import counted
 from branchwise.eval.clarifications import AMBIGUOUS, ANSWERS, QUESTION
 from branchwise.eval.errors.module_work import ExtractionWork, ModuleWork
 from branchwise.eval.items import AnsweredItem

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from branchwise.agents.format_error import FormatError
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import json_kind, parse_object, read_lines
+from branchwise.base.errors import InputError
+from branchwise.base.files import json_kind, parse_object, read_lines
+from branchwise.base.warning import warn
 from branchwise.corpora.loaders.format_fields import misspelt
 from branchwise.corpora.loaders.records import problems
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question, QuestionSet
-from branchwise.corpora.warning import warn
 from branchwise.corpora.written_lists import joined, members
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem

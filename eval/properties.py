@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.normalise import tokens
+from branchwise.base.normalise import tokens
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import filterfalse, pairwise
 from typing import NamedTuple
 
-from branchwise.corpora.normalise import MAX_CHARACTERS, normalise
+from branchwise.base.normalise import MAX_CHARACTERS, normalise
 from branchwise.eval.branch_names.closed_classes import (
     AREAS,
     COUNTRIES,

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.progress import Progress, silent
 from branchwise.corpora.judgements import PassageGrades, grades_of
-from branchwise.corpora.progress import Progress, silent
 from branchwise.corpora.questions import Question
 from branchwise.eval.bootstrap import Aggregate, aggregate
 

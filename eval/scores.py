@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.plugins.call import PluginFailure
+from branchwise.base.plugins.call import PluginFailure
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate
 from branchwise.eval.gold_sets import best_gold_sets

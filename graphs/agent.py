@@ -16,8 +16,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.replay import OpenRecordings
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
-from branchwise.corpora.graph.answers import Graph
-from branchwise.corpora.keys import Keys
+from branchwise.base.keys import Keys
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.budget_words import budget_stated
@@ -35,6 +34,7 @@ from branchwise.graphs.state import ItemContext, Spent
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_search
 from branchwise.graphs.title_search import TitleSearcher
+from branchwise.kg.answers import Graph
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_now
 from branchwise.tools.plugin_tools import plugin_sections

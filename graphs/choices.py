@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from typing_extensions import TypedDict
 
-from branchwise.corpora.normalise import normalise
-from branchwise.corpora.text import cut, one_line, printable, whole_characters
+from branchwise.base.normalise import normalise
+from branchwise.base.text import cut, one_line, printable, whole_characters
 
 ALL = "all"
 """Says that every option is meant."""

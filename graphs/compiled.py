@@ -14,9 +14,9 @@ from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
 from branchwise.agents.journal import MemoryJournal
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
+from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.questions import DEFAULT_BRANCH
-from branchwise.corpora.text import one_line, whole_characters
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.checkpoints import from_any_loop

@@ -9,7 +9,7 @@ import orjson
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from branchwise.agents.setting import digested
+from branchwise.base.setting import digested
 from branchwise.graphs.budget_words import PROMPTS as BUDGET_PROMPTS
 from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
 from branchwise.graphs.flows import GraphParts

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from branchwise.corpora.text import one_line, whole_characters
+from branchwise.base.text import one_line, whole_characters
 from branchwise.trace.parts import Dropped
 
 MAX_ITEMS = 200

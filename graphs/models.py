@@ -12,8 +12,8 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.replay import OpenRecordings, RecordedModel, Replays
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.base.errors import InputError
+from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.graphs.role_decoding import decoding_with
 from branchwise.graphs.system import System
 

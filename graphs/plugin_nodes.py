@@ -17,19 +17,19 @@ from pydantic import BaseModel
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import CallKey
-from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.open import is_plugin_retriever
-from branchwise.corpora.plugins.call import PluginFailure, call
-from branchwise.corpora.plugins.declare import (
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.plugins.call import PluginFailure, call
+from branchwise.base.plugins.declare import (
     Declaration,
     Group,
     InjectionContext,
     Plugin,
     group_of,
 )
-from branchwise.corpora.plugins.faults import WrongResult
-from branchwise.corpora.plugins.specs import find_plugin, load_plugin
-from branchwise.corpora.text import one_line, storable
+from branchwise.base.plugins.faults import WrongResult
+from branchwise.base.plugins.specs import find_plugin, load_plugin
+from branchwise.base.text import one_line, storable
+from branchwise.corpora.open import is_plugin_retriever
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.reduce import StateUpdate, tokens_of
 from branchwise.graphs.route import SLOTS, NodeSlot

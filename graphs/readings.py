@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 from branchwise.graphs.list_replies import MAX_ITEMS, listed, not_taken, undressed
 from branchwise.trace.parts import Dropped
 

@@ -8,9 +8,9 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import PydanticCustomError
 
 from branchwise.agents.decoding import Decoding, RoleSettings
-from branchwise.agents.setting import refused, told
-from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.plugins.settings import read_settings
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.plugins.settings import read_settings
+from branchwise.base.setting import refused, told
 
 RoleDecoding = Mapping[str, Mapping[str, JsonValue]]
 """By role the decoding settings that it has of its own; null leaves one to the server."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker
 from branchwise.agents.outages import PassEndedError
-from branchwise.corpora.plugins.call import RunContext, running
-from branchwise.corpora.text import whole_characters
+from branchwise.base.plugins.call import RunContext, running
+from branchwise.base.text import whole_characters
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.module_call import ask_module
 from branchwise.graphs.state import ItemContext

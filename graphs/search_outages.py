@@ -5,11 +5,11 @@ from typing import TypeVar
 
 from branchwise.agents.journal import item_of
 from branchwise.agents.outages import PassEndedError, ServerWatch
-from branchwise.corpora.absence import Sign
-from branchwise.corpora.errors import DamagedDataError
-from branchwise.corpora.graph.answers import GraphError
+from branchwise.base.absence import Sign
+from branchwise.base.errors import DamagedDataError
 from branchwise.corpora.retrieval import KeyRefusedError, RetrieverError
 from branchwise.graphs.state import ItemContext
+from branchwise.kg.answers import GraphError
 
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseException)

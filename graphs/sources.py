@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from branchwise.corpora.graph.answers import Graph
-from branchwise.corpora.graph.open import open_graph
-from branchwise.corpora.keys import Keys
+from branchwise.base.keys import Keys
 from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.flows import Flow
 from branchwise.graphs.system import System
+from branchwise.kg.answers import Graph
+from branchwise.kg.open import open_graph
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.registry import ToolContext
 

@@ -12,11 +12,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from branchwise.agents import headers as model_headers
 from branchwise.agents.decoding import PANEL, Decoding
-from branchwise.agents.setting import NamedSettings, Setting, declared
-from branchwise.corpora.durations import MOST_SECONDS
-from branchwise.corpora.keys import HELP, OPTION
+from branchwise.base.durations import MOST_SECONDS
+from branchwise.base.keys import HELP, OPTION
+from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
+from branchwise.base.setting import NamedSettings, Setting, declared
 from branchwise.corpora.kinds import NAMES
-from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.graphs.protocol import (
     DEFAULT_HINTS,
@@ -90,7 +90,7 @@ class System(BaseModel, metaclass=NamedSettings):
     folder of a built graph or the address of a SPARQL endpoint. `tools`: None is `local_retriever`
     if there is a retriever, and `wikidata_search` and `wikisparql` if there is a graph; without
     tools the model answers directly. A tool or node is named, or is `file.py:NAME` or
-    `package.module:NAME` (corpora/plugins/specs.py); `settings` are theirs, by their names. `nodes`
+    `package.module:NAME` (base/plugins/specs.py); `settings` are theirs, by their names. `nodes`
     are the plug-in steps, in order. `expand`: a model first writes the question's readings, for the
     agent to answer each; `readings_from`: it goes by what the agent's tools find for the names in
     the question, or by memory alone. `extract`: the agent sees only what a model copied out of each
@@ -101,12 +101,12 @@ class System(BaseModel, metaclass=NamedSettings):
     `repeat_passages`: a passage that the agent has before it, or that was extracted for what a
     search asks, is shown whole again, instead of by its title, when the search finds it.
     `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
-    the built-in prompts, and what tools say of themselves (`corpora/prompt_sets.py`). `protocol`
+    the built-in prompts, and what tools say of themselves (`base/prompt_sets.py`). `protocol`
     and `at_most`: how questions are put where a task has several ways, and how much an answer in
     free text may hold. `shots`, `reasoning` and `hints`: worked examples in the prompt, of which
     each flow has its numbers, and of conditional answers whether to reason in steps first, and what
     of the gold is told.
-    `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`corpora/keys.py`);
+    `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`base/keys.py`);
     no answer depends on them, nor on `headers`, which go to model servers. `role_decoding`: by role
     the decoding settings that are not the agent's.
     """

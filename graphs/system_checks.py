@@ -5,8 +5,8 @@ from collections.abc import Collection
 
 from pydantic import BaseModel
 
-from branchwise.agents.setting import Declared
-from branchwise.corpora.errors import FLAGS, SettingError, SettingNames
+from branchwise.base.errors import FLAGS, SettingError, SettingNames
+from branchwise.base.setting import Declared
 from branchwise.corpora.open import needs_corpus
 from branchwise.graphs.system import MODULES, SETTINGS, System
 from branchwise.tools.registry import check_source, default_tools

@@ -13,15 +13,15 @@ import orjson
 
 from branchwise.agents.journal import CallKey, Slot
 from branchwise.agents.outages import PassEndedError
-from branchwise.corpora.graph.answers import Graph, GraphError, Match
+from branchwise.base.text import cut, one_line, printable, whole_characters
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import MAX_K, RetrieverError
-from branchwise.corpora.text import cut, one_line, printable, whole_characters
 from branchwise.graphs.ledger import EXPANDER
 from branchwise.graphs.namesakes import QuestionNames
 from branchwise.graphs.question_names import folded
 from branchwise.graphs.search_outages import waited_for
 from branchwise.graphs.state import ItemContext
+from branchwise.kg.answers import Graph, GraphError, Match
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.registry import NAMES_TOOL, SEARCH_TOOL
 from branchwise.trace.parts import FoundTitle, TitleSearch

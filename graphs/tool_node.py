@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import CallKey, Slot
 from branchwise.agents.outages import PassEndedError
-from branchwise.corpora.text import one_line, whole_characters
+from branchwise.base.text import one_line, whole_characters
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.reduce import NOT_RUN, StateUpdate, answered
 from branchwise.graphs.run_contexts import PluginCall, count_asked

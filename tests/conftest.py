@@ -104,7 +104,7 @@ def type_in(
     command has one of its own.
     """
     from branchwise.__main__ import main
-    from branchwise.ui.console import console, error_console
+    from branchwise.report.terminal.console import console, error_console
 
     def call_main(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])

@@ -9,8 +9,8 @@ import typer
 
 import branchwise
 from branchwise import api
+from branchwise.base.errors import InputError
 from branchwise.cli import app
-from branchwise.corpora.errors import InputError
 from branchwise.graphs.system import SETTINGS
 
 ONLY_TYPED = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.eval.costs.prices import Prices
+from branchwise.runs.costs.prices import Prices
 from support.retired_models import RETIRED, retired_in
 from support.rooms import ROOMS, ROOT
 
@@ -12,8 +12,8 @@ FOLDERS = (*ROOMS, "benchmarks", "docs", "examples", "tests")
 TEXTS = {".diff", ".html", ".ipynb", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml"}
 OTHERS_WORDS = {
     "docs/benchmarks/condambigqa.md": "the judge of the paper, and what replaces it",
-    "eval/costs/prices.yaml": "prices of models that are still served",
-    "eval/reporting/published/condambigqa.yaml": "the judge of the paper",
+    "runs/costs/prices.yaml": "prices of models that are still served",
+    "report/published/condambigqa.yaml": "the judge of the paper",
     "tests/agents/credit_refusals.yaml": "refusals as they were received",
     "tests/agents/length_refusals.yaml": "refusals as they were received",
     "tests/agents/refusals.yaml": "refusals as they were received",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import branchwise
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.results import ComparedRuns, RunResult, ScoreResult
 
 RECORDED = Path(__file__).parents[1] / "examples" / "recorded"

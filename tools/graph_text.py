@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from branchwise.corpora.graph.answers import Match, QueryResult, Term
-from branchwise.corpora.text import cut, printable, unbroken
+from branchwise.base.text import cut, printable, unbroken
+from branchwise.kg.answers import Match, QueryResult, Term
 
 MAX_SHOWN_ROWS = 100
 MAX_SHOWN_BYTES = 8 * 1024

@@ -9,7 +9,8 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, SkipValidation
 
-from branchwise.corpora.graph.answers import (
+from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
+from branchwise.kg.answers import (
     DEFAULT_SECONDS,
     Graph,
     GraphError,
@@ -17,7 +18,6 @@ from branchwise.corpora.graph.answers import (
     QueryResult,
     Term,
 )
-from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.tools.artifacts import MatchRecord, RowsRecord, ToolArtifact
 from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.errors import ToolError

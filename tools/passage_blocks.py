@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from branchwise.base.text import unbroken
 from branchwise.corpora.passages import name_of
 from branchwise.corpora.retrieval import Hit
-from branchwise.corpora.text import unbroken
 from branchwise.corpora.titles import Titles
 from branchwise.tools.artifacts import PassageRecord, RepeatRecord
 

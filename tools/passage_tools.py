@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field, SkipValidation
 
+from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.passages import Passage
-from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever, RetrieverError
 from branchwise.corpora.titles import Titles
 from branchwise.tools.artifacts import PassageRecord, RepeatRecord, ToolArtifact

@@ -15,11 +15,9 @@ from langchain_core.tools.base import ArgsSchema
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, ConfigDict, SkipValidation, ValidationError
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.folder import Corpus
-from branchwise.corpora.graph.answers import Graph
-from branchwise.corpora.plugins.call import PluginFailure, call
-from branchwise.corpora.plugins.declare import (
+from branchwise.base.errors import InputError
+from branchwise.base.plugins.call import PluginFailure, call
+from branchwise.base.plugins.declare import (
     FILLS,
     Declaration,
     Group,
@@ -27,11 +25,13 @@ from branchwise.corpora.plugins.declare import (
     Plugin,
     made,
 )
-from branchwise.corpora.plugins.faults import WrongResult, fault_line
-from branchwise.corpora.plugins.settings import check_settings
-from branchwise.corpora.plugins.sources import PluginSource
-from branchwise.corpora.plugins.specs import LoadedPlugin, find_plugin, is_plugin
-from branchwise.corpora.text import one_line, storable
+from branchwise.base.plugins.faults import WrongResult, fault_line
+from branchwise.base.plugins.settings import check_settings
+from branchwise.base.plugins.sources import PluginSource
+from branchwise.base.plugins.specs import LoadedPlugin, find_plugin, is_plugin
+from branchwise.base.text import one_line, storable
+from branchwise.corpora.folder import Corpus
+from branchwise.kg.answers import Graph
 from branchwise.tools.errors import ToolError
 from branchwise.tools.tool_results import WHAT_TO_RETURN, bounded, read_artifact, read_result
 

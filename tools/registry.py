@@ -5,20 +5,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from branchwise.corpora.errors import FLAGS, InputError, SettingError, SettingNames, did_you_mean
-from branchwise.corpora.graph.answers import Graph
-from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.corpora.plugins.specs import distribution_of, entry_points, is_mcp, is_plugin
-from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
+from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames, did_you_mean
+from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.base.plugins.specs import distribution_of, entry_points, is_mcp, is_plugin
+from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import Retriever
 from branchwise.corpora.titles import Titles
+from branchwise.kg.answers import Graph
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-    from branchwise.corpora.plugins.declare import InjectionContext
+    from branchwise.base.plugins.declare import InjectionContext
 
 
 SEARCH_TOOL, OPENING_TOOL = "local_retriever", "open_passages"

@@ -9,8 +9,8 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from branchwise.corpora.plugins.faults import WrongResult, fault_line
-from branchwise.corpora.text import storable
+from branchwise.base.plugins.faults import WrongResult, fault_line
+from branchwise.base.text import storable
 from branchwise.tools.artifacts import ToolArtifact
 
 MAX_RESULT_CHARS = 200_000

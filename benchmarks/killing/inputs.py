@@ -139,8 +139,8 @@ def _found(path: Path) -> object:
 
 
 def _triples(path: Path) -> object:
-    from branchwise.corpora.graph.names.index import NameIndex
-    from branchwise.corpora.graph.store import open_store
+    from branchwise.kg.names.index import NameIndex
+    from branchwise.kg.store import open_store
 
     lines = sorted(map(str, open_store(path)))
     with closing(NameIndex.open(path)) as names:

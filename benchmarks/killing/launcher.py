@@ -30,13 +30,13 @@ PATIENCE = 60.0
 
 _PR_SET_CHILD_SUBREAPER = 36
 _IMPORTED = (
-    "branchwise.cli", "branchwise.agents.chat_completions", "branchwise.eval.experiment",
-    "branchwise.eval.forks", "branchwise.eval.scoring", "branchwise.eval.studies.running",
-    "branchwise.graphs.agent", "branchwise.corpora.graph.build", "branchwise.corpora.worlds.make",
-    "branchwise.corpora.synthesis.generate", "branchwise.ui.run_report",
-    "branchwise.ui.study_live", "branchwise.ui.traces.runs", "anyio._backends._asyncio",
-    "httpcore2", "openai.lib.streaming.chat", "langchain_openai", "langgraph.graph",
-    "mcp.client.session", "Stemmer", "faiss", "pyoxigraph",
+    "branchwise.cli", "branchwise.agents.chat_completions", "branchwise.runs.experiment",
+    "branchwise.runs.forks", "branchwise.runs.scoring.scoring", "branchwise.runs.studies.running",
+    "branchwise.graphs.agent", "branchwise.kg.build", "branchwise.worlds.make",
+    "branchwise.worlds.questions.generate", "branchwise.report.terminal.run_report",
+    "branchwise.report.terminal.study_live", "branchwise.ui.traces.runs",
+    "anyio._backends._asyncio", "httpcore2", "openai.lib.streaming.chat", "langchain_openai",
+    "langgraph.graph", "mcp.client.session", "Stemmer", "faiss", "pyoxigraph",
     "rdflib.plugins.sparql.parser", "scipy.optimize", "sentence_transformers",
 )  # fmt: skip
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from killing.stores import Stored, databases, read
 from killing.subjects import OWN, Place, Subject, difference
 
-from branchwise.corpora.errors import InputError
-from branchwise.eval.store.connection import DATABASE
+from branchwise.base.errors import InputError
+from branchwise.runs.store.connection import DATABASE
 
 _FILES = {DATABASE, "lock", "study.json"}
 

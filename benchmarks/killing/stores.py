@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from branchwise.eval.store import open_run
-from branchwise.eval.store.connection import DATABASE
-from branchwise.eval.store.tables import BY_ITSELF
+from branchwise.runs.store import open_run
+from branchwise.runs.store.connection import DATABASE
+from branchwise.runs.store.tables import BY_ITSELF
 
 STATES = ("pending", "running", "done", "failed")
 # What two runs of the same thing may differ in: time, and the number of the server's answer.

@@ -9,14 +9,14 @@ from typing import Any
 
 from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.evidence import support_recall
-from branchwise.eval.experiment import run_spec
-from branchwise.eval.runner import Silent, run_pending
 from branchwise.eval.scores import score_items
 from branchwise.eval.scoring_choice import BY_NAMES
-from branchwise.eval.store import RunReader, RunStore, create_run, open_run
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
+from branchwise.runs.experiment import run_spec
+from branchwise.runs.runner import Silent, run_pending
+from branchwise.runs.store import RunReader, RunStore, create_run, open_run
 from branchwise.trace.events import BudgetSpent, Tool
 from manners.model import ScriptedSearcher
 from manners.searching import Manner

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from branchwise.corpora.text import one_line
-from branchwise.eval.store import RunReader, open_run
+from branchwise.base.text import one_line
+from branchwise.runs.store import RunReader, open_run
 from branchwise.trace.events import Model, Tool
 from manners.asking import RecordedQuery, Turns
 from manners.measuring import Searched, measured

@@ -26,10 +26,10 @@ from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.eval.bounds import MAX_CONCURRENCY
 
 if TYPE_CHECKING:
-    from branchwise.corpora.keys import Keys
+    from branchwise.base.keys import Keys
     from branchwise.eval.scores import Scores
-    from branchwise.eval.studies.running import StudyDesign, StudyPace, StudyRun
-    from branchwise.eval.studies.schema import LoadedStudy
+    from branchwise.runs.studies.running import StudyDesign, StudyPace, StudyRun
+    from branchwise.runs.studies.schema import LoadedStudy
 
 
 def ablate(
@@ -74,10 +74,10 @@ def ablate(
     Example: branchwise ablate study.yaml --out S --max-cost 2.50
     """
     from branchwise.agents.limits import Limits
-    from branchwise.corpora.keys import Keys
-    from branchwise.eval.costs.kept_prices import prices_of
-    from branchwise.eval.studies.running import StudyDesign, StudyPace
-    from branchwise.eval.studies.schema import load_study
+    from branchwise.base.keys import Keys
+    from branchwise.runs.costs.kept_prices import prices_of
+    from branchwise.runs.studies.running import StudyDesign, StudyPace
+    from branchwise.runs.studies.schema import load_study
 
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     place = place_of(on, workers)
@@ -136,8 +136,8 @@ def _forecast(
     source: Path | None,
 ) -> None:
     """Say what a study may cost, then refuse what would be refused without `--dry-run`."""
-    from branchwise.corpora.errors import InputError
-    from branchwise.eval.studies.running import check_study
+    from branchwise.base.errors import InputError
+    from branchwise.runs.studies.running import check_study
 
     refusal, digests = None, dict[str, str]()
     try:
@@ -158,7 +158,7 @@ def _tell_pilot(
 ) -> None:
     """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
     from branchwise.commands.run import say_failures
-    from branchwise.ui.console import console
+    from branchwise.report.terminal.console import console
 
     digests = {one.name: one.digest for one in made.folder.record.systems}
     _print_plan(loaded, design, pace, digests, made.folder.path, None)
@@ -177,9 +177,9 @@ def _print_plan(
     folder: Path,
     source: Path | None,
 ) -> None:
-    from branchwise.eval.studies.plan import PlanPace, plan_of
-    from branchwise.eval.studies.samples import samples_of
-    from branchwise.ui.study_plan_table import print_plan
+    from branchwise.report.terminal.study_plan_table import print_plan
+    from branchwise.runs.studies.plan import PlanPace, plan_of
+    from branchwise.runs.studies.samples import samples_of
 
     samples = samples_of(digests, folder, source) if digests else {}
     planned = PlanPace(pace.concurrency, pace.max_cost, samples)
@@ -189,8 +189,8 @@ def _print_plan(
 
 def _run(design: "StudyDesign", folder: Path, pace: "StudyPace") -> "StudyRun":
     from branchwise.commands.run import allow_open_files, asks_several
-    from branchwise.eval.studies.running import run_study
-    from branchwise.ui.study_live import StudyLive
+    from branchwise.report.terminal.study_live import StudyLive
+    from branchwise.runs.studies.running import run_study
 
     extracts = any(named.system.extract for named in design.systems)
     several = extracts or asks_several(design.questions.task)
@@ -213,7 +213,7 @@ def _check_open_files(systems: int) -> None:
     half-way."""
     import resource
 
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     needed, allowed = 7 * systems + 64, resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if allowed != resource.RLIM_INFINITY and allowed < needed:
@@ -239,7 +239,7 @@ def finish(
     """
     from branchwise.commands.run import say_failures
     from branchwise.commands.score import say
-    from branchwise.ui.metric_failures import failure_lines
+    from branchwise.report.terminal.metric_failures import failure_lines
 
     folder = shlex.quote(str(made.folder.path))
     most = "HIGHER" if made.is_out_of_money else max_cost
@@ -255,7 +255,7 @@ def finish(
 
 
 def _say_stopped(why: str, again: str, look: str | None = None) -> None:
-    from branchwise.ui.console import error_console
+    from branchwise.report.terminal.console import error_console
 
     so_far = f"\nand see what there is so far with:\n{look}" if look else ""
     error_console().print(
@@ -274,13 +274,13 @@ def show_study(
 ) -> list["Scores"]:
     """Score every run of the study; print the headline metrics, the changes and what to type next,
     or what `report --json` prints."""
+    from branchwise.base.keys import NO_KEYS
     from branchwise.commands.report import print_json
     from branchwise.commands.score import print_runs, score_and_save
-    from branchwise.corpora.keys import NO_KEYS
-    from branchwise.eval.reporting.run_folders import systems_of_runs
-    from branchwise.eval.scoring import ScoringSettings
-    from branchwise.ui.console import console
-    from branchwise.ui.study_summary import study_summary
+    from branchwise.report.run_folders import systems_of_runs
+    from branchwise.report.terminal.console import console
+    from branchwise.report.terminal.study_summary import study_summary
+    from branchwise.runs.scoring.scoring import ScoringSettings
 
     choice = design.scoring if design.scoring.asks else None
     settings = ScoringSettings(choice, keys=keys or NO_KEYS, restraints=made.restraints)

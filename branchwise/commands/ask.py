@@ -11,7 +11,7 @@ from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
 from branchwise.commands.scoring_options import PriceFile, load_prices
 from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.commands.system_options import with_system_options
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,13 +57,13 @@ def ask(
     """
     from branchwise.agents.caller import ModelError
     from branchwise.agents.outages import PassEndedError
+    from branchwise.base.errors import InputError
+    from branchwise.base.text import printable
     from branchwise.commands.ask_back import ask_back
-    from branchwise.corpora.errors import InputError
-    from branchwise.corpora.text import printable
-    from branchwise.eval.asking import agent_to_ask, check_question
-    from branchwise.eval.costs.spending import check_bounded
-    from branchwise.ui.console import error_console, progress_console
-    from branchwise.ui.outage_lines import OutagePrinter
+    from branchwise.report.terminal.console import error_console, progress_console
+    from branchwise.report.terminal.outage_lines import OutagePrinter
+    from branchwise.runs.asking import agent_to_ask, check_question
+    from branchwise.runs.costs.spending import check_bounded
 
     check_question(question)
     if choose is not None and not clarify:
@@ -122,9 +122,9 @@ async def watch(
     back, in a flow that asks. Raises ModelError where the model cannot be had.
     """
     from branchwise.agents.journal import MemoryJournal
-    from branchwise.eval.asking import ask_agent
+    from branchwise.report.terminal.console import print_line
+    from branchwise.runs.asking import ask_agent
     from branchwise.trace.events import AnswerRead, Event
-    from branchwise.ui.console import print_line
     from branchwise.ui.steps.describe import describe
 
     told: list[Event] = []
@@ -147,9 +147,9 @@ def print_answer(
 ) -> None:
     """A line for each branch, on standard output, with its passages below; those under "" are of
     all branches. If there are none, the reason, on standard error."""
-    from branchwise.corpora.text import printable
-    from branchwise.ui.console import console, error_console, print_line
-    from branchwise.ui.found_passages import passage_lines
+    from branchwise.base.text import printable
+    from branchwise.report.terminal.console import console, error_console, print_line
+    from branchwise.report.terminal.found_passages import passage_lines
 
     prediction, found = outcome.prediction, dict(passages or {})
     for branch, entities in prediction.answers.items():
@@ -166,7 +166,7 @@ def print_answer(
 
 def print_json(value: Any) -> None:
     """On standard output; harmless whatever it holds."""
-    from branchwise.ui.console import printable_json
+    from branchwise.report.terminal.console import printable_json
 
     # No console: it would break long strings into lines, and the JSON with them.
     echo(printable_json(value))

@@ -61,8 +61,8 @@ def ask_back(
     for an empty choice, ModelError, and SystemExit where nothing was chosen.
     """
     from branchwise.commands.ask import print_answer, print_json, watch
-    from branchwise.ui.console import error_console, print_line
-    from branchwise.ui.found_passages import found_passages
+    from branchwise.report.terminal.console import error_console, print_line
+    from branchwise.report.terminal.found_passages import found_passages
 
     person = Chooser(_checked(choice), _screen() if steps else None)
     try:
@@ -91,7 +91,7 @@ def _of_answers(
 
 
 def _checked(choice: str | None) -> str | None:
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     if choice is not None and not choice.strip():
         remedy = "write an option's number, a text, or all"
@@ -101,7 +101,7 @@ def _checked(choice: str | None) -> str | None:
 
 def _screen() -> "Console | None":
     """Where a person sees a question and can answer it; None where there is no terminal."""
-    from branchwise.ui.console import console, error_console
+    from branchwise.report.terminal.console import console, error_console
 
     screens = [one for one in (error_console(), console()) if one.is_terminal]
     return screens[0] if screens and sys.stdin and sys.stdin.isatty() else None
@@ -130,8 +130,8 @@ def _show_options(screen: "Console", asked: "PersonAsked") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from branchwise.base.text import printable
     from branchwise.corpora.clarification import parse_clarification
-    from branchwise.corpora.text import printable
 
     head = parse_clarification(asked["clarification_question"]).head
     table = Table.grid(padding=(0, 2))
@@ -170,8 +170,8 @@ async def _typed() -> str:
 
 def _print_question(asked: "PersonAsked") -> None:
     """The question with its numbered options, on standard output."""
-    from branchwise.corpora.text import printable
-    from branchwise.ui.console import console, print_line
+    from branchwise.base.text import printable
+    from branchwise.report.terminal.console import console, print_line
 
     print_line(console(), printable(asked["clarification_question"]))
     for number, option in enumerate(asked["options"], start=1):

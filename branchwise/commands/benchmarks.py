@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from branchwise.commands.options import AsJson
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from branchwise.eval.reporting.published import Published
+    from branchwise.report.published import Published
 
 benchmarks_app = typer.Typer(no_args_is_help=True)
 _WORDS = {
@@ -37,8 +37,8 @@ def list_benchmarks(json_output: AsJson = False) -> None:
 
     Example: branchwise benchmarks list --json
     """
-    from branchwise.eval.reporting.published import benchmarks, published
-    from branchwise.ui.console import console, printable_json
+    from branchwise.report.published import benchmarks, published
+    from branchwise.report.terminal.console import console, printable_json
 
     known = [published(name) for name in benchmarks()]
     if json_output:

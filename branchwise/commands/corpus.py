@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 import click
 import typer
 
+from branchwise.base.text import counted, one_line
 from branchwise.commands.corpus_eval import evaluate
 from branchwise.commands.options import AsJson, Field, FieldCommand, Header, Key, read_keys
 from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
 from branchwise.corpora.kinds import DEFAULT, FLASHRAG, INDEX_KINDS, NAMES, RECALL, first_choice
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.corpora.text import counted, one_line
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import EncoderSettings
@@ -67,9 +67,9 @@ def build(
     Example: branchwise corpus build --from docs --split words:100 --out C
     Example: branchwise corpus build --from csv:p.csv --field text=body title=name --out C
     """
+    from branchwise.base.text import printable
     from branchwise.commands.passage_progress import showing
     from branchwise.corpora.build import build_corpus
-    from branchwise.corpora.text import printable
 
     with showing("reading", "passages") as progress:
         built = build_corpus(source, out, progress, fields=field or (), split=split)
@@ -106,7 +106,7 @@ def forms(json_output: AsJson = False) -> None:
     if json_output:
         _print_json([asdict(form) for form in CORPUS_FORMS.values()])
         return
-    from branchwise.ui.corpus_tables import print_forms
+    from branchwise.report.terminal.corpus_tables import print_forms
 
     print_forms(CORPUS_FORMS.values())
 
@@ -181,9 +181,9 @@ def index(
 
     Example: branchwise corpus index C --kind flat
     """
+    from branchwise.base.errors import InputError
     from branchwise.commands.passage_progress import showing
     from branchwise.corpora.encoder_models import DEFAULT_ENCODER, EncoderSettings
-    from branchwise.corpora.errors import InputError
     from branchwise.corpora.indexing import build_index
 
     settings = EncoderSettings(query_prefix, passage_prefix, pooling, max_tokens)
@@ -213,8 +213,8 @@ def index(
 
 def _say_ready(index: Path) -> None:
     """What was made, and whether another kind would search it faster."""
+    from branchwise.base.text import printable
     from branchwise.corpora.manifest import MANIFEST_FILE
-    from branchwise.corpora.text import printable
 
     manifest = json.loads((index / MANIFEST_FILE).read_bytes())
     echo(f"{index}: ready")
@@ -273,7 +273,7 @@ corpus_app.command(name="eval", cls=FieldCommand)(evaluate)
 
 def _place_and_query(words: list[str], retriever: str | None) -> tuple[Path | None, str]:
     """The corpus folder, None where none is given, and the query. Raises InputError."""
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
     from branchwise.corpora.open import needs_corpus
 
     if len(words) > 2:
@@ -296,8 +296,8 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
 
     Example: branchwise corpus info C
     """
+    from branchwise.base.text import printable
     from branchwise.corpora.folder import Corpus
-    from branchwise.corpora.text import printable
 
     facts = _facts(Corpus.open(path))
     if json_output:
@@ -313,7 +313,7 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
 
 
 def _facts(corpus: "Corpus") -> dict[str, Any]:
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
     from branchwise.corpora.manifest import index_names, read_manifest
 
     indexes: dict[str, Any] = {}
@@ -342,13 +342,13 @@ def _sampled(corpus: "Corpus") -> list[int]:
 
 
 def _show(mark: str, passage: "Passage", behind: str = "") -> None:
-    from branchwise.corpora.text import cut, printable
+    from branchwise.base.text import cut, printable
 
     echo(printable(f"{mark} [{passage.id}] {passage.title}{behind}"))
     echo(f"   {printable(cut(one_line(passage.text), _SHOWN_CHARS + 1))}")
 
 
 def _print_json(value: Any) -> None:
-    from branchwise.ui.console import printable_json
+    from branchwise.report.terminal.console import printable_json
 
     echo(printable_json(value))

@@ -15,7 +15,7 @@ from branchwise.commands.options import (
     read_questions,
 )
 from branchwise.commands.report_files import CsvFolder
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
     from branchwise.corpora.questions import Question
@@ -67,15 +67,15 @@ def evaluate(
     """
     from branchwise.commands.report_files import write_folder
     from branchwise.corpora.retrieval import RetrieverError
-    from branchwise.ui.exports.csv_files import csv_files
-    from branchwise.ui.retrieval_tables import as_json, print_evaluation, tables
+    from branchwise.report.exports.csv_files import csv_files
+    from branchwise.report.terminal.retrieval_tables import as_json, print_evaluation, tables
 
     try:
         found = _evaluated(
             path, _asked(questions, qrels, field, separator, limit), qrels, retriever, measure, key
         )
     except RetrieverError as error:
-        from branchwise.corpora.text import printable
+        from branchwise.base.text import printable
 
         typer.echo(f"branchwise: the retriever failed: {printable(str(error))}", err=True)
         raise typer.Exit(1) from None
@@ -97,7 +97,7 @@ def _asked(
     limit: int | None,
 ) -> "tuple[Question, ...]":
     """The questions; with a file of a BEIR folder alone, those that it judges."""
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
     from branchwise.corpora.loaders import load_questions
 
     if questions is None and qrels is None:

@@ -10,8 +10,8 @@ import typer
 from branchwise.commands.demo_next import DemoResults, show_next
 
 if TYPE_CHECKING:
-    from branchwise.eval.experiment import Run
-    from branchwise.eval.store import ItemRow, RunReader
+    from branchwise.runs.experiment import Run
+    from branchwise.runs.store import ItemRow, RunReader
 
 
 def demo(
@@ -31,10 +31,10 @@ def demo(
 
     Example: branchwise demo --out /tmp/demo
     """
+    from branchwise.base.extras import require
     from branchwise.commands.demo_questions import run_demo_study
     from branchwise.commands.demo_recorded import show_recorded
     from branchwise.commands.demo_world import show_world
-    from branchwise.corpora.extras import require
 
     require("local", "the demo")
     run = _show_floor(out, questions)
@@ -48,11 +48,11 @@ def _show_floor(out: Path, questions: int | None) -> Path:
     """Answer the questions about films; returns the run's folder."""
     from branchwise.commands.demo_story import show_story
     from branchwise.corpora.loaders import load_questions
-    from branchwise.eval import experiment
     from branchwise.eval.selection import Selection
     from branchwise.graphs.system import System
-    from branchwise.ui.console import console
-    from branchwise.ui.progress import RunProgress
+    from branchwise.report.terminal.console import console
+    from branchwise.report.terminal.progress import RunProgress
+    from branchwise.runs import experiment
 
     _refuse_a_corpus(out)
     console().print(
@@ -80,10 +80,10 @@ def _show_scores(made: "Run") -> None:
     """The main table; how to go on where the run was stopped."""
     from branchwise.commands.run import finish
     from branchwise.commands.score import score_and_save
-    from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-    from branchwise.eval.scoring import ScoringSettings
-    from branchwise.ui.console import console
-    from branchwise.ui.report_table import score_tables
+    from branchwise.report.study_report import StudyReport, SystemReport
+    from branchwise.report.terminal.console import console
+    from branchwise.report.terminal.report_table import score_tables
+    from branchwise.runs.scoring.scoring import ScoringSettings
 
     if made.state.stopped:
         finish(made)
@@ -94,7 +94,7 @@ def _show_scores(made: "Run") -> None:
 
 
 def _refuse_a_corpus(out: Path) -> None:
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     if (out / "corpus.jsonl").exists():
         raise InputError(

@@ -22,7 +22,7 @@ class DemoResults(NamedTuple):
 
 def show_next(made: DemoResults, asked: str) -> None:
     """Print commands that go on from the demo; `asked`: a question about its world."""
-    from branchwise.ui.console import console
+    from branchwise.report.terminal.console import console
 
     console().print("\nNext:", style="bold")
     for line in _lines(made, asked):

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from branchwise.eval.studies.folder import StudyFolder
+    from branchwise.runs.studies.folder import StudyFolder
 
 QUESTIONS, SHARE_AMBIGUOUS, SEED = 40, 0.5, 1
 _STUDY = """\
@@ -26,12 +26,12 @@ def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
     `world` contains its built graph; `fresh` names a folder that does not exist yet. Returns the
     path of the report's page.
     """
-    from branchwise.corpora.atomic import write_bytes
-    from branchwise.eval.costs.prices import Prices
-    from branchwise.eval.studies.running import StudyDesign, StudyPace, run_study
-    from branchwise.eval.studies.schema import load_study
-    from branchwise.ui.console import console
-    from branchwise.ui.study_live import StudyLive
+    from branchwise.base.atomic import write_bytes
+    from branchwise.report.terminal.console import console
+    from branchwise.report.terminal.study_live import StudyLive
+    from branchwise.runs.costs.prices import Prices
+    from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
+    from branchwise.runs.studies.schema import load_study
 
     _questions(world)
     file = world / "study.yaml"
@@ -53,9 +53,9 @@ def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
 
 def _page(study: "StudyFolder") -> Path:
     """The study's report, beside it."""
-    from branchwise.eval.reporting.run_folders import report_of_runs
-    from branchwise.eval.scoring import score_run
-    from branchwise.ui.html.page import write_html
+    from branchwise.report.html.page import write_html
+    from branchwise.report.run_folders import report_of_runs
+    from branchwise.runs.scoring.scoring import score_run
 
     runs = [(name, score_run(path)) for name, path in study.runs()]
     page = study.path / "report.html"
@@ -66,9 +66,9 @@ def _page(study: "StudyFolder") -> Path:
 def _questions(world: Path) -> Path:
     """The questions' file in the world's folder."""
     from branchwise.commands.question_files import made_here, write_questions
-    from branchwise.corpora.synthesis.generate import generate
-    from branchwise.corpora.synthesis.settings import Settings
-    from branchwise.corpora.synthesis.sources import open_source
+    from branchwise.worlds.questions.generate import generate
+    from branchwise.worlds.questions.settings import Settings
+    from branchwise.worlds.questions.sources import open_source
 
     path = world / "questions.jsonl"
     if not path.exists():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from branchwise.eval.reporting.study_report import StudyReport
+    from branchwise.report.study_report import StudyReport
 
 RUNS = ("base", "expand", "kg")
 QUESTION = "music-91-0008"
@@ -35,12 +35,12 @@ def show_recorded(page: Path) -> RecordedPart:
 
     The runs are read where they are installed; nothing is written there.
     """
-    from branchwise.eval.reporting.spending import ratio_words
-    from branchwise.ui.cells import notes
-    from branchwise.ui.console import console
-    from branchwise.ui.error_table import error_tables
-    from branchwise.ui.headline_tables import headline_tables
-    from branchwise.ui.html.page import write_html
+    from branchwise.report.html.page import write_html
+    from branchwise.report.spending import ratio_words
+    from branchwise.report.terminal.cells import notes
+    from branchwise.report.terminal.console import console
+    from branchwise.report.terminal.error_table import error_tables
+    from branchwise.report.terminal.headline_tables import headline_tables
 
     folder = recorded_folder()
     report = _report(folder)
@@ -65,8 +65,8 @@ def recorded_folder() -> Path:
 
 
 def _report(folder: Path) -> "StudyReport":
-    from branchwise.eval.reporting.run_folders import report_of_runs
-    from branchwise.eval.scoring import ScoringSettings, score_run
+    from branchwise.report.run_folders import report_of_runs
+    from branchwise.runs.scoring.scoring import ScoringSettings, score_run
 
     reading = ScoringSettings(asks=False, saves=False)
     return report_of_runs([(name, score_run(folder / name, reading)) for name in RUNS], _TITLE)
@@ -75,8 +75,8 @@ def _report(folder: Path) -> "StudyReport":
 def _show_lost(run: Path, report: "StudyReport") -> None:
     """What the run did with one question, and where it lost an answer."""
     from branchwise.commands.demo_story import show_story
-    from branchwise.eval.store import open_run
-    from branchwise.ui.console import console, print_line
+    from branchwise.report.terminal.console import console, print_line
+    from branchwise.runs.store import open_run
 
     screen = console()
     screen.print(f"\nOne answer that {run.name} lost:", style="bold")
@@ -92,8 +92,8 @@ def _show_lost(run: Path, report: "StudyReport") -> None:
 
 def _losses(report: "StudyReport", question: str) -> Iterator[str]:
     """Where the base lost answers, and which systems lost none."""
-    from branchwise.ui.lost_answers import lost_lines
-    from branchwise.ui.steps.text import indented
+    from branchwise.report.terminal.lost_answers import lost_lines
+    from branchwise.report.terminal.step_text import indented
 
     found = {
         name: next(one for one in analysis.item_errors if one.id == QUESTION)

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from branchwise.eval.store import ItemRow, RunReader
+    from branchwise.runs.store import ItemRow, RunReader
     from branchwise.trace.events import Event
     from branchwise.trace.parts import Call
 
 
 def show_story(reader: "RunReader", row: "ItemRow") -> None:
     """A line for each turn, without what came back; then the right answers."""
-    from branchwise.ui.console import console, print_line
+    from branchwise.report.terminal.console import console, print_line
 
     for line in _steps(reader.events(row.item)):
         print_line(console(), f"  {line}")
@@ -20,17 +20,17 @@ def show_story(reader: "RunReader", row: "ItemRow") -> None:
 
 def show_gold(gold: Mapping[str, Sequence[str]]) -> None:
     """The right answers of each branch, below what the agent did."""
-    from branchwise.ui.console import console, print_line
-    from branchwise.ui.steps.text import branch_lines
+    from branchwise.report.terminal.console import console, print_line
+    from branchwise.report.terminal.step_text import branch_lines
 
     for line in ("gold", *branch_lines(gold)):
         print_line(console(), f"  {line}")
 
 
 def _steps(events: "Iterable[Event]") -> Iterator[str]:
+    from branchwise.report.terminal.step_text import begun, count
     from branchwise.trace.events import AnswerRead, Model, Start
     from branchwise.ui.steps.describe import describe
-    from branchwise.ui.steps.text import begun, count
 
     for event in events:
         body = event.body

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from branchwise.corpora.graph.answers import Graph
+    from branchwise.kg.answers import Graph
 
 ENTITIES, SEED = 600, 7
 _ASKED = {"P57": "Who directed {}?", "P175": "Who performed {}?"}
@@ -25,10 +25,10 @@ def show_world(folder: Path) -> str:
     """
     from branchwise.commands.ask import watch
     from branchwise.commands.demo_story import show_gold
-    from branchwise.corpora.graph.open import open_graph
     from branchwise.graphs.agent import Agent
     from branchwise.graphs.system import System
-    from branchwise.ui.console import console
+    from branchwise.kg.open import open_graph
+    from branchwise.report.terminal.console import console
 
     screen = console()
     screen.print(
@@ -45,11 +45,11 @@ def show_world(folder: Path) -> str:
 
 
 def _prepare(folder: Path) -> None:
-    from branchwise.corpora.graph.build import build_graph
-    from branchwise.corpora.graph.description import DESCRIPTION_FILE
-    from branchwise.corpora.graph.open import IN_A_WORLD
-    from branchwise.corpora.worlds.description import GRAPH_FILE, WORLD_FILE
-    from branchwise.corpora.worlds.make import make_world
+    from branchwise.kg.build import build_graph
+    from branchwise.kg.description import DESCRIPTION_FILE
+    from branchwise.kg.open import IN_A_WORLD
+    from branchwise.kg.world_folder import GRAPH_FILE, WORLD_FILE
+    from branchwise.worlds.make import make_world
 
     if not (folder / WORLD_FILE).exists():
         make_world(folder, ENTITIES, SEED)
@@ -59,8 +59,8 @@ def _prepare(folder: Path) -> None:
 
 def find_case(folder: Path, graph: "Graph") -> Case:
     """The first shared name of which two bearers at least have a director or performer."""
-    from branchwise.corpora.files import parse_object, read_lines
-    from branchwise.corpora.worlds.description import NAMES_FILE
+    from branchwise.base.files import parse_object, read_lines
+    from branchwise.kg.world_folder import NAMES_FILE
 
     for number, line in read_lines(folder / NAMES_FILE):
         shared = parse_object(line, f"{folder / NAMES_FILE}:{number}")

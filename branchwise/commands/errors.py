@@ -9,12 +9,12 @@ import typer
 
 from branchwise.commands.options import Words
 from branchwise.commands.scoring_options import Judge, JudgeEntities, Matcher, chosen
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
     from branchwise.eval.errors.item_errors import ItemErrors
     from branchwise.eval.errors.labels import Label, LostAt
-    from branchwise.eval.scoring import ScoredRun
+    from branchwise.runs.scoring.scoring import ScoredRun
 
 T = TypeVar("T")
 Found = tuple[str, "ItemErrors"]
@@ -64,7 +64,7 @@ def errors(
     """
     from branchwise.commands.report import warn_if_pending
     from branchwise.commands.scoring_progress import scoring_progress
-    from branchwise.eval.scoring import ScoringSettings, score_run
+    from branchwise.runs.scoring.scoring import ScoringSettings, score_run
 
     _check_label(label)
     place = _lost_at(lost_at)
@@ -88,8 +88,8 @@ def errors(
 
 def _say_matcher(scored: "ScoredRun") -> None:
     """Which matcher decided what belongs to which branch, where it was not names alone."""
-    from branchwise.corpora.text import printable
-    from branchwise.ui.console import error_console
+    from branchwise.base.text import printable
+    from branchwise.report.terminal.console import error_console
 
     scorer = scored.scores.scorer
     if scorer.model:
@@ -130,7 +130,7 @@ def _label(name: str) -> "Label":
 
 def _known(name: str, known: Mapping[str, T], what: str) -> T:
     """What has this name; raises InputError with the nearest name if nothing has."""
-    from branchwise.corpora.errors import InputError, did_you_mean
+    from branchwise.base.errors import InputError, did_you_mean
 
     if name not in known:
         remedy = did_you_mean(name, known, cutoff=0.5)
@@ -139,7 +139,7 @@ def _known(name: str, known: Mapping[str, T], what: str) -> T:
 
 
 def _refuse_place(scored: "ScoredRun") -> None:
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     what = f"it is not known where answers of the task {scored.scores.scorer.task} were lost"
     raise InputError(what, where="--lost-at", remedy="leave it out")
@@ -147,7 +147,7 @@ def _refuse_place(scored: "ScoredRun") -> None:
 
 def _check_examined(path: Path, scored: "ScoredRun", ids: list[str] | None) -> None:
     """Raise InputError where nothing can be said of the answers, or an id is unknown."""
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     if scored.error_classes is None:
         raise InputError(
@@ -167,7 +167,7 @@ def _check_examined(path: Path, scored: "ScoredRun", ids: list[str] | None) -> N
 
 def _told(scored: "ScoredRun", ids: list[str] | None, label: str | None) -> Iterator[PrintedErrors]:
     """Items whose errors answer and gold tell, in order; with `ids`, all items with these ids."""
-    from branchwise.ui.told_errors import told_json, told_lines
+    from branchwise.report.terminal.told_errors import told_json, told_lines
 
     task, classes = scored.scores.scorer.scored_task, scored.error_classes
     assert classes is not None
@@ -179,8 +179,8 @@ def _told(scored: "ScoredRun", ids: list[str] | None, label: str | None) -> Iter
 
 def _items(scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
     """Items with errors, in order; with `ids`, all items with these ids."""
-    from branchwise.eval.store import open_run
-    from branchwise.ui.lost_answers import has_any
+    from branchwise.report.terminal.lost_answers import has_any
+    from branchwise.runs.store import open_run
 
     assert scored.analysis is not None
     with closing(open_run(scored.path)) as reader:
@@ -191,14 +191,14 @@ def _items(scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
 
 
 def _lost(question: str, errors: "ItemErrors") -> PrintedErrors:
-    from branchwise.ui.lost_answers import lost_lines
+    from branchwise.report.terminal.lost_answers import lost_lines
 
     return PrintedErrors(lost_lines(question, errors), {"question": question, **errors.to_json()})
 
 
 def _print(path: Path, found: list[PrintedErrors], limit: int | None, *, as_json: bool) -> None:
-    from branchwise.corpora.text import counted
-    from branchwise.ui.console import console, harmless_json
+    from branchwise.base.text import counted
+    from branchwise.report.terminal.console import console, harmless_json
 
     if as_json:
         import orjson
@@ -219,6 +219,6 @@ def _print(path: Path, found: list[PrintedErrors], limit: int | None, *, as_json
 
 
 def _say(path: Path, line: str) -> None:
-    from branchwise.ui.console import error_console
+    from branchwise.report.terminal.console import error_console
 
     error_console().print(f"{path}: {line}", markup=False, soft_wrap=True)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from branchwise.base.text import counted
 from branchwise.commands.question_files import check_place
-from branchwise.corpora.text import counted
-from branchwise.ui.console import echo, output
+from branchwise.report.terminal.console import echo, output
 
 
 def export(
@@ -26,9 +26,9 @@ def export(
 
     Example: branchwise export runs/first --out items.jsonl
     """
-    from branchwise.eval.export import export_lines
-    from branchwise.eval.store import open_run
-    from branchwise.ui.console import harmless_json
+    from branchwise.report.terminal.console import harmless_json
+    from branchwise.runs.export import export_lines
+    from branchwise.runs.store import open_run
 
     if out is not None:
         check_place(out)
@@ -49,8 +49,8 @@ def export(
 
 
 def _write(out: Path, lines: Iterator[bytes]) -> None:
-    from branchwise.corpora.atomic import new_file
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.atomic import new_file
+    from branchwise.base.errors import InputError
 
     try:
         with new_file(out) as file:

@@ -12,10 +12,10 @@ import typer
 from branchwise.commands.options import Key, read_keys, read_tools
 from branchwise.commands.pace_options import Patience, outages_of
 from branchwise.eval.bounds import MAX_EPOCHS
-from branchwise.ui.console import output
+from branchwise.report.terminal.console import output
 
 if TYPE_CHECKING:
-    from branchwise.corpora.keys import Keys
+    from branchwise.base.keys import Keys
     from branchwise.ui.traces.runs import RunView
 
 
@@ -57,7 +57,7 @@ def fork(
 
     Example: branchwise fork runs/base --question q1 --step 4 --model openai:gpt-6-luna
     """
-    from branchwise.eval.forks import Changes, make_fork, read_edit
+    from branchwise.runs.forks import Changes, make_fork, read_edit
 
     tools = read_tools(tool) if tool else None
     changes = Changes(model, tools, read_edit(edit) if edit else None)
@@ -85,10 +85,10 @@ def _run(path: Path, patience: float | None) -> bool:
     from branchwise.agents.restraints import Restraints
     from branchwise.commands.run import allow_open_files
     from branchwise.commands.score import exit_if_in_vain, score_and_save
-    from branchwise.eval.forks import run_fork
-    from branchwise.eval.scoring import ScoringSettings
-    from branchwise.ui.console import error_console
-    from branchwise.ui.progress import RunProgress
+    from branchwise.report.terminal.console import error_console
+    from branchwise.report.terminal.progress import RunProgress
+    from branchwise.runs.forks import run_fork
+    from branchwise.runs.scoring.scoring import ScoringSettings
 
     allow_open_files(1, several=True)
     restraints = Restraints(outages=outages_of(patience))
@@ -114,8 +114,8 @@ def _open_app(runs: "list[RunView]", question: str, epoch: int, keys: "Keys") ->
 
 
 def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
-    from branchwise.corpora.text import printable
-    from branchwise.ui.console import console
+    from branchwise.base.text import printable
+    from branchwise.report.terminal.console import console
 
     screen = console()
     for line in _comparison(runs, question, epoch):
@@ -124,9 +124,9 @@ def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
 
 def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[str]:
     """Scores and answers of both, and how to look at them."""
-    from branchwise.eval.numbers import number
+    from branchwise.base.numbers import number
+    from branchwise.report.terminal.step_text import branch_lines
     from branchwise.trace.events import AnswerRead
-    from branchwise.ui.steps.text import branch_lines
     from branchwise.ui.traces.lines import named
 
     for run in runs:

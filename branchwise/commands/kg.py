@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from branchwise.commands.options import AsJson, Key, read_keys
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
-    from branchwise.corpora.graph.answers import GraphError
+    from branchwise.kg.answers import GraphError
 
 kg_app = typer.Typer(help="Build, query and search knowledge graphs.", no_args_is_help=True)
 
@@ -53,9 +53,9 @@ def build(
     Example: branchwise kg build W
     """
     from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.graph.build import build_graph, graph_files
-    from branchwise.corpora.graph.names.index import NameIndex
-    from branchwise.ui.graph_description import sizes
+    from branchwise.kg.build import build_graph, graph_files
+    from branchwise.kg.names.index import NameIndex
+    from branchwise.report.terminal.graph_description import sizes
 
     graph_files(sources)  # a missing source is reported before a missing --out
     folder = out or _in_the_world(sources)
@@ -74,11 +74,11 @@ def info(
 
     Example: branchwise kg info W
     """
-    from branchwise.corpora.graph.answers import GraphError
-    from branchwise.corpora.graph.description import read_description
-    from branchwise.corpora.graph.names.index import NameIndex
-    from branchwise.corpora.graph.open import graph_folder
-    from branchwise.corpora.graph.store import check_graph
+    from branchwise.kg.answers import GraphError
+    from branchwise.kg.description import read_description
+    from branchwise.kg.names.index import NameIndex
+    from branchwise.kg.open import graph_folder
+    from branchwise.kg.store import check_graph
 
     folder = graph_folder(path)
     check_graph(folder)
@@ -92,7 +92,7 @@ def info(
         facts = {"graph": description.model_dump(), "names": readings._asdict()}
         _print_json(facts | {"properties": used})
         return
-    from branchwise.ui.graph_description import print_graph
+    from branchwise.report.terminal.graph_description import print_graph
 
     print_graph(str(folder), description, readings, properties)
 
@@ -111,9 +111,9 @@ def query(
 
     Example: branchwise kg query W "SELECT ?film ?filmLabel WHERE { ?film wdt:P31 wd:Q11424 }"
     """
-    from branchwise.corpora.graph.answers import GraphError
-    from branchwise.corpora.graph.open import open_graph
-    from branchwise.ui.graph_tables import columns_as_mentioned
+    from branchwise.kg.answers import GraphError
+    from branchwise.kg.open import open_graph
+    from branchwise.report.terminal.graph_tables import columns_as_mentioned
 
     graph = open_graph(source, read_keys(key))
     try:
@@ -129,7 +129,7 @@ def query(
         facts = dataclasses.asdict(dataclasses.replace(answer, rows=()))
         _print_json(facts | {"rows": rows})
         return
-    from branchwise.ui.graph_tables import print_answer
+    from branchwise.report.terminal.graph_tables import print_answer
 
     print_answer(answer, source)
 
@@ -147,9 +147,9 @@ def search(
 
     Example: branchwise kg search W "Reef"
     """
-    from branchwise.corpora.errors import InputError
-    from branchwise.corpora.graph.answers import GraphError
-    from branchwise.corpora.graph.open import open_graph
+    from branchwise.base.errors import InputError
+    from branchwise.kg.answers import GraphError
+    from branchwise.kg.open import open_graph
 
     if not text.strip():
         raise InputError("the text is empty", remedy="put a name in quotes after the graph")
@@ -163,15 +163,15 @@ def search(
     if json_output:
         _print_json([match._asdict() for match in matches])
         return
-    from branchwise.ui.graph_tables import print_matches
+    from branchwise.report.terminal.graph_tables import print_matches
 
     print_matches(text, matches)
 
 
 def _in_the_world(sources: list[Path]) -> Path:
     """The default folder of a graph. Raises InputError unless the source is a single folder."""
-    from branchwise.corpora.errors import InputError
-    from branchwise.corpora.graph.open import IN_A_WORLD
+    from branchwise.base.errors import InputError
+    from branchwise.kg.open import IN_A_WORLD
 
     if len(sources) == 1 and sources[0].is_dir():
         return sources[0] / IN_A_WORLD
@@ -180,8 +180,8 @@ def _in_the_world(sources: list[Path]) -> Path:
 
 def _complain(error: "GraphError", source: str) -> int:
     """Print what a graph says, which may point into a line of the query; the exit code."""
-    from branchwise.corpora.text import printable
-    from branchwise.ui.graph_tables import for_people
+    from branchwise.base.text import printable
+    from branchwise.report.terminal.graph_tables import for_people
 
     for number, line in enumerate(for_people(str(error), source).splitlines()):
         typer.echo(("" if number else "branchwise: ") + printable(line), err=True)
@@ -189,6 +189,6 @@ def _complain(error: "GraphError", source: str) -> int:
 
 
 def _print_json(value: Any) -> None:
-    from branchwise.ui.console import printable_json
+    from branchwise.report.terminal.console import printable_json
 
     echo(printable_json(value))

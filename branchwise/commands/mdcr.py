@@ -7,17 +7,17 @@ import typer
 
 from branchwise.commands.options import AsJson, Key, WriterApi, read_keys
 from branchwise.commands.question_files import check_place
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from branchwise.agents.refusals import ApiChoice
+    from branchwise.base.keys import Keys
     from branchwise.corpora.conditions.conditions_set import ConditionsSet
     from branchwise.corpora.conditions.documents import ConditionsProblem, Scenario
-    from branchwise.corpora.conditions.generation.generate import DraftSet
     from branchwise.corpora.conditions.solver import Solution
-    from branchwise.corpora.keys import Keys
+    from branchwise.worlds.conditions.generate import DraftSet
 
 mdcr_app = typer.Typer(
     help="Solve and generate questions about documents with conditions.", no_args_is_help=True
@@ -46,10 +46,14 @@ def solve(
 
     Example: branchwise mdcr solve mdcr.json --explain
     """
+    from branchwise.base.text import printable
     from branchwise.corpora.conditions.conditions_file import read_conditions
-    from branchwise.corpora.text import printable
-    from branchwise.ui.conditional_answers import answer_lines, answer_record, scenario_lines
-    from branchwise.ui.console import printable_json
+    from branchwise.report.terminal.conditional_answers import (
+        answer_lines,
+        answer_record,
+        scenario_lines,
+    )
+    from branchwise.report.terminal.console import printable_json
 
     found = read_conditions(file)
     solved = _solved(found, scenario or [])
@@ -69,7 +73,7 @@ def solve(
 
 def _check_known(found: "ConditionsSet", scenario: "Scenario") -> None:
     """Raise InputError for a scenario of which the answers are given, and nothing can be solved."""
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     if lacks := found.lacks(scenario):
         what = f"its {' and '.join(lacks)} are not known"
@@ -79,7 +83,7 @@ def _check_known(found: "ConditionsSet", scenario: "Scenario") -> None:
 def _solved(
     found: "ConditionsSet", ids: list[str]
 ) -> "Iterator[tuple[Scenario, ConditionsProblem, Solution]]":
-    from branchwise.corpora.errors import InputError, did_you_mean
+    from branchwise.base.errors import InputError, did_you_mean
     from branchwise.corpora.loaders.mdcr import solved
 
     known = {scenario.id: scenario for scenario in found.scenarios}
@@ -132,7 +136,7 @@ def generate(
     """
     from dataclasses import asdict
 
-    from branchwise.corpora.conditions.generation.generate import MdcrSettings, draft_set
+    from branchwise.worlds.conditions.generate import MdcrSettings, draft_set
 
     check_place(out)
     settings = MdcrSettings(documents, groups, scenarios, seed)
@@ -165,7 +169,7 @@ def control(
     Example: branchwise mdcr control mdcr.json --out single.json
     """
     from branchwise.corpora.conditions.conditions_file import read_conditions
-    from branchwise.corpora.conditions.generation.control import single_documents
+    from branchwise.worlds.conditions.control import single_documents
 
     check_place(out)
     read = read_conditions(file)
@@ -179,7 +183,7 @@ def control(
 def _write(out: Path, found: "ConditionsSet") -> None:
     import orjson
 
-    from branchwise.corpora.atomic import write_named
+    from branchwise.base.atomic import write_named
     from branchwise.corpora.conditions.file_form import conditions_record
 
     write_named(out, orjson.dumps(conditions_record(found), option=orjson.OPT_INDENT_2) + b"\n")
@@ -189,8 +193,8 @@ def _write(out: Path, found: "ConditionsSet") -> None:
 def _print_statistics(found: "ConditionsSet", *, json_output: bool = False) -> None:
     from branchwise.corpora.conditions.statistics import describe_conditions
     from branchwise.corpora.loaders.mdcr import questions_of
-    from branchwise.ui.conditional_answers import statistics_record, statistics_table
-    from branchwise.ui.console import console, printable_json
+    from branchwise.report.terminal.conditional_answers import statistics_record, statistics_table
+    from branchwise.report.terminal.console import console, printable_json
 
     counted = describe_conditions(found, questions_of(found))
     if json_output:
@@ -204,10 +208,10 @@ def _reworded(
 ) -> "DraftSet":
     """The drafts in a model's words. Exits with 1 where the model cannot go on."""
     from branchwise.agents.reply import ModelError
+    from branchwise.base.text import one_line, printable
     from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.conditions.generation.rewording import reword
-    from branchwise.corpora.text import one_line, printable
-    from branchwise.eval.writing import BulkWriter, replies_file
+    from branchwise.runs.writing import BulkWriter, replies_file
+    from branchwise.worlds.conditions.rewording import reword
 
     writer = BulkWriter(spec, replies_file(out), concurrency=concurrency, api=api, keys=keys)
     try:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from branchwise.corpora.text import counted
+from branchwise.base.text import counted
 
 
 def merge(
@@ -21,8 +21,8 @@ def merge(
     Example: branchwise merge S1 S2 S3 S4 --out S
     """
     from branchwise import api
-    from branchwise.corpora.text import printable
-    from branchwise.ui.console import console
+    from branchwise.base.text import printable
+    from branchwise.report.terminal.console import console
 
     state = api.merge(paths, out).state
     lines = (

@@ -6,7 +6,7 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 
 MAX_NAME_CHARS = 64
 

@@ -9,12 +9,12 @@ import typer
 from typer.core import TyperCommand
 
 from branchwise.agents.refusals import ApiChoice
-from branchwise.corpora.keys import HELP, METAVAR, OPTION
+from branchwise.base.keys import HELP, METAVAR, OPTION
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from branchwise.corpora.keys import Keys
+    from branchwise.base.keys import Keys
     from branchwise.corpora.loaders.source import QuestionSource
 
 NO_TOOLS = "none"
@@ -121,7 +121,7 @@ def read_questions(
 
 def read_keys(given: list[str] | None) -> "Keys":
     """The keys that `--key` names. Raises InputError, also for an unset variable."""
-    from branchwise.corpora.keys import Keys
+    from branchwise.base.keys import Keys
 
     keys = Keys.parse(given)
     keys.check()
@@ -130,7 +130,7 @@ def read_keys(given: list[str] | None) -> "Keys":
 
 def read_tools(given: list[str]) -> tuple[str, ...]:
     """The tools that `--tool` names; `none` alone: no tool at all. Raises InputError."""
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     if NO_TOOLS not in given:
         return tuple(given)

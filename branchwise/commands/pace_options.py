@@ -9,8 +9,8 @@ import typer
 if TYPE_CHECKING:
     from branchwise.agents.outages import Outages
     from branchwise.agents.restraints import Restraints
-    from branchwise.eval.costs.prices import Prices
-    from branchwise.eval.on_ray.connection import RayPlace
+    from branchwise.runs.costs.prices import Prices
+    from branchwise.runs.on_ray.connection import RayPlace
 
 
 class _Duration(click.ParamType[float]):
@@ -21,7 +21,7 @@ class _Duration(click.ParamType[float]):
     def convert(
         self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        from branchwise.corpora.durations import read_duration
+        from branchwise.base.durations import read_duration
 
         return read_duration(value, param.opts[0] if param else None)
 
@@ -81,8 +81,8 @@ Workers = Annotated[
 
 def place_of(on: str | None, workers: int | None) -> "RayPlace | None":
     """Where Ray answers; None: this process does. Raises InputError, also without Ray."""
-    from branchwise.corpora.errors import InputError
-    from branchwise.eval.on_ray.connection import RayPlace
+    from branchwise.base.errors import InputError
+    from branchwise.runs.on_ray.connection import RayPlace
 
     if on is None and workers is not None:
         raise InputError("has no effect alone", where="--workers", remedy="add --on ray")
@@ -99,7 +99,7 @@ def outages_of(patience: float | None) -> "Outages":
 def restraints_of(patience: float | None, max_cost: float | None, prices: "Prices") -> "Restraints":
     """What holds requests back; that costs have a bound must have been checked."""
     from branchwise.agents.restraints import Restraints
-    from branchwise.eval.costs.spending import Spending
+    from branchwise.runs.costs.spending import Spending
 
     allowance = None if max_cost is None else Spending(max_cost, prices)
     return Restraints(None, allowance, outages_of(patience))
@@ -107,8 +107,8 @@ def restraints_of(patience: float | None, max_cost: float | None, prices: "Price
 
 def check_forecast(pilot: int | None, estimate_from: Path | None, *, dry_run: bool) -> None:
     """Raise InputError for options that have no effect on each other."""
-    from branchwise.corpora.errors import InputError
-    from branchwise.eval.studies.samples import OPTION
+    from branchwise.base.errors import InputError
+    from branchwise.runs.studies.samples import OPTION
 
     if estimate_from is None:
         return

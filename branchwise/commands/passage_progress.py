@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from branchwise.corpora.progress import Progress
+    from branchwise.base.progress import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -14,7 +14,7 @@ SECONDS_BETWEEN_LINES = 10.0
 @contextmanager
 def showing(what: str, unit: str = "passages") -> "Iterator[Progress]":
     """A progress callback that shows count, rate and time left on standard error."""
-    from branchwise.ui.console import progress_console
+    from branchwise.report.terminal.console import progress_console
 
     screen = progress_console()
     if screen.is_terminal:
@@ -76,5 +76,5 @@ def _bar(screen: Any, unit: str) -> Any:
         Rate(),
         TimeRemainingColumn(),
         console=screen,
-        redirect_stdout=False,  # which strikes out keys (ui/console.py)
+        redirect_stdout=False,  # which strikes out keys (report/terminal/console.py)
     )

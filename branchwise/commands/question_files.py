@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.options import QUESTIONS, AsJson, Field, Separator, read_questions
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
     from branchwise.corpora.loaders.checking import SetCheck
@@ -43,7 +43,7 @@ def check(
 
     Example: branchwise questions check q.jsonl --fix mended.jsonl
     """
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
     from branchwise.corpora.loaders.checking import SetCheck
     from branchwise.eval.tasks import gold_of
 
@@ -80,8 +80,8 @@ def convert(
 
     Example: branchwise questions convert condambigqa:dev.json --out q.jsonl
     """
+    from branchwise.base.text import counted
     from branchwise.corpora.loaders import each_question
-    from branchwise.corpora.text import counted
 
     check_place(out, overwrite=overwrite)
     named = read_questions(source, field, separator)
@@ -94,7 +94,7 @@ def forms(json_output: AsJson = False) -> None:
 
     Example: branchwise questions forms
     """
-    from branchwise.ui.question_forms import forms_as_json, print_forms
+    from branchwise.report.terminal.question_forms import forms_as_json, print_forms
 
     if json_output:
         echo(forms_as_json())
@@ -108,8 +108,8 @@ def schema(json_output: AsJson = False) -> None:
     Example: branchwise questions schema --json
     """
     from branchwise.corpora.loaders.format_fields import json_schema
-    from branchwise.ui.console import printable_json
-    from branchwise.ui.question_forms import print_fields
+    from branchwise.report.terminal.console import printable_json
+    from branchwise.report.terminal.question_forms import print_fields
 
     if json_output:
         echo(printable_json(json_schema()))
@@ -119,7 +119,7 @@ def schema(json_output: AsJson = False) -> None:
 
 def check_place(out: Path, *, overwrite: bool = True, option: str = "--out") -> None:
     """Raise InputError at once for what would otherwise fail after long work."""
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     if out.is_dir():
         raise InputError("is a folder", where=str(out), remedy=f"name a file with {option}")
@@ -135,7 +135,7 @@ def write_questions(out: Path, questions: "Iterable[PlacedQuestion]") -> int:
 
     Raises InputError, and writes no file, where one would not be read back as it is.
     """
-    from branchwise.corpora.atomic import new_file
+    from branchwise.base.atomic import new_file
     from branchwise.corpora.loaders.native import written
 
     count = 0
@@ -155,7 +155,7 @@ def made_here(question: "Question") -> "PlacedQuestion":
 
 
 def _print(checked: "SetCheck", fix: Path | None) -> None:
-    from branchwise.corpora.text import printable
+    from branchwise.base.text import printable
 
     shown: Counter[str] = Counter()
     for mistake in checked.mistakes:
@@ -173,8 +173,8 @@ def _print(checked: "SetCheck", fix: Path | None) -> None:
 
 
 def _summary(checked: "SetCheck", fix: Path | None) -> Iterable[str]:
+    from branchwise.base.text import counted
     from branchwise.corpora.loaders.reading import MENDED
-    from branchwise.corpora.text import counted
 
     mistakes, mended = sum(checked.counts.values()), sum(checked.mended.values())
     source = checked.source.text
@@ -191,7 +191,7 @@ def _summary(checked: "SetCheck", fix: Path | None) -> Iterable[str]:
 
 
 def _print_json(checked: "SetCheck", fix: Path | None) -> None:
-    from branchwise.ui.console import printable_json
+    from branchwise.report.terminal.console import printable_json
 
     echo(
         printable_json(

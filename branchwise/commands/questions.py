@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.base.text import counted, one_line
 from branchwise.commands.options import (
     QUESTIONS,
     Field,
@@ -23,20 +24,19 @@ from branchwise.commands.question_files import (
     schema,
     write_questions,
 )
-from branchwise.corpora.text import counted, one_line
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import ExitStack
 
     from branchwise.agents.refusals import ApiChoice
-    from branchwise.corpora.keys import Keys
+    from branchwise.base.keys import Keys
     from branchwise.corpora.questions import Question
-    from branchwise.corpora.synthesis.settings import GenerationTally, Settings
-    from branchwise.corpora.synthesis.sources import FactSource
-    from branchwise.corpora.synthesis.statistics import Statistics
-    from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
+    from branchwise.worlds.questions.settings import GenerationTally, Settings
+    from branchwise.worlds.questions.sources import FactSource
+    from branchwise.worlds.questions.statistics import Statistics
+    from branchwise.worlds.questions.wording.verbalizer import Verbalizer
 
 questions_app = typer.Typer(
     help="Generate, check, inspect and convert question sets.", no_args_is_help=True
@@ -87,7 +87,7 @@ def generate(
     """
     from contextlib import ExitStack
 
-    from branchwise.corpora.synthesis.settings import GenerationTally, Settings
+    from branchwise.worlds.questions.settings import GenerationTally, Settings
 
     check_place(out)
     chosen, keys = _listed(domains), read_keys(key)
@@ -133,8 +133,8 @@ def info(
     Example: branchwise questions info q.jsonl --figures figures
     """
     from branchwise.corpora.loaders import load_questions
-    from branchwise.corpora.synthesis.statistics import describe_questions
-    from branchwise.corpora.worlds.description import WORLD_FILE
+    from branchwise.kg.world_folder import WORLD_FILE
+    from branchwise.worlds.questions.statistics import describe_questions
 
     if Path(source, WORLD_FILE).is_file():
         questions = _of_world(source, quiet=json_output or id is not None)
@@ -148,11 +148,11 @@ def info(
     if figures:
         _draw(found, figures)
     if json_output:
-        from branchwise.ui.question_tables import as_json
+        from branchwise.report.terminal.question_tables import as_json
 
         echo(as_json(found))
     else:
-        from branchwise.ui.question_tables import print_statistics
+        from branchwise.report.terminal.question_tables import print_statistics
 
         print_statistics(found)
 
@@ -160,10 +160,10 @@ def info(
 def _of_world(world: str, *, quiet: bool) -> "tuple[Question, ...]":
     """What `generate` makes of a world with its first seed; unless quiet, it says of how many
     tries."""
-    from branchwise.corpora.synthesis.settings import GenerationTally, Settings
-    from branchwise.corpora.synthesis.sources import open_source
-    from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
-    from branchwise.ui.question_tables import accepted
+    from branchwise.report.terminal.question_tables import accepted
+    from branchwise.worlds.questions.settings import GenerationTally, Settings
+    from branchwise.worlds.questions.sources import open_source
+    from branchwise.worlds.questions.wording.verbalizer import Verbalizer
 
     source, tally = open_source(world), GenerationTally()
     settings = Settings(OF_A_WORLD, 0.5, source.domains, source.common)
@@ -176,8 +176,8 @@ def _of_world(world: str, *, quiet: bool) -> "tuple[Question, ...]":
 
 def _draw(found: "Statistics", folder: Path) -> None:
     from branchwise.commands.report_files import write_folder
-    from branchwise.ui.console import progress_console
-    from branchwise.ui.figures.questions import question_figures
+    from branchwise.report.plots.questions import question_figures
+    from branchwise.report.terminal.console import progress_console
 
     files = question_figures(found)
     write_folder(folder, files)
@@ -186,9 +186,9 @@ def _draw(found: "Statistics", folder: Path) -> None:
 
 
 def _show_question(source: str, id: str, questions: "tuple[Question, ...]") -> None:
-    from branchwise.corpora.errors import InputError
-    from branchwise.corpora.text import printable
-    from branchwise.ui.question_tables import question_lines
+    from branchwise.base.errors import InputError
+    from branchwise.base.text import printable
+    from branchwise.report.terminal.question_tables import question_lines
 
     chosen = [question for question in questions if question.id == id]
     if not chosen:
@@ -201,7 +201,7 @@ def _show_question(source: str, id: str, questions: "tuple[Question, ...]") -> N
 
 def _listed(domains: str | None) -> list[str]:
     """The named domains; none for all. Raises InputError for an empty list."""
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     if domains is None:
         return []
@@ -220,8 +220,8 @@ def _opened(
     keys: "Keys",
 ) -> "FactSource":
     """What questions are made from. Exits with 1 if an endpoint does not answer."""
-    from branchwise.corpora.graph.answers import GraphError
-    from branchwise.corpora.synthesis.sources import open_source
+    from branchwise.kg.answers import GraphError
+    from branchwise.worlds.questions.sources import open_source
 
     try:
         return open_source(
@@ -234,7 +234,7 @@ def _opened(
 
 def _complain(what: str, error: Exception) -> None:
     """Print a failure of a server in one line."""
-    from branchwise.corpora.text import printable
+    from branchwise.base.text import printable
 
     said = one_line(str(error))
     typer.echo(f"branchwise: {what}: {printable(said)}", err=True)
@@ -250,14 +250,14 @@ def _words(
     opened: "ExitStack",
 ) -> "Verbalizer":
     """The grammar and the models that help it, which the stack closes."""
-    from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
+    from branchwise.worlds.questions.wording.verbalizer import Verbalizer
 
     if writer is None and reviewer is None:
         return Verbalizer(source.facts.schema, settings.seed)
     from branchwise.agents.decoding import Decoding
     from branchwise.agents.text_model import SpecTextModel
-    from branchwise.corpora.synthesis.wording.reviewing import Reviewer
-    from branchwise.corpora.synthesis.wording.writing import ModelWriter
+    from branchwise.worlds.questions.wording.reviewing import Reviewer
+    from branchwise.worlds.questions.wording.writing import ModelWriter
 
     asked = {
         spec: opened.enter_context(SpecTextModel.of_spec(spec, Decoding(api=api), keys))
@@ -277,9 +277,9 @@ def _made(
     """Questions as they are made, with progress. A failing server ends them; earlier ones are
     kept."""
     from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.graph.answers import GraphError
-    from branchwise.corpora.synthesis.generate import generate
-    from branchwise.corpora.synthesis.wording.text_model import TextModelError
+    from branchwise.kg.answers import GraphError
+    from branchwise.worlds.questions.generate import generate
+    from branchwise.worlds.questions.wording.text_model import TextModelError
 
     found = generate(
         source.facts, source.names, settings, tally=tally, support=source.support, words=words
@@ -297,7 +297,7 @@ def _made(
 
 def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: "Settings") -> None:
     """Print the result. Exits with 1 if there are fewer questions than requested."""
-    from branchwise.ui.question_tables import summary
+    from branchwise.report.terminal.question_tables import summary
 
     for line in summary(tally, words.strayed):
         echo(line)

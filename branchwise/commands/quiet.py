@@ -12,7 +12,7 @@ from typer import Typer
 from typer.core import TyperCommand, TyperOption
 
 from branchwise.commands.numbers import check_numbers
-from branchwise.ui.console import results_alone, without_progress
+from branchwise.report.terminal.console import results_alone, without_progress
 
 _NAME = "quiet"
 _PRINTED = Path("-")

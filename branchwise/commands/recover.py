@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.base.text import counted
 from branchwise.commands.options import Field, Separator, read_questions
-from branchwise.corpora.text import counted
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
-    from branchwise.eval.store.recovering import Recovery
+    from branchwise.runs.store.recovering import Recovery
 
 _MAX_NAMED = 10
 _KINDS = ("question", "response", "event", "passage", "judgement")
@@ -37,7 +37,7 @@ def recover(
     Example: branchwise recover runs/base --out runs/saved
     """
     from branchwise.corpora.loaders import load_questions
-    from branchwise.eval.studies.archive import recover_folder
+    from branchwise.runs.studies.archive import recover_folder
 
     given = None
     if questions:
@@ -50,8 +50,8 @@ def recover(
 def _print(recovery: "Recovery", *, as_json: bool) -> None:
     import orjson
 
-    from branchwise.corpora.text import printable
-    from branchwise.ui.console import console, harmless_json
+    from branchwise.base.text import printable
+    from branchwise.report.terminal.console import console, harmless_json
 
     if as_json:
         echo(harmless_json(orjson.dumps(recovery.to_json()).decode()))

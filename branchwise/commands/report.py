@@ -39,13 +39,13 @@ from branchwise.commands.scoring_options import (
     chosen,
     load_prices,
 )
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
-    from branchwise.eval.reporting.published import Published
-    from branchwise.eval.reporting.study_report import StudyReport, SystemReport
     from branchwise.eval.scores import Scores
-    from branchwise.eval.scoring import ScoredRun, ScoringSettings
+    from branchwise.report.published import Published
+    from branchwise.report.study_report import StudyReport, SystemReport
+    from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings
 
 
 def report(
@@ -102,9 +102,9 @@ def report(
     Example: branchwise report runs/base runs/expanded --html report.html
     """
     from branchwise.commands.score import print_runs, say, say_next
-    from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
-    from branchwise.eval.scoring import ScoringSettings
-    from branchwise.ui.metric_failures import failure_lines
+    from branchwise.report.tables.protocols import BY_CONDITIONS
+    from branchwise.report.terminal.metric_failures import failure_lines
+    from branchwise.runs.scoring.scoring import ScoringSettings
 
     check_published(published)
     wanted = tuple(name for names in tables or () for name in names.split(",") if name)
@@ -154,7 +154,7 @@ def _reports(
     beside: "Published | None",
 ) -> "list[StudyReport]":
     """One report, or one for each task of the runs, with what was published of its benchmark."""
-    from branchwise.eval.reporting.run_folders import report_of_runs, reports_of_tasks
+    from branchwise.report.run_folders import report_of_runs, reports_of_tasks
 
     if len({run.scores.scorer.task for _, run in runs}) == 1:
         return [replace(report_of_runs(runs, named.title, named.records), published=beside)]
@@ -165,7 +165,7 @@ def _reports(
 def _check_names(groupings: Sequence[str]) -> None:
     """Raise InputError for a name that nothing is grouped by."""
     from branchwise.eval.ceilings.breakdowns import check_grouping
-    from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
+    from branchwise.report.tables.protocols import BY_CONDITIONS
 
     for name in groupings:
         if name != BY_CONDITIONS:
@@ -174,10 +174,10 @@ def _check_names(groupings: Sequence[str]) -> None:
 
 def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, ScoredRun]]") -> None:
     """Raise InputError if no run can be broken down so, or at all as its answers are sentences."""
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
     from branchwise.eval.ceilings.breakdowns import groupings_of
     from branchwise.eval.grouping import META
-    from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
+    from branchwise.report.tables.protocols import BY_CONDITIONS
 
     if BY_CONDITIONS in groupings:
         if not any(run.scores.scorer.scored_task.is_graded for _, run in runs):
@@ -202,7 +202,7 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
 
 def _check_meta(name: str, runs: "Sequence[tuple[str, ScoredRun]]") -> None:
     """Raise InputError where no question has the key."""
-    from branchwise.corpora.errors import InputError, did_you_mean
+    from branchwise.base.errors import InputError, did_you_mean
     from branchwise.eval.grouping import META
 
     items = (one for _, run in runs for one in run.answered)
@@ -214,8 +214,8 @@ def _check_meta(name: str, runs: "Sequence[tuple[str, ScoredRun]]") -> None:
 
 def _systems(runs: "Sequence[tuple[str, ScoredRun]]", named: NamedRuns) -> "list[SystemReport]":
     """What is printed; a run that is given twice is numbered."""
-    from branchwise.eval.reporting.run_folders import systems_of_runs
-    from branchwise.eval.studies.names import distinct_names
+    from branchwise.report.run_folders import systems_of_runs
+    from branchwise.runs.studies.names import distinct_names
 
     names = distinct_names(name for name, _ in runs)
     scored = (run for _, run in runs)
@@ -224,7 +224,7 @@ def _systems(runs: "Sequence[tuple[str, ScoredRun]]", named: NamedRuns) -> "list
 
 def print_json(runs: Sequence[tuple[str, object]], systems: "Sequence[SystemReport]") -> None:
     """Print the aggregates of scored runs and their changes, one entry per run."""
-    from branchwise.ui.console import printable_json
+    from branchwise.report.terminal.console import printable_json
 
     compared = _comparisons(systems)
     several = len({one.base for one in systems}) > 1
@@ -243,8 +243,8 @@ def print_json(runs: Sequence[tuple[str, object]], systems: "Sequence[SystemRepo
 
 def _print_changes(systems: "Sequence[SystemReport]") -> None:
     """The differences of the systems to their bases, if they can be compared."""
-    from branchwise.ui.console import console
-    from branchwise.ui.study_summary import study_summary
+    from branchwise.report.terminal.console import console
+    from branchwise.report.terminal.study_summary import study_summary
 
     if len({one.scores.scorer.task for one in systems}) == 1:
         for part in study_summary(systems):
@@ -252,9 +252,9 @@ def _print_changes(systems: "Sequence[SystemReport]") -> None:
 
 
 def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
-    from branchwise.corpora.atomic import write_named
-    from branchwise.ui.console import progress_console
-    from branchwise.ui.html.page import render_html, render_reports
+    from branchwise.base.atomic import write_named
+    from branchwise.report.html.page import render_html, render_reports
+    from branchwise.report.terminal.console import progress_console
 
     if len(reports) == 1:
         page = render_html(reports[0])
@@ -272,10 +272,10 @@ def warn_if_pending(path: Path) -> None:
 
     Raises InputError if no item has ended. A study's run is continued with the others.
     """
-    from branchwise.corpora.errors import InputError
-    from branchwise.eval.store import open_run
-    from branchwise.eval.studies.folder import STUDY_FILE
-    from branchwise.ui.console import error_console
+    from branchwise.base.errors import InputError
+    from branchwise.report.terminal.console import error_console
+    from branchwise.runs.store import open_run
+    from branchwise.runs.studies.folder import STUDY_FILE
 
     reader = open_run(path)
     try:
@@ -301,8 +301,8 @@ def warn_if_pending(path: Path) -> None:
 def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
     from branchwise.commands.score import announcing
     from branchwise.commands.scoring_progress import scoring_progress
-    from branchwise.eval.costs.kept_prices import prices_of
-    from branchwise.eval.scoring import score_run
+    from branchwise.runs.costs.kept_prices import prices_of
+    from branchwise.runs.scoring.scoring import score_run
 
     warn_if_pending(path)
     priced = settings.prices or prices_of(path)
@@ -313,7 +313,7 @@ def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
 
 def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
     """Say on standard error where runs of one task hold different questions."""
-    from branchwise.ui.console import error_console
+    from branchwise.report.terminal.console import error_console
 
     asked: dict[str, set[frozenset[str]]] = {}
     for scores in runs:
@@ -329,7 +329,7 @@ def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
 def _summary(run: "ScoredRun") -> dict[str, object]:
     """Without the fields that have an entry per item; with the items of each class of error."""
     from branchwise.eval.question_scores import SUBSETS
-    from branchwise.eval.reporting.error_counts import error_counts
+    from branchwise.report.error_counts import error_counts
 
     document = run.to_json()
     if classes := run.error_classes:
@@ -345,7 +345,7 @@ def _summary(run: "ScoredRun") -> dict[str, object]:
 
 def _comparisons(systems: "Sequence[SystemReport]") -> dict[str, dict[str, object]]:
     """By name the systems' comparisons with their bases; none where their tasks differ."""
-    from branchwise.eval.reporting.study_report import compare_with_bases
+    from branchwise.report.study_report import compare_with_bases
 
     if len({one.scores.scorer.task for one in systems}) > 1:
         return {}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from branchwise.eval.reporting.published import Published
-    from branchwise.eval.scoring import ScoredRun
+    from branchwise.report.published import Published
+    from branchwise.runs.scoring.scoring import ScoredRun
 
 _NONE = "none"
 
@@ -24,7 +24,7 @@ PublishedOption = Annotated[
 
 def check_published(benchmark: str | None) -> None:
     """Raise InputError if nothing is published of the benchmark."""
-    from branchwise.eval.reporting.published import published
+    from branchwise.report.published import published
 
     if benchmark not in (None, _NONE):
         published(benchmark)
@@ -37,9 +37,9 @@ def chosen_published(
 
     Raises InputError if that was asked for, and no run is of a task that it has numbers for.
     """
-    from branchwise.corpora.errors import InputError
-    from branchwise.eval.reporting.published import published_beside
-    from branchwise.eval.reporting.run_folders import marks_of
+    from branchwise.base.errors import InputError
+    from branchwise.report.published import published_beside
+    from branchwise.report.run_folders import marks_of
 
     if benchmark == _NONE:
         return None
@@ -64,8 +64,8 @@ def printed_published(
 
     Between one's own tables, a screen of other numbers is in the way.
     """
-    from branchwise.eval.reporting.published import are_generated
-    from branchwise.eval.reporting.run_folders import marks_of
+    from branchwise.report.published import are_generated
+    from branchwise.report.run_folders import marks_of
 
     asked = benchmark is not None
     return beside if asked or (full and not are_generated(marks_of(runs))) else None
@@ -73,7 +73,7 @@ def printed_published(
 
 def say_published(beside: "Published") -> None:
     """Where the numbers are that a short report leaves out."""
-    from branchwise.ui.console import console
+    from branchwise.report.terminal.console import console
 
     line = f"\nPublished numbers of {beside.benchmark}: --published {beside.benchmark}"
     console().print(line, markup=False)

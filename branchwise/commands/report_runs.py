@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from branchwise.eval.studies.folder import SystemRecord
+    from branchwise.runs.studies.folder import SystemRecord
 
 BaseOption = Annotated[
     str | None,
@@ -80,7 +80,7 @@ def named_runs(
 
 
 def _check_distinct(names: Sequence[str], given: Iterable[str]) -> None:
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     twice = next((name for name in given if names.count(name) > 1), None)
     if twice is not None:
@@ -89,7 +89,7 @@ def _check_distinct(names: Sequence[str], given: Iterable[str]) -> None:
 
 
 def _found(paths: Sequence[Path]) -> NamedRuns:
-    from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
+    from branchwise.runs.studies.folder import STUDY_FILE, StudyFolder
 
     if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
         study = StudyFolder.open(paths[0])
@@ -106,8 +106,8 @@ def _labels(paths: Sequence[Path]) -> list[str]:
 
 
 def _name(path: Path) -> str:
-    from branchwise.corpora.errors import InputError
-    from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
+    from branchwise.base.errors import InputError
+    from branchwise.runs.studies.folder import STUDY_FILE, StudyFolder
 
     folder = path.resolve()
     study = folder.parent.parent
@@ -123,7 +123,7 @@ def _name(path: Path) -> str:
 def _read_names(systems: Sequence[str]) -> dict[str, str]:
     """ "base=Baseline,+expansion=Expanded": new names by the old ones. A comma that no name with a
     new one follows belongs to the name before it."""
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     found: dict[str, str] = {}
     for text in systems:
@@ -143,7 +143,7 @@ def _read_names(systems: Sequence[str]) -> dict[str, str]:
 
 
 def _check_known(name: str, known: Sequence[str], option: str) -> None:
-    from branchwise.corpora.errors import InputError, did_you_mean
+    from branchwise.base.errors import InputError, did_you_mean
 
     if name not in known:
         what = f"there is no system {name[:80]!r}"

@@ -46,18 +46,18 @@ from branchwise.commands.scoring_options import (
 from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.commands.system_options import is_given, with_system_options
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
     from branchwise.agents.restraints import Restraints
-    from branchwise.corpora.keys import Keys
+    from branchwise.base.keys import Keys
     from branchwise.corpora.questions import QuestionSet
-    from branchwise.eval.costs.prices import Prices
-    from branchwise.eval.experiment import Run
-    from branchwise.eval.failures import Failures, Unanswered
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring_choice import ScoringChoice
     from branchwise.graphs.system import System
+    from branchwise.runs.costs.prices import Prices
+    from branchwise.runs.experiment import Run
+    from branchwise.runs.failures import Failures, Unanswered
 
 _REASONS = 3
 QuestionConcurrency = Annotated[
@@ -118,11 +118,11 @@ def run(
     place_of(on, workers)
     from branchwise import api
     from branchwise.agents.outages import PATIENCE
-    from branchwise.corpora.keys import Keys
+    from branchwise.base.keys import Keys
     from branchwise.corpora.loaders import load_questions
-    from branchwise.eval.costs.kept_prices import limit_of
     from branchwise.eval.selection import Selection, Shard
     from branchwise.eval.tasks import gold_of
+    from branchwise.runs.costs.kept_prices import limit_of
 
     part = None if shard is None else Shard.parse(shard)
     max_cost = limit_of(out, max_cost)
@@ -166,7 +166,7 @@ def run(
 
 def _say_offline(system: "System") -> None:
     """So that a forgotten `--model` is not taken for a poor one."""
-    from branchwise.ui.console import error_console
+    from branchwise.report.terminal.console import error_console
 
     line = f"no --model: {system.model} answered, a rule-based reader with no language model"
     error_console().print(line, markup=False, soft_wrap=True)
@@ -194,8 +194,8 @@ class _Wanted:
     def forecast(self, source: Path | None) -> None:
         """Say what it may cost, then refuse what would be refused without `--dry-run`."""
         from branchwise.api import check_affordable
-        from branchwise.corpora.errors import InputError
-        from branchwise.eval.experiment import check_run
+        from branchwise.base.errors import InputError
+        from branchwise.runs.experiment import check_run
 
         refusal, digest = None, ""
         try:
@@ -219,7 +219,7 @@ class _Wanted:
         """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
         from contextlib import closing
 
-        from branchwise.ui.console import console
+        from branchwise.report.terminal.console import console
 
         with closing(made.open()) as reader:
             digest = reader.meta["system_digest"]
@@ -233,9 +233,9 @@ class _Wanted:
         sys.exit(1 if found.failed.items or found.is_total else 0)
 
     def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
-        from branchwise.eval.studies.plan import PlanPace, plan_run
-        from branchwise.eval.studies.samples import samples_of
-        from branchwise.ui.study_plan_table import print_plan
+        from branchwise.report.terminal.study_plan_table import print_plan
+        from branchwise.runs.studies.plan import PlanPace, plan_run
+        from branchwise.runs.studies.samples import samples_of
 
         name = (folder or Path("run")).name
         samples = samples_of({name: digest}, folder, source) if digest else {}
@@ -294,7 +294,7 @@ def resume(
     from branchwise import api
     from branchwise.agents.headers import read_headers
     from branchwise.agents.outages import PATIENCE
-    from branchwise.eval.store import open_run
+    from branchwise.runs.store import open_run
 
     keys = read_keys(key)
     with closing(open_run(path)) as reader:
@@ -359,7 +359,7 @@ def finish(
 
     Exits with 1 where it stopped or items failed. `on`, `workers`: where it was answered.
     """
-    from branchwise.ui.console import error_console
+    from branchwise.report.terminal.console import error_console
 
     if made.state.stopped:
         error_console().print(
@@ -379,7 +379,7 @@ def finish(
 
 def _more_money(restraints: "Restraints") -> str:
     """What a run needs besides where it stopped for its cost: the limit itself stays with it."""
-    from branchwise.eval.costs.spending import Spending
+    from branchwise.runs.costs.spending import Spending
 
     allowance = restraints.allowance
     is_spent = isinstance(allowance, Spending) and allowance.has_refused
@@ -392,9 +392,9 @@ CUT_REPLIES = "replies that were cut at the token limit"
 def say_failures(runs: Sequence[Path], again: str) -> "Failures":
     """Say on standard error how many items of runs failed, with the commonest reasons and the
     command that asks again, and how many answers could not be read."""
-    from branchwise.corpora.text import counted
-    from branchwise.eval.failures import failures_of
-    from branchwise.ui.console import error_console
+    from branchwise.base.text import counted
+    from branchwise.report.terminal.console import error_console
+    from branchwise.runs.failures import failures_of
 
     found = failures_of(runs)
     lines = []
@@ -421,7 +421,7 @@ def _count(items: int) -> str:
 
 
 def _reasons(found: "Unanswered") -> list[str]:
-    from branchwise.corpora.text import printable
+    from branchwise.base.text import printable
 
     # As long as a server's sentence and what to do about it, which stands at the end.
     lines = [f"  {n} x {printable(reason)[:500]}" for reason, n in found.reasons[:_REASONS]]
@@ -432,11 +432,11 @@ def _reasons(found: "Unanswered") -> list[str]:
 
 def show_scores(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) -> "Scores":
     """Score the run, print the headline metrics and what to type next, or all as JSON."""
+    from branchwise.base.keys import NO_KEYS
     from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, score_and_save
-    from branchwise.corpora.keys import NO_KEYS
-    from branchwise.eval.reporting.study_report import SystemReport
-    from branchwise.eval.scoring import ScoringSettings
-    from branchwise.ui.console import console, printable_json
+    from branchwise.report.study_report import SystemReport
+    from branchwise.report.terminal.console import console, printable_json
+    from branchwise.runs.scoring.scoring import ScoringSettings
 
     settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
     scored, name = score_and_save(made.path, settings), made.path.resolve().name
@@ -458,8 +458,8 @@ def _quoted(path: Path) -> str:
 def _read_ids(path: Path | None) -> list[str] | None:
     if path is None:
         return None
-    from branchwise.corpora.errors import InputError
-    from branchwise.corpora.files import read_lines
+    from branchwise.base.errors import InputError
+    from branchwise.base.files import read_lines
 
     try:
         return [line.decode().strip() for _, line in read_lines(path)]

@@ -40,17 +40,17 @@ from branchwise.commands.scoring_options import (
     load_prices,
 )
 from branchwise.eval.bounds import CONCURRENCY
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
     from branchwise.corpora.loaders.source import QuestionSource
-    from branchwise.eval.costs.prices import Prices
     from branchwise.eval.judging.grading import Announce, Demand
     from branchwise.eval.judging.settle import Settled
-    from branchwise.eval.reporting.published import Published
-    from branchwise.eval.reporting.study_report import SystemReport
     from branchwise.eval.scores import Scores
-    from branchwise.eval.scoring import ScoredRun, ScoringSettings
+    from branchwise.report.published import Published
+    from branchwise.report.study_report import SystemReport
+    from branchwise.runs.costs.prices import Prices
+    from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings
 
 
 def score(
@@ -94,10 +94,10 @@ def score(
     Example: branchwise score runs/base --matcher both:openai:gpt-6-luna
     """
     from branchwise.agents.decoding import Decoding
-    from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.judging.judge_check import check_of
-    from branchwise.eval.scoring import ScoringSettings
     from branchwise.graphs.role_decoding import asked_by, read_scorers
+    from branchwise.runs.costs.kept_prices import prices_of
+    from branchwise.runs.scoring.scoring import ScoringSettings
 
     priced = load_prices(prices) if prices or path is None else prices_of(path)
     settings = ScoringSettings(
@@ -119,7 +119,7 @@ def score(
         named = read_questions(questions, field, separator)
         _score_file(named, predictions, task, settings, full=full, as_json=json_output)
     else:
-        from branchwise.corpora.errors import InputError
+        from branchwise.base.errors import InputError
 
         raise InputError(
             "it is not clear what to score",
@@ -131,15 +131,15 @@ def _score_run(
     path: Path, settings: "ScoringSettings", prices: Path | None, *, full: bool, as_json: bool
 ) -> None:
     from branchwise.commands.report import warn_if_pending
-    from branchwise.eval.costs.kept_prices import keep_prices
-    from branchwise.eval.reporting.study_report import SystemReport
+    from branchwise.report.study_report import SystemReport
+    from branchwise.runs.costs.kept_prices import keep_prices
 
     warn_if_pending(path)
     keep_prices(path, prices)
     scored = score_and_save(path, settings)
     name = path.resolve().name
     if as_json:
-        from branchwise.ui.console import printable_json
+        from branchwise.report.terminal.console import printable_json
 
         echo(printable_json({"name": name, **scored.to_json()}))
     else:
@@ -153,8 +153,8 @@ def score_and_save(path: Path, settings: "ScoringSettings") -> "ScoredRun":
     """Score a run, with progress if that takes long."""
     from dataclasses import replace
 
-    from branchwise.eval.costs.kept_prices import prices_of
-    from branchwise.eval.scoring import score_run
+    from branchwise.runs.costs.kept_prices import prices_of
+    from branchwise.runs.scoring.scoring import score_run
 
     settings = replace(settings, prices=settings.prices or prices_of(path))
     command = f"branchwise score {shlex.quote(str(path))}"
@@ -172,9 +172,9 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
 
     from branchwise.agents.caller import ModelError
     from branchwise.agents.outages import PassEndedError
+    from branchwise.base.text import printable
     from branchwise.commands.scoring_progress import scoring_progress
-    from branchwise.corpora.text import printable
-    from branchwise.ui.console import error_console
+    from branchwise.report.terminal.console import error_console
 
     with scoring_progress(settings.restraints.outages) as progress:
         try:
@@ -209,8 +209,8 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
 
 def announcing(prices: "Prices | None") -> "Announce":
     """Says on standard error what a judge is to be asked, and what that costs at most."""
-    from branchwise.eval.costs.prices import Prices
-    from branchwise.ui.judge_demand import demand_line
+    from branchwise.report.terminal.judge_demand import demand_line
+    from branchwise.runs.costs.prices import Prices
 
     def announce(demand: "Demand") -> None:
         say([demand_line(demand, prices or Prices.load())])
@@ -221,8 +221,8 @@ def announcing(prices: "Prices | None") -> "Announce":
 def exit_if_in_vain(settled: "Settled", *scores: "Scores") -> None:
     """Exit with 1, after the tables, if a model was asked and none of its replies was usable, or if
     a plug-in's metric failed on an item."""
-    from branchwise.ui.matcher_notes import in_vain_lines
-    from branchwise.ui.metric_failures import failure_lines
+    from branchwise.report.terminal.matcher_notes import in_vain_lines
+    from branchwise.report.terminal.metric_failures import failure_lines
 
     if say([*in_vain_lines(settled), *failure_lines(scores)]):
         sys.exit(1)
@@ -230,7 +230,7 @@ def exit_if_in_vain(settled: "Settled", *scores: "Scores") -> None:
 
 def say(lines: "Sequence[str]") -> bool:
     """Print lines on standard error; returns whether there were any."""
-    from branchwise.ui.console import error_console
+    from branchwise.report.terminal.console import error_console
 
     for line in lines:
         error_console().print(f"branchwise: {line}", markup=False, soft_wrap=True)
@@ -245,8 +245,8 @@ def print_runs(
     published: "Published | None" = None,
 ) -> None:
     """Print the report of scored runs, and what is `published` beside their scores."""
-    from branchwise.ui.console import console
-    from branchwise.ui.run_report import run_report
+    from branchwise.report.terminal.console import console
+    from branchwise.report.terminal.run_report import run_report
 
     for table in run_report(systems, by, full=full, published=published):
         console().print(table)
@@ -254,7 +254,7 @@ def print_runs(
 
 def say_next(path: Path, reported: Path | None = None) -> None:
     """Print the commands that show more of a run; `reported`: the study that it is of."""
-    from branchwise.ui.console import console
+    from branchwise.report.terminal.console import console
 
     run, whole = shlex.quote(str(path)), shlex.quote(str(reported or path))
     about = {
@@ -268,7 +268,7 @@ def say_next(path: Path, reported: Path | None = None) -> None:
 
 
 def _refuse_for_files(settings: "ScoringSettings", prices: Path | None) -> None:
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     if settings.read_passages:
         remedy = "leave it out: a predictions file has no trace"
@@ -287,19 +287,19 @@ def _score_file(
     full: bool,
     as_json: bool,
 ) -> None:
-    from branchwise.eval.scoring_predictions import score_predictions
+    from branchwise.runs.scoring.scoring_predictions import score_predictions
 
     named = ["--questions", *questions.words, "--predictions", str(predictions)]
     command = shlex.join(["branchwise", "score", *named, *(["--task", task] if task else [])])
     with _asking(command, settings) as shown:
         found = score_predictions(questions, predictions, task, shown)
     if as_json:
-        from branchwise.ui.console import printable_json
+        from branchwise.report.terminal.console import printable_json
 
         echo(printable_json({"name": predictions.name, **found.to_json()}))
     else:
-        from branchwise.ui.console import console
-        from branchwise.ui.run_report import predictions_report
+        from branchwise.report.terminal.console import console
+        from branchwise.report.terminal.run_report import predictions_report
 
         for table in predictions_report(predictions.name, found, full=full):
             console().print(table)

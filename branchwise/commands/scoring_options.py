@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.agents.refusals import ApiChoice
-from branchwise.corpora.durations import MOST_SECONDS
+from branchwise.base.durations import MOST_SECONDS
 from branchwise.eval.bounds import MAX_CONCURRENCY, JudgePairs, ScoreVariant
 
 if TYPE_CHECKING:
-    from branchwise.eval.costs.prices import Prices
     from branchwise.eval.scoring_choice import ScoringChoice
+    from branchwise.runs.costs.prices import Prices
 
 SCORING = "Scoring"
 
@@ -152,7 +152,7 @@ Attempts = Annotated[
 
 def load_prices(path: Path | None) -> "Prices":
     """The built-in prices, overridden by those of the file."""
-    from branchwise.eval.costs.prices import Prices
+    from branchwise.runs.costs.prices import Prices
 
     return Prices.load(path)
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from branchwise.base.text import counted
 from branchwise.commands.passage_progress import showing
-from branchwise.corpora.text import counted
 
 if TYPE_CHECKING:
     from branchwise.agents.outages import Outages
-    from branchwise.corpora.progress import Progress
+    from branchwise.base.progress import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -55,8 +55,8 @@ class ScoringProgress:
 @contextmanager
 def scoring_progress(outages: "Outages | None" = None) -> Iterator[ScoringProgress]:
     """Progress that ends with the block; says which of the watched servers is waited for."""
-    from branchwise.ui.console import error_console
-    from branchwise.ui.outage_lines import OutagePrinter
+    from branchwise.report.terminal.console import error_console
+    from branchwise.report.terminal.outage_lines import OutagePrinter
 
     def print_line(line: str) -> None:
         error_console().print(line, markup=False, soft_wrap=True)
@@ -72,7 +72,7 @@ def scoring_progress(outages: "Outages | None" = None) -> Iterator[ScoringProgre
 @contextmanager
 def _requests(what: str) -> "Iterator[Progress]":
     """Shows count and seconds, from the first request on: a bar on a terminal, lines elsewhere."""
-    from branchwise.ui.console import progress_console
+    from branchwise.report.terminal.console import progress_console
 
     screen = progress_console()
     if not screen.is_terminal:
@@ -115,5 +115,5 @@ def _bar(screen: Any) -> Any:
         TextColumn("requests"),
         TimeElapsedColumn(),
         console=screen,
-        redirect_stdout=False,  # which strikes out keys (ui/console.py)
+        redirect_stdout=False,  # which strikes out keys (report/terminal/console.py)
     )

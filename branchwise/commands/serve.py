@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from branchwise.base.errors import InputError
+from branchwise.base.text import printable
 from branchwise.commands.options import Key, read_keys
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.kinds import DEFAULT, NAMES
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.corpora.text import printable
-from branchwise.ui.console import echo, output
+from branchwise.report.terminal.console import echo, output
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -52,7 +52,7 @@ def retrieve(
 
     Example: branchwise serve retrieve --corpus C --port 8000
     """
-    from branchwise.corpora.extras import require
+    from branchwise.base.extras import require
 
     require("serve", "serving")
     from branchwise.corpora.open import open_retriever
@@ -96,12 +96,12 @@ def mcp(
 
     Example: branchwise serve mcp --corpus C --kg W
     """
-    from branchwise.corpora.extras import require
+    from branchwise.base.extras import require
 
     require("mcp", "serving")
     from branchwise.agents.prompt_files import Prompts
-    from branchwise.corpora.graph.open import open_graph
     from branchwise.corpora.open import open_retriever
+    from branchwise.kg.open import open_graph
     from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
     from branchwise.tools.serving import mcp_server
     from branchwise.tools.serving.web import listen, parse_address

@@ -15,9 +15,9 @@ def warn_of_shutdowns(
     from datetime import UTC, datetime
 
     from branchwise.agents.shutdowns import shutdown_warnings
-    from branchwise.corpora.keys import Keys
-    from branchwise.eval.costs.spending import models_of
-    from branchwise.ui.console import error_console
+    from branchwise.base.keys import Keys
+    from branchwise.report.terminal.console import error_console
+    from branchwise.runs.costs.spending import models_of
 
     models = [model for system in systems for _, model in models_of(system)]
     models += [model for model in (scoring.model, scoring.judge) if model] if scoring else []

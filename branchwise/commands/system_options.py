@@ -14,11 +14,11 @@ import click
 import typer
 from click.core import ParameterSource
 
+from branchwise.base.keys import METAVAR
 from branchwise.commands.options import FieldCommand, Words, read_keys, read_tools
-from branchwise.corpora.keys import METAVAR
 
 if TYPE_CHECKING:
-    from branchwise.agents.setting import Declared
+    from branchwise.base.setting import Declared
     from branchwise.graphs.system import System
 
 
@@ -77,7 +77,7 @@ def system_of(options: Mapping[str, Any]) -> "System":
     """
     from pydantic import ValidationError
 
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
     from branchwise.graphs.system import System
     from branchwise.graphs.system_checks import check_system
 
@@ -184,7 +184,7 @@ def _is_list(one: "Declared") -> bool:
 def _read(one: "Declared", value: Any) -> Any:
     """What an option's value is in the system."""
     from branchwise.agents.headers import read_headers
-    from branchwise.corpora.plugins.settings import read_settings
+    from branchwise.base.plugins.settings import read_settings
 
     if one.name == "keys":
         return dict(read_keys(value).variables)
@@ -204,7 +204,7 @@ def _read(one: "Declared", value: Any) -> Any:
 def _read_json(text: str, option: str | None) -> Any:
     import json
 
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
 
     try:
         return json.loads(text)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.corpora.text import one_line
+from branchwise.base.errors import InputError
+from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.base.text import one_line
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -36,8 +36,8 @@ async def try_tool(
     `model`: spec of a model that the tool may ask. `question`: the one in its `RunContext`. Raises
     InputError for a tool that cannot be made; errors of the call are in the result.
     """
-    from branchwise.corpora.graph.open import open_graph
     from branchwise.corpora.open import open_retriever
+    from branchwise.kg.open import open_graph
     from branchwise.tools.mcp.opening import close_now
     from branchwise.tools.registry import ToolContext, make_tools
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-    from branchwise.corpora.keys import Keys
+    from branchwise.base.keys import Keys
 
 
 _IN_THE_LOOP, _ON_A_THREAD = "in the run's event loop", "on its own thread"
@@ -82,7 +82,7 @@ def cards_of(spec: str, keys: "Keys") -> list[ToolCard]:
     Calls nothing, and needs neither a corpus nor settings. A server with an address gets its own
     key of `keys`. Raises InputError.
     """
-    from branchwise.corpora.plugins.specs import is_mcp, is_plugin
+    from branchwise.base.plugins.specs import is_mcp, is_plugin
     from branchwise.tools.mcp.opening import close_now
     from branchwise.tools.registry import ToolContext, installed_tools, known_tools, make_tools
 

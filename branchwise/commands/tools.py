@@ -10,7 +10,7 @@ import typer
 
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
     from branchwise.trace.events import Tool
@@ -85,8 +85,8 @@ def try_one(
 
     Example: branchwise tools try film_year.py:film_year --args '{"title": "King Kong"}'
     """
+    from branchwise.base.plugins.settings import read_settings
     from branchwise.commands.tool_call import read_arguments, try_tool
-    from branchwise.corpora.plugins.settings import read_settings
 
     call = try_tool(
         spec,
@@ -159,13 +159,13 @@ def _below(text: str) -> Iterable[str]:
 
 
 def _print(lines: Iterable[str]) -> None:
-    from branchwise.corpora.text import printable
+    from branchwise.base.text import printable
 
     for line in lines:
         echo(printable(line))
 
 
 def _print_json(value: Any) -> None:
-    from branchwise.ui.console import printable_json
+    from branchwise.report.terminal.console import printable_json
 
     echo(printable_json(value))

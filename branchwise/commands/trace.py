@@ -10,7 +10,7 @@ import typer
 
 from branchwise.commands.options import Key, read_keys
 from branchwise.eval.bounds import MAX_EPOCHS
-from branchwise.ui.console import output
+from branchwise.report.terminal.console import output
 
 if TYPE_CHECKING:
     from branchwise.ui.trace_app.app import OpenQuestion
@@ -52,7 +52,7 @@ def trace(
 
     Example: branchwise trace runs/base --question q1 --step 4
     """
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
     from branchwise.ui.traces.runs import open_runs
 
     if step is not None and question is None:
@@ -98,8 +98,8 @@ def _print(
 
     A run that lacks what was asked for says so in its place, unless all lack it.
     """
-    from branchwise.corpora.errors import InputError
-    from branchwise.ui.cells import run_name
+    from branchwise.base.errors import InputError
+    from branchwise.report.terminal.cells import run_name
 
     missing = []
     for place, run in enumerate(runs):
@@ -114,7 +114,7 @@ def _print(
             _lines([str(error)])
     for run in runs:
         if run.is_damaged:
-            from branchwise.eval.store import DamagedError
+            from branchwise.runs.store import DamagedError
 
             raise DamagedError(run.path, "what could be read is shown above")
 
@@ -136,8 +136,8 @@ def _text(
 
 def _announce(run: "RunView") -> None:
     """Say what takes long, and what would save the time next time."""
-    from branchwise.ui.cells import run_name
-    from branchwise.ui.console import error_console
+    from branchwise.report.terminal.cells import run_name
+    from branchwise.report.terminal.console import error_console
     from branchwise.ui.traces.plain import unlabelled
 
     if (waiting := unlabelled(run)) > _MANY:
@@ -150,8 +150,8 @@ def _announce(run: "RunView") -> None:
 
 
 def _lines(lines: Iterable[str]) -> None:
-    from branchwise.corpora.text import printable
-    from branchwise.ui.console import console
+    from branchwise.base.text import printable
+    from branchwise.report.terminal.console import console
 
     screen = console()
     for line in lines:

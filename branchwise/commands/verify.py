@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 if TYPE_CHECKING:
-    from branchwise.eval.store.verifying import Verdict
+    from branchwise.runs.store.verifying import Verdict
 
 
 def verify(
@@ -24,8 +24,8 @@ def verify(
 
     Example: branchwise verify runs/base runs/other
     """
-    from branchwise.eval.store.verifying import verify_run
-    from branchwise.eval.studies.archive import folder_runs
+    from branchwise.runs.store.verifying import verify_run
+    from branchwise.runs.studies.archive import folder_runs
 
     found = []
     for path in paths:
@@ -38,8 +38,8 @@ def verify(
 def _print(verdict: "Verdict", *, as_json: bool) -> None:
     import orjson
 
-    from branchwise.corpora.text import printable
-    from branchwise.ui.console import console, harmless_json
+    from branchwise.base.text import printable
+    from branchwise.report.terminal.console import console, harmless_json
 
     if as_json:
         echo(harmless_json(orjson.dumps(verdict.to_json()).decode()))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from branchwise.ui.console import echo
+from branchwise.report.terminal.console import echo
 
 world_app = typer.Typer(help="Make worlds that no model has seen.", no_args_is_help=True)
 
@@ -29,7 +29,7 @@ def make(
     Example: branchwise world make --entities 2000 --seed 7 --out W
     """
     from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.worlds.make import make_world
+    from branchwise.worlds.make import make_world
 
     named = [name.strip() for name in domains.split(",") if name.strip()]
     with showing("writing", "entities") as progress:
@@ -53,8 +53,8 @@ def info(
     Example: branchwise world info W
     """
     from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.worlds.description import read_description
-    from branchwise.corpora.worlds.survey import survey
+    from branchwise.kg.world_folder import read_description
+    from branchwise.worlds.survey import survey
 
     description = read_description(path)
     with showing("reading", "lines") as progress:
@@ -62,12 +62,12 @@ def info(
     if json_output:
         import orjson
 
-        from branchwise.ui.console import harmless_json
+        from branchwise.report.terminal.console import harmless_json
 
         both = {"world": description.model_dump(), "survey": found.model_dump()}
         options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
         echo(harmless_json(orjson.dumps(both, option=options).decode()))
     else:
-        from branchwise.ui.world_table import print_world
+        from branchwise.report.terminal.world_table import print_world
 
         print_world(description, found)

@@ -8,6 +8,9 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.files import MAX_JSON_BYTES, first_problem
+from branchwise.base.text import one_line
 from branchwise.corpora.conditions.conditions_set import ConditionsSet
 from branchwise.corpora.conditions.documents import (
     DOCUMENT_ID,
@@ -34,10 +37,7 @@ from branchwise.corpora.conditions.file_form import (
     PartRecord,
     ScenarioRecord,
 )
-from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.files import MAX_JSON_BYTES, first_problem
 from branchwise.corpora.rows.json_rows import json_object
-from branchwise.corpora.text import one_line
 
 _MOST_LISTED = 10
 _DESCRIBED = "see docs/benchmarks/mdcr.md for the form"

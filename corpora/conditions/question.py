@@ -10,6 +10,8 @@ from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from branchwise.base.errors import InputError
+from branchwise.base.files import first_problem
 from branchwise.corpora.conditions.documents import (
     ConditionRelation,
     ConditionsAnswer,
@@ -22,8 +24,6 @@ from branchwise.corpora.conditions.documents import (
     UnknownPart,
 )
 from branchwise.corpora.conditions.expressions import ExpressionError, parse_expression
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import first_problem
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.questions import Question
 

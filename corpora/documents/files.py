@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from branchwise.base.text import encodable, one_line, printable
 from branchwise.corpora.documents.blocks import (
     SourceDocument,
     UnreadableDocumentError,
     paragraphs,
 )
 from branchwise.corpora.documents.html import decoded, read_html
-from branchwise.corpora.text import encodable, one_line, printable
 
 MAX_DOCUMENT_BYTES = 16 * 2**20
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?\n)?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)

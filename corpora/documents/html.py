@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from branchwise.base.text import one_line
 from branchwise.corpora.documents.blocks import SourceDocument, TextBlock, UnreadableDocumentError
-from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

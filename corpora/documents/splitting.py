@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.text import one_line
 from branchwise.corpora.documents.blocks import TextBlock
-from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.text import one_line
 
 Split = Callable[[str, Sequence[TextBlock]], Iterator[tuple[str, str]]]
 """Of a document's title and blocks: title and text of each passage."""

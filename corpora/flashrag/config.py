@@ -10,8 +10,8 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.files import first_problem
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.files import first_problem
 from branchwise.corpora.retrieval import MAX_K
 
 _SEARCH_KEYS = ("retriev", "rerank", "index", "corpus", "instruction", "bm25", "faiss", "seismic")

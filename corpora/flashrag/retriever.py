@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.extras import require
+from branchwise.base.errors import InputError
+from branchwise.base.extras import require
+from branchwise.base.text import encodable
 from branchwise.corpora.flashrag.config import SearchSettings, read_config
 from branchwise.corpora.flashrag.process import FlashRagProcess, WorkerError
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
-from branchwise.corpora.text import encodable
 
 _LOADING_SECONDS = 3600.0
 _SEARCH_SECONDS = 300.0

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.base.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from branchwise.corpora.forms.omissions import Omissions

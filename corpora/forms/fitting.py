@@ -3,7 +3,7 @@
 from itertools import islice
 from pathlib import Path
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.rows import DataRow, RowLayout, layout_of, read_rows
 
 BEIR_CORPUS = ("corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst")

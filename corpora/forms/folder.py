@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from branchwise.base.errors import InputError
 from branchwise.corpora.documents.blocks import UnreadableDocumentError
 from branchwise.corpora.documents.files import (
     DENIED,
@@ -15,7 +16,6 @@ from branchwise.corpora.documents.files import (
     walk,
 )
 from branchwise.corpora.documents.splitting import DEFAULT_SPLIT, Split, parse_split
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.forms.fitting import misfit
 from branchwise.corpora.forms.omissions import Omissions, Omitted
 from branchwise.corpora.forms.passages import PlacedPassage

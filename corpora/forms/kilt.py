@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from branchwise.base.errors import InputError
+from branchwise.base.files import json_kind
+from branchwise.base.text import one_line
 from branchwise.corpora.documents.blocks import TextBlock
 from branchwise.corpora.documents.splitting import DEFAULT_SPLIT, Split, parse_split
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import json_kind
 from branchwise.corpora.forms.fitting import KILT, check_form
 from branchwise.corpora.forms.omissions import Omissions
 from branchwise.corpora.forms.passages import PlacedPassage
 from branchwise.corpora.records import CorpusRecord, read_id
 from branchwise.corpora.rows import read_rows
 from branchwise.corpora.rows.fields import FieldNames
-from branchwise.corpora.text import one_line
 
 _SECTION = "Section::::"
 _BULLET = re.compile(r"^BULLET::::-?\s*")

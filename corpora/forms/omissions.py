@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from branchwise.corpora.text import one_line, printable
+from branchwise.base.text import one_line, printable
 
 Omitted = Literal["empty", "double", "unreadable", "other", "link"]
 _WORDS: dict[Omitted, tuple[str, str]] = {

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.files import json_kind
+from branchwise.base.text import one_line
 from branchwise.corpora.documents.blocks import paragraphs
 from branchwise.corpora.documents.splitting import Split
-from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.files import json_kind
 from branchwise.corpora.forms.fitting import (
     BEIR_CORPUS,
     DPR,
@@ -22,7 +23,6 @@ from branchwise.corpora.forms.omissions import Omissions
 from branchwise.corpora.records import CorpusRecord, read_id, to_passage
 from branchwise.corpora.rows import DataRow, RowLayout, files_of, layout_of, read_rows
 from branchwise.corpora.rows.fields import FieldNames
-from branchwise.corpora.text import one_line
 
 FIELDS = ("id", "title", "text", "contents")
 """Ours: a passage has a text, or contents (its title on the first line, its text below)."""

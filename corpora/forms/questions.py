@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.forms.omissions import Omissions
 from branchwise.corpora.forms.passages import PlacedPassage
 from branchwise.corpora.loaders import load_questions

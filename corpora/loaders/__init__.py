@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import orjson
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.loaders.forms import FORM_OF_TASK, FORMS, OWN, QuestionForm, form_of
 from branchwise.corpora.loaders.reading import Loading, PlacedQuestion, RowPlace
 from branchwise.corpora.loaders.source import QuestionSource

@@ -11,7 +11,8 @@ best of them, too. A question is ambiguous where all annotators listed readings.
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
+from branchwise.base.text import one_line
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import (
     PublishedEntry,
@@ -21,7 +22,6 @@ from branchwise.corpora.loaders.records import (
     uniquely_named,
 )
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, GoldSet, Question
-from branchwise.corpora.text import one_line
 
 
 class _Pair(PublishedRecord):

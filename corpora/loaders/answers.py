@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from branchwise.corpora.files import json_kind
+from branchwise.base.files import json_kind
 from branchwise.corpora.loaders.format_fields import ANSWER, BRANCH, names
 from branchwise.corpora.loaders.record_reader import RecordReader
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, GoldSet

@@ -13,15 +13,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from branchwise.corpora.errors import InputError, Refuse
-from branchwise.corpora.files import MAX_JSON_BYTES, json_kind, open_data
+from branchwise.base.errors import InputError, Refuse
+from branchwise.base.files import MAX_JSON_BYTES, json_kind, open_data
+from branchwise.base.text import one_line
 from branchwise.corpora.loaders.answers import GoldReader
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import uniquely_named
 from branchwise.corpora.questions import Branch, Question
 from branchwise.corpora.rows import DataRow, read_rows
 from branchwise.corpora.rows.json_rows import json_object
-from branchwise.corpora.text import one_line
 
 _NO_CONTEXT = "No context provided"
 _SPLITS = re.compile(rb'\s*\{\s*"[^"]*"\s*:\s*\{')

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from branchwise.corpora.errors import InputError, Refuse
+from branchwise.base.errors import InputError, Refuse
+from branchwise.base.text import one_line
 from branchwise.corpora.forms.fitting import BEIR_QUERIES, beir_file
 from branchwise.corpora.judgements import META_KEY, read_judgements
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Question
 from branchwise.corpora.rows import DataRow, read_rows
-from branchwise.corpora.text import one_line
 
 _DEFAULT = "test"
 _NAME = "name the folder of a data set of BEIR"

@@ -7,8 +7,8 @@ separator, or are a list that is written in it (`corpora/written_lists.py`).
 from collections.abc import Mapping
 from typing import Any
 
-from branchwise.corpora.errors import did_you_mean
-from branchwise.corpora.files import json_kind
+from branchwise.base.errors import did_you_mean
+from branchwise.base.files import json_kind
 from branchwise.corpora.loaders import native
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Question

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from branchwise.base.errors import InputError
+from branchwise.base.text import one_line
 from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import (
     PublishedEntry,
@@ -23,7 +24,6 @@ from branchwise.corpora.loaders.records import (
     uniquely_named,
 )
 from branchwise.corpora.questions import Branch, Question
-from branchwise.corpora.text import one_line
 
 
 def _queries(given: Any) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import read_questions
 from branchwise.corpora.loaders.reading import MENDED, Checking, Mistake, PlacedQuestion
 from branchwise.corpora.loaders.source import QuestionSource

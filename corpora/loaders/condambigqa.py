@@ -17,7 +17,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
+from branchwise.base.text import one_line
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import (
     PublishedEntry,
@@ -28,7 +29,6 @@ from branchwise.corpora.loaders.records import (
 )
 from branchwise.corpora.passages import Passage, make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.corpora.text import one_line
 
 _MARKER = r"\[[^\[\]]{0,200}\bfragments?\b[^\[\]]{0,200}\]"
 _MARKER_IN_SENTENCE = re.compile(rf"(?:\s*{_MARKER})+(?=\s*[.,;:!?])", re.IGNORECASE)

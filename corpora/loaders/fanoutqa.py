@@ -13,8 +13,9 @@ names as evidence. The test set has no answers.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import json_kind
+from branchwise.base.errors import InputError
+from branchwise.base.files import json_kind
+from branchwise.base.text import one_line
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import (
     PublishedEntry,
@@ -23,7 +24,6 @@ from branchwise.corpora.loaders.records import (
     uniquely_named,
 )
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
-from branchwise.corpora.text import one_line
 
 _MOST_NESTED = 5
 _Named = Iterator[tuple[str, Answer]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from branchwise.corpora.errors import nearest
+from branchwise.base.errors import nearest
 
 _TEXT = {"type": "string"}
 _FULL = {"type": "string", "pattern": r"\S"}

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from branchwise.corpora.errors import Refuse
+from branchwise.base.errors import Refuse
 from branchwise.corpora.rows import DataRow, RowLayout, read_rows
 
 if TYPE_CHECKING:

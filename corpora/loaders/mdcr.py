@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from branchwise.base.errors import InputError, Refuse
 from branchwise.corpora.conditions.conditions_file import read_conditions
 from branchwise.corpora.conditions.conditions_set import ConditionsSet
 from branchwise.corpora.conditions.documents import ConditionsProblem, QuestionKind, Scenario
@@ -15,7 +16,6 @@ from branchwise.corpora.conditions.minimal_groups import TooManyGroupsError
 from branchwise.corpora.conditions.question import as_question
 from branchwise.corpora.conditions.solver import Solution, relations_decide, solve
 from branchwise.corpora.conditions.spreading import ContradictionError
-from branchwise.corpora.errors import InputError, Refuse
 from branchwise.corpora.loaders.forms import form_of
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Question

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import json_kind
+from branchwise.base.errors import InputError
+from branchwise.base.files import json_kind
 from branchwise.corpora.loaders.answers import GoldReader, folded_name, single
 from branchwise.corpora.loaders.format_fields import PASSAGE, QUESTION, names
 from branchwise.corpora.loaders.forms import FORM_OF_TASK, OWN

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
+from branchwise.base.text import cut
+from branchwise.base.warning import warn
 from branchwise.corpora.questions import Question
-from branchwise.corpora.text import cut
-from branchwise.corpora.warning import warn
 
 if TYPE_CHECKING:
     from branchwise.corpora.loaders.source import QuestionSource

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from branchwise.corpora.files import json_kind
+from branchwise.base.files import json_kind
 from branchwise.corpora.loaders.format_fields import misspelt
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Branch, Question

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import json_kind
+from branchwise.base.errors import InputError
+from branchwise.base.files import json_kind
 from branchwise.corpora.loaders.answers import folded_name
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Answer, Branch

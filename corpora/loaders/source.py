@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from branchwise.corpora.errors import InputError, Refuse, nearest, raising
+from branchwise.base.errors import InputError, Refuse, nearest, raising
 from branchwise.corpora.loaders.forms import FORMS, OWN, QuestionForm
 from branchwise.corpora.rows import DataRow, layout_of
 from branchwise.corpora.rows.fields import OPTION, FieldNames

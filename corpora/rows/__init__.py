@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from branchwise.corpora.errors import InputError, Refuse, raising
+from branchwise.base.errors import InputError, Refuse, raising
 
 RowLayout = Literal["json", "csv", "parquet"]
 """How a file holds its rows: JSON lines or one JSON array; cells; columns."""

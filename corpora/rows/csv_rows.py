@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from branchwise.corpora.errors import InputError, Refuse
-from branchwise.corpora.files import MAX_LINE_BYTES, open_data, without_mark
+from branchwise.base.errors import InputError, Refuse
+from branchwise.base.files import MAX_LINE_BYTES, open_data, without_mark
 from branchwise.corpora.rows import DataRow
 
 _DELIMITERS = ",;\t|"

@@ -15,9 +15,9 @@ from typing import IO, Any, cast
 
 import orjson
 
-from branchwise.corpora import files
-from branchwise.corpora.errors import InputError, Refuse
-from branchwise.corpora.files import json_kind, lines_of, open_data
+from branchwise.base import files
+from branchwise.base.errors import InputError, Refuse
+from branchwise.base.files import json_kind, lines_of, open_data
 from branchwise.corpora.rows import DataRow
 
 _CHUNK = 2**20

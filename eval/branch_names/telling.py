@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
-from branchwise.corpora.normalise import MAX_CHARACTERS, normalise
+from branchwise.base.normalise import MAX_CHARACTERS, normalise
 from branchwise.eval.branch_names.closed_classes import COUNTRIES, ROMAN_LETTERS
 from branchwise.eval.branch_names.kinds import Kinds, kinds_of
 from branchwise.eval.branch_names.words import BranchWords, name_words, singular

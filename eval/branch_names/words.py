@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from branchwise.corpora.normalise import normalise, tokens
+from branchwise.base.normalise import normalise, tokens
 from branchwise.eval.branch_names.closed_classes import (
     FUNCTION_WORDS_OF_KEYS,
     NUMBER_WORDS,

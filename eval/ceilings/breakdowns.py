@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.base.errors import InputError, did_you_mean
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceiling_metrics
 from branchwise.eval.ceilings.traced import TracedItem

@@ -11,21 +11,21 @@ from typing import Any, Protocol
 
 import orjson
 
-from branchwise.corpora.atomic import write_bytes
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import parse_object, read_lines
+from branchwise.base.atomic import write_bytes
+from branchwise.base.errors import InputError
+from branchwise.base.files import parse_object, read_lines
+from branchwise.base.progress import Progress
+from branchwise.base.text import encodable
+from branchwise.base.warning import warn
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
-from branchwise.corpora.graph.open import graph_folder, is_address
-from branchwise.corpora.graph.vocabulary import written_id
-from branchwise.corpora.progress import Progress
 from branchwise.corpora.questions import GoldSet, Question
 from branchwise.corpora.records import to_passage
-from branchwise.corpora.text import encodable
-from branchwise.corpora.warning import warn
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph
 from branchwise.eval.items import GoldKey
+from branchwise.kg.open import graph_folder, is_address
+from branchwise.kg.vocabulary import written_id
 
 
 @dataclass(frozen=True)
@@ -272,8 +272,8 @@ def graph_holding(source: SearchedGraph, wanted: Collection[WantedEntity]) -> Ho
 
 
 def _known_ids(path: Path, sha256: str | None, wanted: Collection[WantedEntity]) -> frozenset[str]:
-    from branchwise.corpora.graph.description import read_description
-    from branchwise.corpora.graph.names.index import NameIndex
+    from branchwise.kg.description import read_description
+    from branchwise.kg.names.index import NameIndex
 
     folder = graph_folder(path)
     if sha256 not in (None, read_description(folder).sha256):

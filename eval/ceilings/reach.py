@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from branchwise.corpora.progress import Progress, silent
+from branchwise.base.progress import Progress, silent
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.holdings import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from branchwise.corpora.plugins.specs import short_spec
+from branchwise.base.plugins.specs import short_spec
 from branchwise.eval.errors.module_work import tool_names
 from branchwise.tools.registry import GRAPH_TOOLS
 

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from branchwise.corpora.normalise import MAX_CHARACTERS
+from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches, gold_pairs
 from branchwise.eval.branch_scores import Answers, GoldBranches, align_answers, gold_branches

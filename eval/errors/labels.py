@@ -8,7 +8,7 @@ each answer. The others are our own.
 from enum import StrEnum
 from typing import Literal
 
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 
 LostAt = Literal["agent", "extraction", "node", "repair"]
 """Who lost an answer that was retrieved: the agent that did not give it, the evidence extraction

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, TypeVar, get_args
 
 from branchwise.agents.reply import FailureKind
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 from branchwise.eval.errors.gold_evidence import MAX_TOOL_CHARS
 from branchwise.graphs import readings
 from branchwise.graphs.extraction import spans

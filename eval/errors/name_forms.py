@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from branchwise.corpora.normalise import MAX_CHARACTERS
+from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.eval.errors.folding import FoldedText, folded, is_word, loose, squeezed
 from branchwise.eval.errors.name_words import (
     ABBREVIATIONS,

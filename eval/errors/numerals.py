@@ -8,7 +8,7 @@ A number is not a mention inside a longer number, a percentage, a time, a date's
 import re
 from typing import NamedTuple
 
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 from branchwise.eval.errors.name_words import FUNCTION_WORDS, MONTHS
 
 _NUMBER = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?")

@@ -22,12 +22,12 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from branchwise.agents.offline.words import STOP_WORDS, base_name, sentences
-from branchwise.corpora.graph.names.word_forms import root
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.eval.errors.folding import fold
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.mentions import TextSpan
 from branchwise.eval.errors.name_words import PERSON_KINDS, RELATIVES
+from branchwise.kg.names.word_forms import root
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.conversation import Conversation
 from branchwise.trace.events import Start

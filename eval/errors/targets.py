@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from branchwise.corpora.normalise import MAX_CHARACTERS
+from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import GoldPair, gold_pairs
 from branchwise.eval.branch_scores import GoldBranches

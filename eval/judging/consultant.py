@@ -14,7 +14,7 @@ from branchwise.agents.caller import ModelCaller, Reply
 from branchwise.agents.journal import CallKey, Slot
 from branchwise.agents.reply import BY_RESPONSES, Completion
 from branchwise.agents.spec import check_ready
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.eval.judging.judgements import Judgements
 from branchwise.eval.judging.readiness import Ready, check_role
 from branchwise.graphs.ledger import RoleUsage

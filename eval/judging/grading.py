@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 from branchwise.agents.caller import Finish, ModelError, Reply
 from branchwise.agents.journal import CallKey
 from branchwise.agents.reply import ReplyToken
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 from branchwise.eval.judging.consultant import (
     DECLINED,
     Consultant,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import Aggregate, Summed, aggregate_drawn, aggregate_sums
 from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.items import AnsweredItem

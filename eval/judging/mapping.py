@@ -9,8 +9,8 @@ from typing import Any
 
 from branchwise.agents.format_error import FormatError
 from branchwise.agents.think import split_thinking
-from branchwise.corpora.files import json_kind
-from branchwise.corpora.text import one_line
+from branchwise.base.files import json_kind
+from branchwise.base.text import one_line
 
 MAX_SHOWN = 300
 """Characters of a name or an answer that a model sees."""

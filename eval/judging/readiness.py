@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from branchwise.agents.spec import REPLAY_OFFER, ModelSpec, check_ready
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 
 Ready = Callable[[ModelSpec], None]
 """Checks before the first request whether the model can be used at all; raises InputError."""

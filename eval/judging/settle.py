@@ -10,7 +10,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
-from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.eval.gold_sets import best_gold_sets
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.agreement import Agreement, agreement

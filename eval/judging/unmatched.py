@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from branchwise.corpora.normalise import normalise
+from branchwise.base.normalise import normalise
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.branch_matches import branch_matches

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.eval.question_scores import SUBSETS, ItemScore
 from branchwise.eval.scores import Scores
 from branchwise.eval.statistics.paired_tests import (

@@ -1,6 +1,6 @@
 """A difference in words, its numbers as papers print them."""
 
-from branchwise.eval.numbers import interval, p_value, signed
+from branchwise.base.numbers import interval, p_value, signed
 from branchwise.eval.statistics.comparison import ScoreDifference
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Gold
 from branchwise.eval.tasks.ambigqa import AmbigQATask
 from branchwise.eval.tasks.ambiguity import AmbiguityTask

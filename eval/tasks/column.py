@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 
 Metrics = Mapping[str, float | None]
 """Metric key to value; None is unscored on purpose and stays out of the mean."""

@@ -12,12 +12,12 @@ from typing import Any
 
 from branchwise.agents.mdcr_format import ConditionalOutput
 from branchwise.agents.prediction import Prediction
+from branchwise.base.errors import InputError
+from branchwise.base.text import one_line
 from branchwise.corpora.conditions.documents import ConditionsAnswer
 from branchwise.corpora.conditions.question import ConditionsQuestion, gold_answer, unknown_parts
 from branchwise.corpora.conditions.solver import equivalent_sentences
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Gold, Question
-from branchwise.corpora.text import one_line
 from branchwise.eval.conditional_errors import (
     CONDITIONAL_ERRORS,
     ConditionalCase,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from branchwise.corpora.errors import FLAGS, InputError, SettingError, SettingNames
+from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows import Flow

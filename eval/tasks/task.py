@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
+from branchwise.base.text import one_line
 from branchwise.corpora.questions import DEFAULT_BRANCH, Gold, Question
-from branchwise.corpora.text import one_line
 from branchwise.eval.clarifications import gold_text
 from branchwise.eval.errors.classes import ErrorClasses
 from branchwise.eval.grouping import Grouping

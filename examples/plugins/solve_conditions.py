@@ -17,13 +17,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from branchwise import ToolError, tool
+from branchwise.base.errors import InputError
 from branchwise.corpora.conditions.conditions_file import parse_conditions
 from branchwise.corpora.conditions.documents import QuestionKind
 from branchwise.corpora.conditions.expressions import ExpressionError, names, parse_expression
 from branchwise.corpora.conditions.minimal_groups import TooManyGroupsError
 from branchwise.corpora.conditions.solver import Solution, solve
 from branchwise.corpora.conditions.spreading import ContradictionError
-from branchwise.corpora.errors import InputError
 
 SECTION = """Do not work out by yourself which documents can be had together. Read each document's \
 requirements, find which conditions the scenario says to be true or false and how conditions of \

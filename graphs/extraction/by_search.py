@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.prompt_files import Prompts
-from branchwise.corpora.text import cut
+from branchwise.base.text import cut
 from branchwise.graphs.extraction.earlier import (
     all_spans,
     asked_words,

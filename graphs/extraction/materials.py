@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, ToolMessage
 
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.state import AgentState
 from branchwise.tools.tool_results import MAX_RESULT_CHARS

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from branchwise.corpora.text import one_line, whole_characters
+from branchwise.base.text import one_line, whole_characters
 from branchwise.graphs.extraction.materials import Material
 from branchwise.graphs.extraction.spans import FoldedPassage, says_none, span_forms
 from branchwise.graphs.list_replies import MAX_ITEMS, without_fences

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from branchwise.agents.formats import FORMATS
-from branchwise.corpora.normalise import normalise
+from branchwise.base.normalise import normalise
 from branchwise.graphs.flows.branches import BRANCHES
 from branchwise.graphs.flows.flow import Flow
 

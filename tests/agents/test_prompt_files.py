@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.agents.prompt_files import VARIABLES, Prompts
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 
 
 def test_every_prompt_renders_with_exactly_its_variables() -> None:

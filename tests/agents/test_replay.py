@@ -6,11 +6,11 @@ import pytest
 
 from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located
 from branchwise.agents.text_model import SpecTextModel
-from branchwise.corpora.errors import InputError
-from branchwise.eval.costs.prices import Prices
+from branchwise.base.errors import InputError
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.studies.names import system_name
-from branchwise.eval.studies.paths import resolved
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.studies.names import system_name
+from branchwise.runs.studies.paths import resolved
 
 
 @pytest.mark.parametrize("text", ["replay:runs/base", "replay:/a b/c", "replay:../x@http://y"])

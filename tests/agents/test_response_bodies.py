@@ -14,7 +14,7 @@ from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.response_bodies import MAX_TEXT, StreamFold, read_body, read_usage
 from branchwise.agents.retries import retry_wait
 from branchwise.agents.think import split_thinking
-from branchwise.corpora.backoff import retry_after
+from branchwise.base.backoff import retry_after
 from branchwise.trace.parts import Usage
 
 JSON = st.recursive(

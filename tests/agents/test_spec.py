@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.agents.spec import ModelSpec, check_ready, suggested
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 
 
 @pytest.mark.parametrize(

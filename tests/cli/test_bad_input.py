@@ -9,7 +9,7 @@ from branchwise import System, run
 from branchwise.__main__ import main
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
-from branchwise.eval.store.connection import DATABASE
+from branchwise.runs.store.connection import DATABASE
 from support.needs import needs_local
 
 QUESTION = {"id": "q1", "question": "Who directed Heat?", "answers": {"default": ["Mann"]}}

@@ -11,7 +11,7 @@ import typer.main
 from branchwise.cli import app
 from branchwise.commands.demo_next import DemoResults, show_next
 from branchwise.commands.demo_recorded import RecordedPart, recorded_folder, show_recorded
-from branchwise.ui.console import console
+from branchwise.report.terminal.console import console
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 from support.chat_server import call, say
 from support.corpora.small import bm25_corpus
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 
 pytestmark = pytest.mark.usefixtures("process")
 

@@ -9,7 +9,7 @@ import pytest
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 from support.chat_server import Answer, Body, ChatServer, fail, refuse, say
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from branchwise.__main__ import main
 from branchwise.commands.run import allow_open_files
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 from support.by_role import by_role, turn_of
 from support.chat_server import call, say
 from support.corpora.small import bm25_corpus

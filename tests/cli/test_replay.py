@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 from support.chat_server import call, say
 from support.corpora.small import bm25_corpus
 

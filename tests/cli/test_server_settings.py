@@ -5,11 +5,11 @@ import json
 import pytest
 
 from branchwise.agents.decoding import Decoding
+from branchwise.base.errors import InputError
 from branchwise.commands.system_options import system_of
-from branchwise.corpora.errors import InputError
-from branchwise.eval.studies.schema import load_study
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
+from branchwise.runs.studies.schema import load_study
 from support.chat_server import fail, say
 
 ANSWER = say(json.dumps({"answers": {"Heat": ["Michael Mann"]}}))

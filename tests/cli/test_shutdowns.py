@@ -11,7 +11,7 @@ from aiohttp import web
 
 from branchwise.agents import shutdowns
 from branchwise.agents.shutdowns import shutdown_warnings
-from branchwise.corpora.keys import Keys
+from branchwise.base.keys import Keys
 from support.chat_server import ChatServer, say
 
 ANSWER = say(json.dumps({"answers": {"Heat": ["Michael Mann"]}}))

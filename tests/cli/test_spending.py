@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import branchwise
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from support.chat_server import Body, ChatServer, say
 
 TypeIn = Callable[..., tuple[int, str, str]]

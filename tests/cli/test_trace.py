@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.store import RunSpec, RunStore, create_run
+from branchwise.runs.store import RunSpec, RunStore, create_run
 
 TEXT = "[bold]Al Pacino[/bold] \x1b[31mplays\x1b[0m Hanna.\n" + "long " * 400
 

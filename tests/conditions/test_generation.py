@@ -8,27 +8,27 @@ from pathlib import Path
 import orjson
 import pytest
 
+from branchwise.base.errors import InputError
 from branchwise.corpora.conditions.conditions_file import parse_conditions, read_conditions
 from branchwise.corpora.conditions.file_form import conditions_record
-from branchwise.corpora.conditions.generation.control import single_documents
-from branchwise.corpora.conditions.generation.domain import (
+from branchwise.corpora.conditions.statistics import PUBLISHED_MDCR, describe_conditions
+from branchwise.corpora.loaders.mdcr import questions_of
+from branchwise.worlds.conditions.control import single_documents
+from branchwise.worlds.conditions.domain import (
     DOMAINS,
     YOUR,
     Claim,
     can_hold,
     document_domain,
 )
-from branchwise.corpora.conditions.generation.generate import (
+from branchwise.worlds.conditions.generate import (
     DraftSet,
     MdcrSettings,
     draft_set,
     sizes,
 )
-from branchwise.corpora.conditions.generation.sentences import required, told
-from branchwise.corpora.conditions.statistics import PUBLISHED_MDCR, describe_conditions
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders.mdcr import questions_of
-from branchwise.corpora.synthesis.wording.writing import NEGATION
+from branchwise.worlds.conditions.sentences import required, told
+from branchwise.worlds.questions.wording.writing import NEGATION
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "benchmarks" / "mdcr.json"
 SETTINGS = MdcrSettings(documents=12, groups=16, scenarios=60, seed=4)

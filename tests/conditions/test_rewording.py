@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
-from branchwise.corpora.conditions.generation.domain import DOMAINS, Claim, document_domain
-from branchwise.corpora.conditions.generation.generate import MdcrSettings, draft_set
-from branchwise.corpora.conditions.generation.rewording import RewordedLine, reword, slip
-from branchwise.corpora.conditions.generation.sentences import SHAPES, VOICES, required, told
+from branchwise.worlds.conditions.domain import DOMAINS, Claim, document_domain
+from branchwise.worlds.conditions.generate import MdcrSettings, draft_set
+from branchwise.worlds.conditions.rewording import RewordedLine, reword, slip
+from branchwise.worlds.conditions.sentences import SHAPES, VOICES, required, told
 
 FACETS = {facet.name: facet.claims for name in DOMAINS for facet in document_domain(name).facets}
 CLAIMS = [claim for claims in FACETS.values() for claim in claims]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.atomic import new_folder, write_bytes, write_named
-from branchwise.corpora.errors import InputError
+from branchwise.base.atomic import new_folder, write_bytes, write_named
+from branchwise.base.errors import InputError
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_place_that_takes_no_file_is_one_line(tmp_path: Path) -> None:
 PROGRAM = """
 import os, shutil, signal, sys
 from pathlib import Path
-from branchwise.corpora import atomic
+from branchwise.base import atomic
 
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from branchwise.base.text import one_line
 from branchwise.corpora.clarification import (
     ClarificationFormatError,
     ClarificationQuestion,
     parse_clarification,
 )
-from branchwise.corpora.text import one_line
 
 
 @pytest.mark.parametrize(

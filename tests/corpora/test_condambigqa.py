@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.corpora.loaders.condambigqa import without_markers
 from branchwise.corpora.passages import passage_id

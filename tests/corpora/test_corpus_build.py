@@ -9,9 +9,9 @@ import sys
 import pytest
 import zstandard
 
+from branchwise.base.errors import InputError
 from branchwise.corpora import build as build_module
 from branchwise.corpora.build import build_corpus
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.passages import passage_id
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from branchwise.base.errors import InputError
 from branchwise.commands.corpus import corpus_app
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.forms import CORPUS_FORMS
 from branchwise.corpora.passages import passage_id
 from support.needs import needs_local

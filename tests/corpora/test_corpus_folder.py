@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise.base.errors import DamagedDataError, InputError
 from branchwise.corpora import folder as folder_module
-from branchwise.corpora.errors import DamagedDataError, InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.records import to_passage
 from support.corpora.small import bare_corpus

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from branchwise.base.errors import InputError
 from branchwise.corpora.build import build_corpus
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.forms import CORPUS_FORMS
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.open import open_retriever

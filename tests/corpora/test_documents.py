@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise.base.errors import InputError
 from branchwise.corpora.documents.blocks import (
     SourceDocument,
     TextBlock,
@@ -16,7 +17,6 @@ from branchwise.corpora.documents.blocks import (
 from branchwise.corpora.documents.files import FoundFile, read_document
 from branchwise.corpora.documents.html import decoded, read_html
 from branchwise.corpora.documents.splitting import parse_split
-from branchwise.corpora.errors import InputError
 
 PAGE = """<!DOCTYPE html>
 <html><head><title>Etna – The Encyclopedia</title><style>p { color: red }</style></head>

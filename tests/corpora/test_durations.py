@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.durations import duration, read_duration
-from branchwise.corpora.errors import InputError
+from branchwise.base.durations import duration, read_duration
+from branchwise.base.errors import InputError
 
 
 @pytest.mark.parametrize(

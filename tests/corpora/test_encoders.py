@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
+from branchwise.base.errors import InputError
 from branchwise.corpora import encoder_models
 from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model
 from branchwise.corpora.encoders import load_encoder, reopen_encoder
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.openvino_encoder import has_openvino
 
 pytestmark = pytest.mark.slow

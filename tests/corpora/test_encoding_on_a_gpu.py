@@ -14,8 +14,8 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
+from branchwise.base.errors import InputError
 from branchwise.corpora.encoders import load_encoder
-from branchwise.corpora.errors import InputError
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from support.needs import DATA, needs_data
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import DamagedDataError
-from branchwise.corpora.file_records import RECORDS_FILE, check_files, record_files
+from branchwise.base.errors import DamagedDataError
+from branchwise.base.file_records import RECORDS_FILE, check_files, record_files
 
 
 @pytest.fixture

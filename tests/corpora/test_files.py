@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import open_data, read_lines
+from branchwise.base.errors import InputError
+from branchwise.base.files import open_data, read_lines
 
 TEXT = "".join(f"line {number} of the file\n" for number in range(20_000)).encode()
 SKIPPED = struct.pack("<II", 0x184D2A50, 5) + b"extra"

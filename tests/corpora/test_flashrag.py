@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.flashrag import process as process_module
 from branchwise.corpora.flashrag.config import read_config
 from branchwise.corpora.flashrag.process import FlashRagProcess, WorkerError

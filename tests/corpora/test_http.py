@@ -11,7 +11,7 @@ from urllib.request import Request
 import pytest
 from aiohttp import web
 
-from branchwise.corpora.http import HTTP, ExchangeError
+from branchwise.base.http import HTTP, ExchangeError
 from support.retrieval_server import RetrievalServer, drops
 
 LONG = f"http://{'x' * 70}.invalid/"

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.ivf import choose_probes, index_vectors, nearest
 from branchwise.corpora.kept_vectors import KEPT_VECTORS, mapped, unfinished

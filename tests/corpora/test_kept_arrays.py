@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from branchwise.corpora.kept_arrays import PackedTexts, kept_arrays, packed
-from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.support import Support
+from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.support import Support
 from support.synthesis.little_graph import TRIPLES, little_schema
 
 ONE, OTHER = {"file": 1}, {"file": 2}

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from Stemmer import Stemmer
 
+from branchwise.base.errors import DamagedDataError, InputError
+from branchwise.base.file_records import check_files, record_files
+from branchwise.base.progress import silent
 from branchwise.corpora import lexical
 from branchwise.corpora.analysis import STOP_WORDS, spaced, tantivy_analyzer
 from branchwise.corpora.encoder_models import Encoding
-from branchwise.corpora.errors import DamagedDataError, InputError
-from branchwise.corpora.file_records import check_files, record_files
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.progress import silent
 
 K1 = 1.2
 LOCKS = {".tantivy-meta.lock", ".tantivy-writer.lock"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions, native
 from branchwise.corpora.loaders.reading import Loading, RowPlace
 from branchwise.corpora.loaders.source import QuestionSource
@@ -387,7 +387,7 @@ def test_an_unknown_format_names_the_known_ones():
 
 
 def test_an_overlong_line_is_refused_before_it_is_parsed(write, monkeypatch):
-    monkeypatch.setattr("branchwise.corpora.files.MAX_LINE_BYTES", 100)
+    monkeypatch.setattr("branchwise.base.files.MAX_LINE_BYTES", 100)
     with pytest.raises(InputError, match=r"q\.jsonl:1: the line is longer"):
         load_questions(str(write("q.jsonl", "x" * 101)))
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.normalise import normalise, tokens
+from branchwise.base.normalise import normalise, tokens
 
 SAME = [
     ("The Office", "office"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.__main__ import main
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.reading import MENDED
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.forms import FORMS, OWN, form_of
 from branchwise.corpora.passages import passage_id

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
 from support.corpora.hub_server import hub

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.reranking import RerankingRetriever
 from support.corpora.cross_encoder import tiny_cross_encoder

@@ -2,8 +2,8 @@
 
 import pytest
 
+from branchwise.base.errors import InputError
 from branchwise.commands.options import spread_fields
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.rows.fields import FieldNames
 
 KNOWN = ("id", "title", "text")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.rows import read_rows
 from branchwise.corpora.rows.hub import hub_rows
 

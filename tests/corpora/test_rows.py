@@ -14,7 +14,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.rows import csv_rows, layout_of, read_rows
 
 OBJECTS = st.lists(
@@ -127,7 +127,7 @@ def test_a_mistake_far_before_the_end_is_found_without_reading_to_it(tmp_path: P
 def test_an_entry_that_does_not_end_is_not_held_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("branchwise.corpora.files.MAX_LINE_BYTES", 2**20)
+    monkeypatch.setattr("branchwise.base.files.MAX_LINE_BYTES", 2**20)
     path = tmp_path / "a.json"
     path.write_text('[{"a": "' + "x" * (4 * 2**20))
     with pytest.raises(InputError, match=r"a\.json:1: the entry is longer than 1 MiB"):

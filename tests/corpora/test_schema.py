@@ -2,9 +2,9 @@
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.schema import Domain, load_domain, merge
-from branchwise.corpora.schema_checks import check_schema
+from branchwise.base.errors import InputError
+from branchwise.kg.schema import Domain, load_domain, merge
+from branchwise.kg.schema_checks import check_schema
 
 FILM = {"class": "Q11424", "noun": "film", "plural": "films", "share": 1, "years": (1950, 2020)}
 PERSON = {"class": "Q5", "noun": "person", "plural": "people", "name": "person"}

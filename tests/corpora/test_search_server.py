@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.keys import Keys
+from branchwise.base.errors import InputError
+from branchwise.base.keys import Keys
 from branchwise.corpora.open import absolute_name, needs_corpus, open_retriever
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.retrieval import Hit, RetrieverError

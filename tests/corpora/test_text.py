@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.errors import did_you_mean, nearest
-from branchwise.corpora.text import (
+from branchwise.base.errors import did_you_mean, nearest
+from branchwise.base.text import (
     cut,
     encodable,
     one_line,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora import quantities
-from branchwise.corpora.normalise import normalise
+from branchwise.base import quantities
+from branchwise.base.normalise import normalise
 
 SAME: dict[str, list[tuple[str, str]]] = {
     "thousands": [

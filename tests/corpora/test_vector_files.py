@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.vector_files import open_vectors

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.normalise import normalise
+from branchwise.base.normalise import normalise
 from branchwise.eval.alignment import _similarity, align
 from branchwise.eval.branch_names.telling import telling_names
 

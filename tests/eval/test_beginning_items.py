@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from branchwise.eval import runner
+from branchwise.runs import runner
 
 LONGER_THAN_A_STEP = 0.02
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from branchwise.agents.prediction import Prediction
+from branchwise.base.errors import InputError
+from branchwise.base.plugins.specs import absolute_spec
 from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.plugin_metrics import load_metrics

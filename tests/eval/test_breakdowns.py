@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.eval.ceilings.breakdowns import (
     GROUPINGS,
     Breakdown,

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from branchwise.agents.reply import Reply
-from branchwise.eval.costs.price_table import Price
-from branchwise.eval.costs.prices import Prices
-from branchwise.eval.costs.usage import Costs, RoleCost, RoleSpending, file_costs, run_costs
 from branchwise.graphs.ledger import Ledger, RoleUsage
+from branchwise.runs.costs.price_table import Price
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.usage import Costs, RoleCost, RoleSpending, file_costs, run_costs
 from branchwise.trace.parts import Usage
 
 PRICES = Prices(

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.eval import examination
+from branchwise.base.errors import InputError
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.examination import brief, examine_items
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
+from branchwise.runs.scoring import examination
+from branchwise.runs.scoring.examination import brief, examine_items
+from branchwise.runs.store import RunSpec, RunStore, create_run, open_run
 from support.eval.scoring_cases import question
 from support.stores import damage
 

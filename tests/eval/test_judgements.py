@@ -16,11 +16,11 @@ import pytest
 
 from branchwise import score
 from branchwise.agents.journal import CallKey
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.eval.judging.judgements import MemoryJudgements
-from branchwise.eval.store import RunStore, StoreError, open_run
-from branchwise.eval.store.connection import DATABASE
-from branchwise.eval.store.judgements import (
+from branchwise.runs.store import RunStore, StoreError, open_run
+from branchwise.runs.store.connection import DATABASE
+from branchwise.runs.store.judgements import (
     StoredJudgements,
     file_judgements,
     run_judgements,
@@ -159,7 +159,7 @@ def test_scoring_works_beside_a_run_that_is_being_written(chat_server, run):
 
 
 def _an_ended_item(store):
-    from branchwise.eval.store import PendingItem
+    from branchwise.runs.store import PendingItem
 
     return PendingItem(1, store.reader.question(0), 0, resumed=True)
 
@@ -243,7 +243,7 @@ async def test_a_read_only_run_is_read_and_not_written(chat_server, run, monkeyp
     def read_only(path):
         return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
 
-    monkeypatch.setattr("branchwise.eval.store.judgements.connect", read_only)
+    monkeypatch.setattr("branchwise.runs.store.judgements.connect", read_only)
     with run_judgements(run) as judgements:
         with pytest.warns(UserWarning, match="attempt to write a readonly database"):
             _, report = await align(items_of(4), chat_server.url, judgements)

@@ -7,7 +7,7 @@ import pytest
 from branchwise.agents.caller import ModelError
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
 from branchwise.eval.errors.module_work import ModuleWork
 from branchwise.eval.inert import inert_parts

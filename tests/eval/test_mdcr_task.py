@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from branchwise.agents.prompt_files import Prompts
+from branchwise.base.errors import InputError, SettingError
 from branchwise.corpora.conditions.question import ConditionsQuestion
-from branchwise.corpora.errors import InputError, SettingError
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
 from branchwise.eval.errors.classes import found_errors

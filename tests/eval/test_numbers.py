@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.numbers import (
+from branchwise.base.numbers import (
     Unit,
     as_text,
     count,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.normalise import MAX_CHARACTERS
+from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.eval.common_text import common_length, longest_subsequence, longest_substring
 from branchwise.eval.option_scores import (
     OptionSums,

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.passages import make_passage
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.predictions_file import MISSING, read_predictions

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.errors import InputError
-from branchwise.eval.costs.price_table import Price
-from branchwise.eval.costs.prices import Prices
+from branchwise.base.errors import InputError
 from branchwise.graphs.ledger import RoleUsage
+from branchwise.runs.costs.price_table import Price
+from branchwise.runs.costs.prices import Prices
 
 SERVER = "http://localhost:8000/v1"
 BUILT_IN = Prices.load()

@@ -9,18 +9,18 @@ from rich.console import Console
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
-from branchwise.eval.costs.usage import NO_COSTS
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
-from branchwise.eval.reporting.figures.protocols import protocol_figure
-from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.reporting.tables.protocols import protocol_tables
 from branchwise.eval.scores import score_items
-from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.protocol import QuestionProtocol
 from branchwise.graphs.system import System
-from branchwise.ui.run_report import run_report
+from branchwise.report.figures.protocols import protocol_figure
+from branchwise.report.study_report import StudyReport, SystemReport
+from branchwise.report.tables.protocols import protocol_tables
+from branchwise.report.terminal.run_report import run_report
+from branchwise.runs.costs.usage import NO_COSTS
+from branchwise.runs.scoring.scoring import ScoredRun
 from support.eval.scoring_cases import branches
 
 GOLD = {"q1": {"a": ["red blue"]}, "q2": {"a": ["red blue"], "b": ["green"]}}

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.reporting.published import (
+from branchwise.eval.tasks import get_task
+from branchwise.graphs.system import System
+from branchwise.report.published import (
     Published,
     PublishedTable,
     benchmark_of,
@@ -19,14 +21,12 @@ from branchwise.eval.reporting.published import (
     published,
     published_beside,
 )
-from branchwise.eval.reporting.published.reading import read_published
-from branchwise.eval.reporting.tables.published import published_tables
-from branchwise.eval.reporting.tables.table import column_groups
-from branchwise.eval.tasks import get_task
-from branchwise.graphs.system import System
+from branchwise.report.published.reading import read_published
+from branchwise.report.tables.published import published_tables
+from branchwise.report.tables.table import column_groups
 from support.ui.report_cases import make_report
 
-FOLDER = Path(__file__).parents[2] / "eval" / "reporting" / "published"
+FOLDER = Path(__file__).parents[2] / "report" / "published"
 
 # Tables 4, 5 and 7 as printed: precision, recall and exact match, each non-ambiguous/ambiguous.
 PRINTED = """

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.description import read_description
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings import holdings
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph, Sources, run_sources
+from branchwise.kg.build import build_graph
+from branchwise.kg.description import read_description
 
 PASSAGES = {
     "p1": '"Heat (1995 film)"\nMichael Mann directed it.',

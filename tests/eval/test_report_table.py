@@ -5,14 +5,14 @@ from pathlib import Path
 from rich.console import Console
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.costs.usage import NO_COSTS
 from branchwise.eval.judging.settle import Settled
-from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.scores import Scores, score_items
-from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.tasks import get_task
-from branchwise.ui.cells import mean_cell
-from branchwise.ui.report_table import score_tables
+from branchwise.report.study_report import StudyReport, SystemReport
+from branchwise.report.terminal.cells import mean_cell
+from branchwise.report.terminal.report_table import score_tables
+from branchwise.runs.costs.usage import NO_COSTS
+from branchwise.runs.scoring.scoring import ScoredRun
 from support.eval.scoring_cases import item
 
 ONE = {"default": ["A", "B"]}

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from branchwise.base.errors import InputError
 from branchwise.commands.corpus import corpus_app
 from branchwise.corpora.build import build_corpus
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.judgements import grades_of, read_judgements
@@ -28,7 +28,7 @@ from branchwise.eval.retrieval_evaluation import (
     evaluate_retrievers,
     judged_queries,
 )
-from branchwise.ui.retrieval_tables import notes
+from branchwise.report.terminal.retrieval_tables import notes
 from support.corpora.small import TWELVE, bare_corpus, bm25_corpus
 from support.needs import DATA, needs_data
 

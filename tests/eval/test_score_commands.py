@@ -8,11 +8,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from branchwise.base.errors import InputError
 from branchwise.commands.report import report
 from branchwise.commands.score import score
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
+from branchwise.runs.store import RunSpec, RunStore, create_run, open_run
 from support.eval.scoring_cases import question
 
 app = typer.Typer()

@@ -2,8 +2,8 @@
 
 import pytest
 
+from branchwise.base.errors import InputError
 from branchwise.commands.scoring_options import chosen
-from branchwise.corpora.errors import InputError
 from branchwise.eval.scoring_choice import ScoringChoice
 
 MODEL = "openai:gpt-6-luna"

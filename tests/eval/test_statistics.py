@@ -9,7 +9,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.question_scores import SUBSETS, ItemScore
 from branchwise.eval.scores import Counts, Scorer, Scores

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from branchwise import score
 from branchwise.agents.journal import CallKey
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.passages import make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.store import (
+from branchwise.runs.store import (
     DamagedError,
     RunSpec,
     RunStore,
@@ -25,10 +25,10 @@ from branchwise.eval.store import (
     create_run,
     open_run,
 )
-from branchwise.eval.store.connection import DATABASE, FORMAT
-from branchwise.eval.store.passage_references import fold, unfold
-from branchwise.eval.store.results import keep_reach, save_scores
-from branchwise.eval.store.verifying import verify_run
+from branchwise.runs.store.connection import DATABASE, FORMAT
+from branchwise.runs.store.passage_references import fold, unfold
+from branchwise.runs.store.results import keep_reach, save_scores
+from branchwise.runs.store.verifying import verify_run
 from support.stores import damage, edited, execute
 
 KEY = CallKey("model", "agent", "d1")
@@ -293,7 +293,7 @@ def test_a_folder_that_cannot_be_written_is_read_and_scored_with_a_warning(run_f
     def refuse(path):
         raise sqlite3.OperationalError("attempt to write a readonly database")
 
-    monkeypatch.setattr("branchwise.eval.store.results.connect", refuse)
+    monkeypatch.setattr("branchwise.runs.store.results.connect", refuse)
     with pytest.warns(UserWarning, match="cannot be kept: attempt to write"):
         assert score(run_folder).items == ()
 
@@ -328,7 +328,7 @@ def test_a_run_that_cannot_be_opened_for_writing_is_let_go(run_folder, monkeypat
         raise sqlite3.OperationalError("unable to open database file")
 
     with monkeypatch.context() as patched:
-        patched.setattr("branchwise.eval.store.writer.connect", refuse)
+        patched.setattr("branchwise.runs.store.writer.connect", refuse)
         with pytest.raises(StoreError, match="unable to open"):
             RunStore(run_folder)
     RunStore(run_folder).close()
@@ -339,7 +339,7 @@ import os, sys
 from pathlib import Path
 from branchwise.corpora.passages import make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.store import RunSpec, create_run
+from branchwise.runs.store import RunSpec, create_run
 
 passages = tuple(make_passage(f"t{n}", f"{n} text " * 2000) for n in range(500))
 gold = (Branch(name="default", answers=(Answer(text="Mann"),)),)

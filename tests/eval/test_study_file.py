@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.errors import InputError
-from branchwise.eval.studies.schema import load_study
-from branchwise.eval.studies.settings import FIELDS
-from branchwise.eval.studies.shared import questions_of
-from branchwise.eval.studies.study import Study
+from branchwise.base.errors import InputError
+from branchwise.runs.studies.schema import load_study
+from branchwise.runs.studies.settings import FIELDS
+from branchwise.runs.studies.shared import questions_of
+from branchwise.runs.studies.study import Study
 from support.corpora.published_sets import SAMPLES
 from support.eval.study_cases import (
     BASE,
@@ -506,7 +506,7 @@ def test_a_study_is_read_from_any_folder(parts: Path, monkeypatch: pytest.Monkey
 def test_reading_a_study_loads_no_library_that_searches_or_runs_models(parts: Path) -> None:
     heavy = {"torch", "faiss", "langchain_core", "langgraph", "scipy", "pyoxigraph"}
     code = (
-        "import sys; from branchwise.eval.studies.schema import load_study; "
+        "import sys; from branchwise.runs.studies.schema import load_study; "
         "load_study(sys.argv[1]); print(*{m.split('.')[0] for m in sys.modules})"
     )
     command = (sys.executable, "-c", code, str(write_study(parts)))

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.forks import make_fork
-from branchwise.eval.store import RunSpec, create_run
-from branchwise.eval.store.recordings import open_recordings
+from branchwise.runs.forks import make_fork
+from branchwise.runs.store import RunSpec, create_run
+from branchwise.runs.store.recordings import open_recordings
 
 
 def test_a_fork_or_a_replay_of_a_study_names_its_runs(tmp_path: Path) -> None:

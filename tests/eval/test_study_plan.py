@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from branchwise.eval.experiment import run
-from branchwise.eval.studies.plan import Bound, StudyPlan, plan_of
-from branchwise.eval.studies.shared import questions_of
-from branchwise.ui.study_plan_table import plan_tables
+from branchwise.report.terminal.study_plan_table import plan_tables
+from branchwise.runs.experiment import run
+from branchwise.runs.studies.plan import Bound, StudyPlan, plan_of
+from branchwise.runs.studies.shared import questions_of
 from support.by_role import by_role, counts, role_of
 from support.chat_server import Answer, ChatServer, calls, say
 from support.eval.study_cases import GRAPH, QUESTIONS, load

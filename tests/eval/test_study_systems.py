@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.agents.prompt_files import Prompts
+from branchwise.base.errors import InputError
 from branchwise.commands.system_options import system_of
-from branchwise.corpora.errors import InputError
-from branchwise.eval.studies.names import (
+from branchwise.graphs.system import System
+from branchwise.runs.studies.names import (
     MAX_NAME,
     MAX_SLUG,
     distinct_names,
@@ -20,10 +21,9 @@ from branchwise.eval.studies.names import (
     slugs,
     system_name,
 )
-from branchwise.eval.studies.settings import written_settings
-from branchwise.eval.studies.study import Study
-from branchwise.eval.studies.systems import NamedSystem, systems_of
-from branchwise.graphs.system import System
+from branchwise.runs.studies.settings import written_settings
+from branchwise.runs.studies.study import Study
+from branchwise.runs.studies.systems import NamedSystem, systems_of
 from support.eval.study_cases import BASE, GRAPH, load
 
 SEARCH = ["local_retriever"]

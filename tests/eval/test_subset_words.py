@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from branchwise.eval.reporting.tables import report_tables
 from branchwise.eval.tasks import get_task
-from branchwise.ui.html.page import render_html
+from branchwise.report.html.page import render_html
+from branchwise.report.tables import report_tables
 from branchwise.ui.trace_app.widgets.filter_bar import in_words
 from branchwise.ui.traces.order import Arrangement
 from support.ui.report_cases import make_report

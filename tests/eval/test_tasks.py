@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from branchwise.agents.prompt_files import Prompts
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import TASKS, Task, get_task, totals_of

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from branchwise.agents.restraints import Restraints
-from branchwise.eval.on_ray.link import WorkerLink
+from branchwise.runs.on_ray.link import WorkerLink
 
 
 def test_a_worker_that_dies_after_the_run_is_not_complained_about() -> None:

@@ -11,10 +11,10 @@ from branchwise.corpora.build import build_corpus
 from branchwise.corpora.clarification import parse_clarification
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.questions import Question
-from branchwise.eval.export import export_lines
-from branchwise.eval.scoring import ScoringSettings, score_run
-from branchwise.eval.scoring_predictions import score_predictions
 from branchwise.eval.tasks import get_task
+from branchwise.runs.export import export_lines
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring.scoring_predictions import score_predictions
 
 FOLDER = Path(__file__).parents[2] / "examples" / "benchmarks"
 SAMPLE, PASSAGES = FOLDER / "cambignq.jsonl", FOLDER / "cambignq-corpus.jsonl"

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from branchwise.base.numbers import number
 from branchwise.corpora.loaders import load_questions
-from branchwise.eval.numbers import number
-from branchwise.eval.reporting.error_counts import error_counts
-from branchwise.eval.reporting.run_folders import report_of_runs
-from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables import report_tables
-from branchwise.eval.scoring import ScoringSettings, score_run
-from branchwise.eval.store import RunReader, open_run
-from branchwise.eval.store.reader import ItemRow
-from branchwise.ui.exports.csv_files import csv_files
-from branchwise.ui.exports.latex import latex
-from branchwise.ui.exports.markdown import markdown
-from branchwise.ui.html.page import render_html
+from branchwise.report.error_counts import error_counts
+from branchwise.report.exports.csv_files import csv_files
+from branchwise.report.exports.latex import latex
+from branchwise.report.exports.markdown import markdown
+from branchwise.report.html.page import render_html
+from branchwise.report.run_folders import report_of_runs
+from branchwise.report.study_report import StudyReport
+from branchwise.report.tables import report_tables
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.store import RunReader, open_run
+from branchwise.runs.store.reader import ItemRow
 from branchwise.ui.traces.runs import RunView
 from support.ui.page_reading import Page
 from support.ui.svg_figures import svg_files

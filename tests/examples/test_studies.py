@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.eval.studies.plan import plan_of
-from branchwise.eval.studies.schema import load_study
-from branchwise.eval.studies.shared import questions_of
 from branchwise.graphs.system import Budget
+from branchwise.runs.studies.plan import plan_of
+from branchwise.runs.studies.schema import load_study
+from branchwise.runs.studies.shared import questions_of
 
 STUDIES = Path(__file__).parents[2] / "examples" / "studies"
 NAMES = sorted(path.name for path in STUDIES.glob("*.yaml"))

@@ -11,7 +11,7 @@ import pytest
 from support.graph.plain.graph import PlainGraph, read_graph
 
 if TYPE_CHECKING:
-    from branchwise.corpora.graph.embedded import EmbeddedGraph
+    from branchwise.kg.embedded import EmbeddedGraph
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def plain(world_300: Path) -> PlainGraph:
 @pytest.fixture(scope="session")
 def built_graph(world_300: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the graph that was built from the world."""
-    from branchwise.corpora.graph.build import build_graph
+    from branchwise.kg.build import build_graph
 
     folder = tmp_path_factory.mktemp("graph") / "kg"
     build_graph([world_300 / "kg.nt.gz"], folder)
@@ -44,7 +44,7 @@ def built_graph(world_300: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 @pytest.fixture(scope="session")
 def graph(built_graph: Path, process: None) -> "Iterator[EmbeddedGraph]":
     """The world's graph, asked through its worker processes."""
-    from branchwise.corpora.graph.embedded import EmbeddedGraph
+    from branchwise.kg.embedded import EmbeddedGraph
 
     opened = EmbeddedGraph(built_graph)
     yield opened

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.description import read_description
-from branchwise.corpora.graph.names.index import NameIndex
-from branchwise.corpora.graph.names.readings import NameReadings
-from branchwise.corpora.graph.store import open_store
+from branchwise.base.errors import InputError
+from branchwise.kg.build import build_graph
+from branchwise.kg.description import read_description
+from branchwise.kg.names.index import NameIndex
+from branchwise.kg.names.readings import NameReadings
+from branchwise.kg.store import open_store
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -288,9 +288,7 @@ def test_a_damaged_store_is_refused(tmp_path):
 
 @pytest.mark.usefixtures("process")
 def test_too_few_open_files_are_no_damage(built_graph):
-    program = (
-        "import sys; from branchwise.corpora.graph.store import open_store; open_store(sys.argv[1])"
-    )
+    program = "import sys; from branchwise.kg.store import open_store; open_store(sys.argv[1])"
     done = subprocess.run(
         [sys.executable, "-c", program, built_graph],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)),

@@ -2,10 +2,10 @@
 
 import pytest
 
-from branchwise.corpora.graph.answers import GraphError, Match, QueryResult, Term
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.class_sizes import ClassSizes
-from branchwise.corpora.graph.names.index import NameIndex
+from branchwise.kg.answers import GraphError, Match, QueryResult, Term
+from branchwise.kg.build import build_graph
+from branchwise.kg.class_sizes import ClassSizes
+from branchwise.kg.names.index import NameIndex
 from branchwise.tools.graph_text import matches_text
 
 WD = "http://www.wikidata.org/entity/"

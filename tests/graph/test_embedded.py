@@ -8,11 +8,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, MAX_ROWS, GraphError, Term
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.embedded import EmbeddedGraph
-from branchwise.corpora.graph.processes.rows import MAX_LABELS, short_labels
+from branchwise.base.errors import InputError
+from branchwise.kg.answers import MAX_QUERY_BYTES, MAX_ROWS, GraphError, Term
+from branchwise.kg.build import build_graph
+from branchwise.kg.embedded import EmbeddedGraph
+from branchwise.kg.processes.rows import MAX_LABELS, short_labels
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.embedded import EmbeddedGraph
-from branchwise.corpora.graph.sparql.prefixes import shorten
+from branchwise.kg.answers import GraphError
+from branchwise.kg.build import build_graph
+from branchwise.kg.embedded import EmbeddedGraph
+from branchwise.kg.sparql.prefixes import shorten
 
 FILMS = """\
 @prefix wd: <http://www.wikidata.org/entity/> .

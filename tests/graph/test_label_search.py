@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.graph.answers import GraphError, Match
-from branchwise.corpora.graph.remote.graph import RemoteGraph
+from branchwise.kg.answers import GraphError, Match
+from branchwise.kg.remote.graph import RemoteGraph
 from support.graph.plain.graph import PlainGraph, read_graph
 from support.graph.sparql_server import serve_graph
 
@@ -21,7 +21,7 @@ def plain(world_300: Path) -> PlainGraph:
 def remote(world_300: Path) -> Iterator[RemoteGraph]:
     # That server reads every name for a part of one: minutes, where every core is busy.
     with serve_graph(world_300 / "kg.nt.gz") as url, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("branchwise.corpora.graph.remote.graph.DEFAULT_SECONDS", 300.0)
+        patch.setattr("branchwise.kg.remote.graph.DEFAULT_SECONDS", 300.0)
         graph = RemoteGraph(url)
         yield graph
         graph.close()

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pyoxigraph import RdfFormat, Store
 
-from branchwise.corpora.file_records import record_files
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.embedded import EmbeddedGraph
+from branchwise.base.file_records import record_files
+from branchwise.kg.answers import GraphError
+from branchwise.kg.build import build_graph
+from branchwise.kg.embedded import EmbeddedGraph
 from support.graph.processes import query_processes
 
 pytestmark = [

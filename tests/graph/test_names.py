@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.graph.answers import Match
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.names.bearers import MAX_BEARERS
-from branchwise.corpora.graph.names.index import NameIndex
-from branchwise.corpora.graph.names.name_keys import fold
-from branchwise.corpora.graph.names.spelling import deletion_codes, distance, edits_forgiven
+from branchwise.kg.answers import Match
+from branchwise.kg.build import build_graph
+from branchwise.kg.names.bearers import MAX_BEARERS
+from branchwise.kg.names.index import NameIndex
+from branchwise.kg.names.name_keys import fold
+from branchwise.kg.names.spelling import deletion_codes, distance, edits_forgiven
 
 WD = "http://www.wikidata.org/entity/"
 PREFIXES = """

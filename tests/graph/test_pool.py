@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.processes import pool as pool_module
-from branchwise.corpora.graph.processes.pool import Pool
-from branchwise.corpora.graph.sparql.prepare import prepare
+from branchwise.kg.answers import GraphError
+from branchwise.kg.processes import pool as pool_module
+from branchwise.kg.processes.pool import Pool
+from branchwise.kg.sparql.prepare import prepare
 from support.graph.processes import (
     COUNTRIES,
     ENDLESS,
@@ -213,7 +213,7 @@ def test_an_answer_counts_though_its_explanation_does_not_come(
 
 HOST = """
 import sys, threading, pathlib
-from branchwise.corpora.graph.processes.pool import Pool
+from branchwise.kg.processes.pool import Pool
 pool = Pool(pathlib.Path(sys.argv[1]), workers=1)
 pool.query("ASK {}", 60.0)
 print("opened", flush=True)
@@ -365,7 +365,7 @@ def test_a_turn_that_is_given_up_is_not_lost() -> None:
 
 def test_a_keeper_whose_host_went_while_it_loaded_ends() -> None:
     host, theirs = socket.socketpair()
-    module = "branchwise.corpora.graph.processes.worker"
+    module = "branchwise.kg.processes.worker"
     with theirs:
         keeper = subprocess.Popen(
             [sys.executable, "-m", module, "-", "0", "0", ""],

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.names.index import NameIndex
+from branchwise.kg.build import build_graph
+from branchwise.kg.names.index import NameIndex
 
 PHRASES = Path(__file__).parent / "data" / "property_phrases.jsonl"
 

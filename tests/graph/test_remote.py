@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph.answers import GraphError, Term
-from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
-from branchwise.corpora.graph.sparql.prepare import Prepared
+from branchwise.base.errors import InputError
+from branchwise.kg.answers import GraphError, Term
+from branchwise.kg.remote.graph import RemoteGraph, RemoteSettings
+from branchwise.kg.sparql.prepare import Prepared
 from support.graph.plain.graph import FILM, Literal, Node, PlainGraph, read_graph
 from support.graph.sparql_server import serve_graph
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from branchwise.corpora.graph.answers import Term
+from branchwise.kg.answers import Term
 from support.graph.asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
 from support.graph.sparql_server import FaultyServer, Reaction, drip, hang, raw, reply, rows
 

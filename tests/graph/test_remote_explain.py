@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from branchwise.corpora.graph.answers import GraphError, QueryResult, Term
-from branchwise.corpora.graph.remote.explain import MAX_ASKS, explain_emptiness
-from branchwise.corpora.graph.sparql.prepare import prepare
+from branchwise.kg.answers import GraphError, QueryResult, Term
+from branchwise.kg.remote.explain import MAX_ASKS, explain_emptiness
+from branchwise.kg.sparql.prepare import prepare
 from support.graph.small_store import PREFIXES, small_store
 
 

@@ -4,8 +4,8 @@ import warnings
 
 import pytest
 
-from branchwise.corpora.graph.answers import Term
-from branchwise.corpora.graph.open import open_graph
+from branchwise.kg.answers import Term
+from branchwise.kg.open import open_graph
 from support.graph.asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
 from support.graph.sparql_server import FaultyServer, reply
 

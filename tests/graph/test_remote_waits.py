@@ -10,7 +10,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from branchwise.corpora.graph.remote.client import HostThrottle, NoTurnError, shared_throttle
+from branchwise.kg.remote.client import HostThrottle, NoTurnError, shared_throttle
 from support.graph.asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
 from support.graph.sparql_server import FaultyServer, Reaction, reply
 

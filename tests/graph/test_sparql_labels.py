@@ -2,8 +2,8 @@
 
 import pytest
 
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.sparql.prepare import prepare
+from branchwise.kg.answers import GraphError
+from branchwise.kg.sparql.prepare import prepare
 from support.graph.small_store import WD, rows, small_store
 
 STORE = small_store()

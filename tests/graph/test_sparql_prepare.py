@@ -2,9 +2,9 @@
 
 import pytest
 
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.sparql.prefixes import KNOWN
-from branchwise.corpora.graph.sparql.prepare import prepare
+from branchwise.kg.answers import GraphError
+from branchwise.kg.sparql.prefixes import KNOWN
+from branchwise.kg.sparql.prepare import prepare
 from support.graph.small_store import WD, WDT, rows, small_store
 
 STORE = small_store()

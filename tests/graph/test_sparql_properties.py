@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.sparql.prepare import Prepared, prepare
+from branchwise.kg.answers import GraphError
+from branchwise.kg.sparql.prepare import Prepared, prepare
 from support.graph.small_store import PREFIXES, label, random_groups, rows, small_store
 
 STORE = small_store()

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, GraphError
-from branchwise.corpora.graph.sparql.prepare import prepare
-from branchwise.corpora.graph.sparql.refusals import MAX_DEPTH
+from branchwise.kg.answers import MAX_QUERY_BYTES, GraphError
+from branchwise.kg.sparql.prepare import prepare
+from branchwise.kg.sparql.refusals import MAX_DEPTH
 from support.graph.string_attacks import Listener, one_triple, run, run_prepared
 
 CASES: list[dict[str, str]] = yaml.safe_load(

@@ -5,8 +5,8 @@ import random
 import pyoxigraph
 import pytest
 
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.sparql.prepare import prepare
+from branchwise.kg.answers import GraphError
+from branchwise.kg.sparql.prepare import prepare
 from support.graph.string_attacks import Listener, attack, one_triple, run, run_prepared
 
 STORE = one_triple()
@@ -100,7 +100,7 @@ def test_no_attack_that_is_prepared_asks_anyone() -> None:
 
 def test_a_clause_that_only_oxigraph_sees_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if our own reading missed an escape: Oxigraph is asked how it reads the words."""
-    module = "branchwise.corpora.graph.sparql"
+    module = "branchwise.kg.sparql"
     monkeypatch.setattr(f"{module}.prepare.check_escapes", lambda text, tokens: None)
     monkeypatch.setattr(f"{module}.dialect.write_plainly", lambda edits, tokens: None)
     monkeypatch.setattr(f"{module}.refusals.all_plain", lambda tokens: True)

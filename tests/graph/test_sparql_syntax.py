@@ -2,8 +2,8 @@
 
 import pytest
 
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.sparql.prepare import prepare
+from branchwise.kg.answers import GraphError
+from branchwise.kg.sparql.prepare import prepare
 
 # The query, with ¦ before the word that the error must point at, and a part of the remedy.
 BROKEN = {

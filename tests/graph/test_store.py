@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph.build import build_graph
+from branchwise.base.errors import InputError
+from branchwise.kg.build import build_graph
 
 TRIPLES = """<http://a.example/1> <http://a.example/name> "one"@en .
 <http://a.example/2> <http://a.example/name> "two"@en .

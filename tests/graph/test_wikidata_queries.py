@@ -15,7 +15,7 @@ from support.graph.plain.queries import QUERIES, filled, found_rows, queries_of,
 from support.graph.sparql_server import serve_graph
 
 if TYPE_CHECKING:
-    from branchwise.corpora.graph.answers import Graph
+    from branchwise.kg.answers import Graph
 
 REWRITTEN = (queries_of("label*") | queries_of("paths")).keys() - {
     "anything_but",  # rdflib 7.6 fails at an inverse step in a negated set
@@ -25,7 +25,7 @@ REWRITTEN = (queries_of("label*") | queries_of("paths")).keys() - {
 @pytest.fixture(scope="module")
 def remote(world_300: Path) -> "Iterator[Graph]":
     """The same graph behind a server that runs another engine."""
-    from branchwise.corpora.graph.remote.graph import RemoteGraph
+    from branchwise.kg.remote.graph import RemoteGraph
 
     with serve_graph(world_300 / "kg.nt.gz") as url:
         opened = RemoteGraph(url)

@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from branchwise.agents.caller import ModelError
 from branchwise.agents.journal import MemoryJournal
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.graphs import build
 from branchwise.graphs.lanes import ConversationJournal, Lanes
 from branchwise.graphs.system import System

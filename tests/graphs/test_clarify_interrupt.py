@@ -21,7 +21,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from branchwise.agents.caller import ModelError
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.graphs import build_clarify
 from branchwise.graphs.system import System
 from support.chat_server import Answer, Body, fail, hang, say

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from branchwise.agents.prompt_files import SCORING_PROMPTS, VARIABLES, Prompts
-from branchwise.corpora.prompt_sets import PromptSet
+from branchwise.base.prompt_sets import PromptSet
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import FLOWS
 from branchwise.graphs.flows.flow import Brief

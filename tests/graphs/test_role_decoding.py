@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.agents.decoding import Decoding, RoleSettings
+from branchwise.base.errors import InputError
 from branchwise.commands.system_options import system_of
-from branchwise.corpora.errors import InputError
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
 

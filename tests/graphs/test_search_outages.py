@@ -8,12 +8,12 @@ from langgraph.runtime import Runtime
 
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.outages import Outages, ServerGoneError
-from branchwise.corpora.graph.answers import GraphError, Match, QueryResult, Term
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.graphs.title_search import TitleSearcher
 from branchwise.graphs.tool_node import make_tool_node
+from branchwise.kg.answers import GraphError, Match, QueryResult, Term
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.graph_tools import make_wikidata_search, make_wikisparql
 from branchwise.tools.passage_tools import make_local_retriever

@@ -11,12 +11,12 @@ from annotated_types import Le
 from pydantic import BaseModel
 
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.setting import Setting, declared, digested
+from branchwise.base.errors import InputError
+from branchwise.base.setting import Setting, declared, digested
 from branchwise.cli import app
 from branchwise.commands.system_options import system_of
-from branchwise.corpora.errors import InputError
-from branchwise.eval.studies.settings import FIELDS, checked_base
 from branchwise.graphs.system import MODULES, SETTINGS, System
+from branchwise.runs.studies.settings import FIELDS, checked_base
 
 NUMBERS = [one for one in SETTINGS if one.kind in (int, float) and one.flag and one.word]
 VALUES = {bool: True, int: 7, float: 1.0, str: "x"}

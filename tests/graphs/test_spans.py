@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 from branchwise.graphs.extraction.spans import MAX_SPANS, Spans, read_spans
 
 PASSAGE = (

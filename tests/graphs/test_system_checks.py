@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from branchwise.base.errors import InputError, SettingError
 from branchwise.commands.system_options import system_of
 from branchwise.corpora.build import build_corpus
-from branchwise.corpora.errors import InputError, SettingError
-from branchwise.eval.studies.schema import load_study
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_search
+from branchwise.runs.studies.schema import load_study
 
 NO_TOOLS = "no tool returns passages to extract evidence from"
 CASES = [

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.agents.journal import CallKey, MemoryJournal, Slot
-from branchwise.corpora.graph.answers import GraphError, Match
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.graphs.state import ItemContext
 from branchwise.graphs.title_list import MAX_LISTED, expander_message, namesakes
 from branchwise.graphs.title_search import MAX_ABOUT_CHARS, MAX_SEARCHES, TitleSearcher
+from branchwise.kg.answers import GraphError, Match
 from branchwise.tools.batcher import Batcher
 from branchwise.trace.parts import FoundTitle, TitleSearch
 from support.retrievers import EchoRetriever

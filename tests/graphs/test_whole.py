@@ -19,7 +19,7 @@ from branchwise.agents import retries
 from branchwise.agents.caller import ModelError
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import MemoryJournal
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import get_task
 from branchwise.graphs import build

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 
-from branchwise.eval.forks.openings import opening_of
-from branchwise.eval.store import open_run
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.route import NodeSlot, Route
+from branchwise.runs.forks.openings import opening_of
+from branchwise.runs.store import open_run
 from branchwise.trace.events import Event, Node
 
 HERE = Path(__file__).parent

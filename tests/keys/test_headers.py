@@ -7,8 +7,8 @@ from aiohttp import web
 
 from branchwise import run
 from branchwise.agents import retries
-from branchwise.eval.store import open_run
 from branchwise.graphs.system import System
+from branchwise.runs.store import open_run
 from support.loopback import LoopbackServer
 
 NAME, CANARY = "X-Title", "header-canary"

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.keys import Keys
-from branchwise.corpora.secrets import bytes_without_keys, without_keys, without_users
+from branchwise.base.errors import InputError
+from branchwise.base.keys import Keys
+from branchwise.base.secrets import bytes_without_keys, without_keys, without_users
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
 from support.keys.echo_servers import EchoServer, escaped, in_base64, quoted

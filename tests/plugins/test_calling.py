@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from branchwise.corpora.plugins import call as calling
-from branchwise.corpora.plugins.call import (
+from branchwise.base.plugins import call as calling
+from branchwise.base.plugins.call import (
     PluginFailure,
     RunContext,
     call,

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise import ToolError
+from branchwise.base.plugins.specs import find_plugin
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.loaders import load_questions
-from branchwise.corpora.plugins.specs import find_plugin
 from branchwise.tools.plugin_tools import open_tool
 from branchwise.tools.registry import ToolContext, injection_context
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise import ToolError
-from branchwise.corpora.plugins.specs import find_plugin
-from branchwise.eval.studies.schema import load_study
+from branchwise.base.plugins.specs import find_plugin
+from branchwise.runs.studies.schema import load_study
 from branchwise.tools.plugin_tools import open_tool
 from branchwise.tools.registry import ToolContext, injection_context
 

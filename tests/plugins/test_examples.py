@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from branchwise import Corpus, ToolError
+from branchwise.base.plugins.specs import find_plugin
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
-from branchwise.corpora.plugins.specs import find_plugin
 
 pytestmark = pytest.mark.slow
 

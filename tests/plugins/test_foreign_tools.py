@@ -15,7 +15,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from branchwise.corpora.plugins.sources import PluginSource
+from branchwise.base.plugins.sources import PluginSource
 from branchwise.tools.plugin_tools import ForeignTool
 
 SOURCE = PluginSource("here")

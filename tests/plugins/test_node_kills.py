@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 from support.chat_server import ChatServer
 from support.plugins.node_cases import SEARCH, answer, turns, write_nodes, write_questions
 

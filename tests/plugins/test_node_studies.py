@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
-from branchwise.corpora.errors import InputError
-from branchwise.eval.store import open_run
-from branchwise.eval.studies.schema import LoadedStudy, load_study
+from branchwise.base.errors import InputError
 from branchwise.graphs.agent import Agent
+from branchwise.runs.store import open_run
+from branchwise.runs.studies.schema import LoadedStudy, load_study
 from support.chat_server import ChatServer
 from support.plugins.node_cases import HEAD, SEARCH, answer, turns, write_questions
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.plugin_nodes import load_node
 from branchwise.graphs.system import System

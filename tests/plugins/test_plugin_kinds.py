@@ -2,9 +2,9 @@
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.declare import KINDS, group_of, made
-from branchwise.corpora.plugins.specs import find_plugin
+from branchwise.base.errors import InputError
+from branchwise.base.plugins.declare import KINDS, group_of, made
+from branchwise.base.plugins.specs import find_plugin
 
 PLUGINS = '''
 from langchain_core.tools import tool as langchain_tool

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import branchwise
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.open import absolute_name, needs_corpus, open_retriever
 from branchwise.corpora.passages import passage_id
@@ -20,8 +20,8 @@ from branchwise.corpora.plugin_retriever import (
     open_plugin,
 )
 from branchwise.corpora.retrieval import RetrieverError
-from branchwise.eval.experiment import resume, run
 from branchwise.graphs.system import System
+from branchwise.runs.experiment import resume, run
 from branchwise.tools.batcher import Batcher
 
 HEAD = """import os, sys, threading, time

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.settings import read_settings
-from branchwise.corpora.plugins.specs import absolute_spec, find_plugin
+from branchwise.base.errors import InputError
+from branchwise.base.plugins.settings import read_settings
+from branchwise.base.plugins.specs import absolute_spec, find_plugin
 from branchwise.tools.plugin_tools import FunctionTool
 from branchwise.tools.registry import ToolContext, installed_tools, make_tools
 from support.plugins.tool_cases import write_tools

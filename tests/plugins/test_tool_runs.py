@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from branchwise import ToolError, ToolResult, resume, tool
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.tools.plugin_tools import FunctionTool, PluginResult
 from support.chat_server import say
 from support.plugins.tool_cases import calls_once, read_run, run_tools, write_tools

@@ -8,7 +8,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, Field
 
 from branchwise import Corpus, Graph, RunContext, tool
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.tools.plugin_tools import FunctionTool, ToolPlugin
 
 

@@ -9,20 +9,20 @@ import pytest
 from branchwise import System, run, score
 from branchwise.agents.formats import FORMATS, FormatError
 from branchwise.agents.prediction import Prediction
+from branchwise.base.errors import InputError, SettingError
 from branchwise.corpora.build import build_corpus
-from branchwise.corpora.errors import InputError, SettingError
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.questions import Question
-from branchwise.eval.export import export_lines
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.reporting.run_folders import report_of_runs
-from branchwise.eval.reporting.tables import report_tables
 from branchwise.eval.scores import score_items
-from branchwise.eval.scoring import ScoringSettings, score_run
-from branchwise.eval.scoring_predictions import score_predictions
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.flows import DEFAULT, FLOWS
-from branchwise.ui.exports.markdown import markdown
+from branchwise.report.exports.markdown import markdown
+from branchwise.report.run_folders import report_of_runs
+from branchwise.report.tables import report_tables
+from branchwise.runs.export import export_lines
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring.scoring_predictions import score_predictions
 from support.chat_server import say
 
 TASK = get_task("ambiguity")

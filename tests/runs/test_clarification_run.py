@@ -11,9 +11,9 @@ from branchwise.agents.formats import FORMATS, FormatError
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.clarification import parse_clarification
 from branchwise.corpora.indexing import build_index
-from branchwise.eval.export import export_lines
-from branchwise.eval.scoring_predictions import score_predictions
 from branchwise.eval.tasks import get_task
+from branchwise.runs.export import export_lines
+from branchwise.runs.scoring.scoring_predictions import score_predictions
 from support.chat_server import say
 
 FORMAT = FORMATS["clarification"]

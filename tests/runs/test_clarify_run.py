@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from branchwise import System, run, score
-from branchwise.corpora.errors import InputError, SettingError
-from branchwise.eval.export import export_lines
-from branchwise.eval.forks import make_fork
-from branchwise.eval.reporting.run_folders import report_of_runs
-from branchwise.eval.reporting.tables import report_tables
-from branchwise.eval.scoring import ScoringSettings, score_run
+from branchwise.base.errors import InputError, SettingError
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.scoring_predictions import score_predictions
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import DEFAULT, FLOWS
-from branchwise.ui.exports.markdown import markdown
-from branchwise.ui.html.page import render_html
+from branchwise.report.exports.markdown import markdown
+from branchwise.report.html.page import render_html
+from branchwise.report.run_folders import report_of_runs
+from branchwise.report.tables import report_tables
+from branchwise.runs.export import export_lines
+from branchwise.runs.forks import make_fork
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring.scoring_predictions import score_predictions
 from branchwise.ui.traces.plain import item_lines
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import say

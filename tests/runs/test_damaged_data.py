@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from branchwise import resume, run, score
-from branchwise.corpora.errors import DamagedDataError, InputError
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.embedded import EmbeddedGraph
-from branchwise.corpora.graph.store import check_graph
+from branchwise.base.errors import DamagedDataError, InputError
 from branchwise.graphs.system import System
+from branchwise.kg.build import build_graph
+from branchwise.kg.embedded import EmbeddedGraph
+from branchwise.kg.store import check_graph
 from support.corpora.small import FILMS, bm25_corpus
 
 QUESTION = {
@@ -27,7 +27,7 @@ NT = "".join(
 )
 
 
-@pytest.mark.filterwarnings("ignore::branchwise.corpora.warning.StoppedWarning")
+@pytest.mark.filterwarnings("ignore::branchwise.base.warning.StoppedWarning")
 def test_a_wrong_passage_stops_the_run_and_resume_goes_on(tmp_path: Path) -> None:
     corpus = bm25_corpus(tmp_path, FILMS)
     (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))

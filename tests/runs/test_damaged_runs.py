@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from branchwise import resume, run, score
-from branchwise.eval.store import RunStore, open_run
-from branchwise.eval.store.connection import PAGE_SIZE
-from branchwise.eval.store.verifying import verify_run
-from branchwise.eval.studies.running import run_study
+from branchwise.runs.store import RunStore, open_run
+from branchwise.runs.store.connection import PAGE_SIZE
+from branchwise.runs.store.verifying import verify_run
+from branchwise.runs.studies.running import run_study
 from support.chat_server import search_then_answer
 from support.runs.studies import design_of, four_systems, reply
 from support.stores import damage, edited

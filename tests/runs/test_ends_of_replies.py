@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from branchwise.agents import retries
-from branchwise.eval.runner import ENDLESS
-from branchwise.eval.store import open_run
+from branchwise.runs.runner import ENDLESS
+from branchwise.runs.store import open_run
 from support.chat_server import Answer, Body, ChatServer, call, fail, say
 
 TypeIn = Callable[..., tuple[int, str, str]]

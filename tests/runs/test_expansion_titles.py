@@ -7,11 +7,11 @@ import pytest
 from branchwise import resume, run
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
-from branchwise.eval.forks.making import Changes, make_fork, run_fork
-from branchwise.eval.scoring import score_run
-from branchwise.eval.store import open_run
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import Brief
+from branchwise.runs.forks.making import Changes, make_fork, run_fork
+from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.store import open_run
 from support.by_role import by_role, counts, role_of, user_of
 from support.chat_server import fail, say, search_then_answer
 from support.retrievers import EchoRetriever

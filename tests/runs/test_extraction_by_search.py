@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from branchwise import resume, run
-from branchwise.eval.forks import make_fork, run_fork
-from branchwise.eval.store import open_run
 from branchwise.graphs.extraction import together
 from branchwise.graphs.extraction.materials import Material
 from branchwise.graphs.extraction.spans import read_spans
+from branchwise.runs.forks import make_fork, run_fork
+from branchwise.runs.store import open_run
 from branchwise.trace.events import Extraction
 from support.by_role import by_role, counts, passages_of, role_of, turn_of, user_of
 from support.chat_server import call, calls, context_length, fail, say, too_long

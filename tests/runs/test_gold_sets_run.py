@@ -8,14 +8,14 @@ import pytest
 from branchwise import score
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
-from branchwise.eval.export import export_lines
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.reporting.question_reports import analysed_answer, question_report
-from branchwise.eval.scoring import ScoringSettings, score_run
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.scoring_predictions import score_predictions
-from branchwise.eval.store import open_run
-from branchwise.eval.store.results import save_scores
+from branchwise.report.question_reports import analysed_answer, question_report
+from branchwise.runs.export import export_lines
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring.scoring_predictions import score_predictions
+from branchwise.runs.store import open_run
+from branchwise.runs.store.results import save_scores
 from branchwise.ui.traces.markdown import markdown
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import say

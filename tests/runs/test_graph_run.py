@@ -6,9 +6,9 @@ import pytest
 
 from branchwise import System, resume, run, score
 from branchwise.agents.decoding import Decoding
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph.build import build_graph
+from branchwise.base.errors import InputError
 from branchwise.graphs.agent import Agent
+from branchwise.kg.build import build_graph
 from support.chat_server import call, say
 from support.stores import edited
 

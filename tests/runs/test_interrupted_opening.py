@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import branchwise
-from branchwise.corpora.errors import InputError
-from branchwise.eval import experiment
-from branchwise.eval.studies import running
+from branchwise.base.errors import InputError
+from branchwise.runs import experiment
+from branchwise.runs.studies import running
 from support.chat_server import ChatServer, search_then_answer
 
 

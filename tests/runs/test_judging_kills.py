@@ -18,10 +18,10 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.eval.judging.grades import property_requests
 from branchwise.eval.judging.grading import GRADING, Grader
-from branchwise.eval.scoring import ScoringSettings, score_run
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.store import open_run
-from branchwise.eval.store.judgements import run_judgements
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.store import open_run
+from branchwise.runs.store.judgements import run_judgements
 from support.chat_server import Answer, Body, ChatServer, say
 from support.needs import DATA, needs_data
 

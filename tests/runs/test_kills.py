@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 
 from branchwise import score
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 from support.chat_server import call, say
 
 pytestmark = pytest.mark.usefixtures("process")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.eval import scoring
+from branchwise.runs.scoring import scoring
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import ChatServer, call, say

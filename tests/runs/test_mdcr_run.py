@@ -11,8 +11,8 @@ from branchwise import System, run, score
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import QuestionSet
-from branchwise.eval.export import export_lines
-from branchwise.eval.scoring_predictions import score_predictions
+from branchwise.runs.export import export_lines
+from branchwise.runs.scoring.scoring_predictions import score_predictions
 from support.chat_server import call, say
 from support.conditions.cases import WORKED, WORKED_RELATIONS, conditions_file
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import pytest
 
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 from support.by_role import passage_of, passages_of, role_of, turn_of
 from support.chat_server import call, digest, say
 from support.corpora.small import bm25_corpus

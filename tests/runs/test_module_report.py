@@ -11,12 +11,12 @@ from rich.console import Console
 from branchwise import run
 from branchwise.corpora.questions import Answer as GoldAnswer
 from branchwise.corpora.questions import Branch, Question
-from branchwise.eval import examination
 from branchwise.eval.errors.module_work import ExpansionWork, ModuleWork
-from branchwise.eval.reporting.study_report import SystemReport
-from branchwise.eval.scoring import ScoredRun, ScoringSettings, score_run
-from branchwise.eval.store import RunSpec, RunStore, create_run
-from branchwise.ui.run_report import run_report
+from branchwise.report.study_report import SystemReport
+from branchwise.report.terminal.run_report import run_report
+from branchwise.runs.scoring import examination
+from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
+from branchwise.runs.store import RunSpec, RunStore, create_run
 from support.by_role import by_role, turn_of
 from support.chat_server import Answer, call, fail, say
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from branchwise import resume, run
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import Roles
 from support.by_role import by_role, counts, role_of

@@ -26,25 +26,25 @@ from branchwise import System
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.limits import Limits
 from branchwise.agents.outages import PassEndedError
-from branchwise.corpora import extras
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph.build import build_graph
+from branchwise.base import extras
+from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.scratch import Scratch
-from branchwise.eval import experiment
-from branchwise.eval.experiment import make_agent
-from branchwise.eval.on_ray import connection, head, pool, worker
-from branchwise.eval.on_ray.connection import RayPlace
-from branchwise.eval.on_ray.link import WorkerLostError
-from branchwise.eval.on_ray.messages import Opening, WorkerSystem
-from branchwise.eval.on_ray.shipping import laid_out, sources_of
-from branchwise.eval.on_ray.worker import Worker
-from branchwise.eval.runner import Part
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
-from branchwise.eval.studies.running import StudyDesign, StudyPace, run_study
-from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.tasks import get_task
+from branchwise.kg.build import build_graph
+from branchwise.runs import experiment
+from branchwise.runs.experiment import make_agent
+from branchwise.runs.on_ray import connection, head, pool, worker
+from branchwise.runs.on_ray.connection import RayPlace
+from branchwise.runs.on_ray.link import WorkerLostError
+from branchwise.runs.on_ray.messages import Opening, WorkerSystem
+from branchwise.runs.on_ray.shipping import laid_out, sources_of
+from branchwise.runs.on_ray.worker import Worker
+from branchwise.runs.runner import Part
+from branchwise.runs.store import RunSpec, RunStore, create_run, open_run
+from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
+from branchwise.runs.studies.systems import NamedSystem
 from support import TESTS
 from support.chat_server import Answer, Body, ChatServer, call, fail, hang, say
 

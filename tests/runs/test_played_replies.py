@@ -11,7 +11,7 @@ import yaml
 
 from branchwise.agents import retries
 from branchwise.agents.reply import TEXT_CALLS
-from branchwise.eval.store import ItemRow, open_run
+from branchwise.runs.store import ItemRow, open_run
 from support.agents.played_cases import GOOD, CaseServer, Played, whole
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("process")]

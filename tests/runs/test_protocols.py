@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from branchwise import System, run, score
-from branchwise.corpora.errors import InputError, SettingError
+from branchwise.base.errors import InputError, SettingError
 from branchwise.eval.tasks import get_task
 from branchwise.eval.tasks.protocols import flow_of
 from branchwise.graphs.protocol import QuestionProtocol

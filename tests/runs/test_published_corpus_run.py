@@ -8,7 +8,7 @@ from branchwise import System, run, score
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.scoring import score_run
+from branchwise.runs.scoring.scoring import score_run
 from support.needs import DATA, needs_data
 
 QUESTIONS = 200

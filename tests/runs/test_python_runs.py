@@ -4,8 +4,8 @@ from typing import Any
 
 import branchwise
 from branchwise.corpora.questions import Question
-from branchwise.eval.experiment import run
-from branchwise.eval.runner import Silent
+from branchwise.runs.experiment import run
+from branchwise.runs.runner import Silent
 from support.chat_server import ChatServer, fail, say
 
 SAID = '{"reasoning": "r", "answers": {"default": ["Michael Mann"]}}'

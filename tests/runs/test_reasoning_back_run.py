@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from branchwise import resume, run
-from branchwise.eval.forks import make_fork, run_fork
+from branchwise.runs.forks import make_fork, run_fork
 from support.by_role import turn_of, user_of
 from support.chat_server import Answer, fail, say
 

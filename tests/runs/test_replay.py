@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from branchwise import resume, run, score
-from branchwise.corpora.errors import InputError
-from branchwise.eval.scoring import score_run
-from branchwise.eval.store import DamagedError, open_run
+from branchwise.base.errors import InputError
 from branchwise.graphs.system import Roles
+from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.store import DamagedError, open_run
 from support.by_role import by_role, says_of_each, turn_of
 from support.chat_server import ChatServer, call, calls, context_length, fail, say
 from support.corpora.small import bm25_corpus

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from branchwise import System, resume, run
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.reranking import RerankingRetriever
 from branchwise.graphs.agent import Agent

@@ -4,8 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from branchwise import resume, run
+from branchwise.base.errors import InputError
 from branchwise.cli import app
-from branchwise.corpora.errors import InputError
 from support.chat_server import search_then_answer
 from support.retrieval_server import RetrievalServer, sends
 from support.stores import edited

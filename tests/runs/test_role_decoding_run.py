@@ -7,14 +7,14 @@ import pytest
 
 from branchwise import resume, run
 from branchwise.agents.prompt_files import Prompts
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
-from branchwise.eval.scoring import ScoringSettings, score_run
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.studies.plan import plan_of
-from branchwise.eval.studies.schema import load_study
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.role_decoding import read_scorers
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.studies.plan import plan_of
+from branchwise.runs.studies.schema import load_study
 from support.by_role import by_role, role_of
 from support.chat_server import fail, say, search_then_answer
 from support.stores import execute

@@ -7,10 +7,10 @@ import orjson
 import pytest
 
 from branchwise import resume, run
-from branchwise.eval import saved_scores, scoring
-from branchwise.eval.costs.prices import Prices
-from branchwise.eval.scoring import ScoringSettings, score_run
-from branchwise.eval.store import DamagedError, RunReader
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.scoring import saved_scores, scoring
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.store import DamagedError, RunReader
 from support.chat_server import search_then_answer
 from support.stores import damage, execute
 

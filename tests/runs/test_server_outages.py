@@ -16,11 +16,11 @@ from branchwise import resume
 from branchwise.agents import retries
 from branchwise.agents.outages import Outages
 from branchwise.agents.restraints import Restraints
-from branchwise.eval import experiment
-from branchwise.eval.experiment import Run
-from branchwise.eval.runner import Silent
-from branchwise.eval.store.connection import DATABASE, connect_to_read
 from branchwise.graphs.system import System
+from branchwise.runs import experiment
+from branchwise.runs.experiment import Run
+from branchwise.runs.runner import Silent
+from branchwise.runs.store.connection import DATABASE, connect_to_read
 from support.agents.clock import Clock
 from support.chat_server import Answer, Body, ChatServer, digest, fail, search_then_answer
 from support.loopback import LoopbackServer

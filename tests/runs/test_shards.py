@@ -13,13 +13,13 @@ import pytest
 
 from branchwise import merge, resume, run, score
 from branchwise.agents.journal import CallKey
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions, questions_digest
-from branchwise.eval.costs.kept_prices import keep_limit, limit_of
 from branchwise.eval.selection import Selection, Shard
-from branchwise.eval.store import open_run
-from branchwise.eval.store.judgements import run_judgements
-from branchwise.eval.store.verifying import verify_run
+from branchwise.runs.costs.kept_prices import keep_limit, limit_of
+from branchwise.runs.store import open_run
+from branchwise.runs.store.judgements import run_judgements
+from branchwise.runs.store.verifying import verify_run
 from support.chat_server import fail, search_then_answer
 from support.runs.lasting import exported
 from support.stores import execute
@@ -171,7 +171,7 @@ def test_a_merge_that_is_killed_leaves_nothing(step, shards, tmp_path):
     before = [(shard / "run.sqlite").read_bytes() for shard in shards]
     killed = (
         "import os, signal, sys\n"
-        "from branchwise.eval.store import merging\n"
+        "from branchwise.runs.store import merging\n"
         f"merging.{step} = lambda *_, **more: os.kill(os.getpid(), signal.SIGKILL)\n"
         "from branchwise import merge\n"
         "merge(sys.argv[2:], sys.argv[1])\n"

@@ -11,13 +11,13 @@ import pytest
 from branchwise.__main__ import main
 from branchwise.agents.limits import Limits
 from branchwise.agents.reply import ModelError
+from branchwise.base.errors import InputError
 from branchwise.commands import ablate as ablate_module
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.costs.prices import Prices
-from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.system import System
-from branchwise.ui import study_live
+from branchwise.report.terminal import study_live
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.studies.systems import NamedSystem
 from support.chat_server import fail
 from support.runs.studies import reply
 

@@ -14,10 +14,10 @@ import threading
 import pytest
 
 from branchwise import score
-from branchwise.eval.store import open_run
-from branchwise.eval.studies.folder import StudyFolder
-from branchwise.eval.studies.running import StudyDesign, run_study
-from branchwise.eval.studies.schema import load_study
+from branchwise.runs.store import open_run
+from branchwise.runs.studies.folder import StudyFolder
+from branchwise.runs.studies.running import StudyDesign, run_study
+from branchwise.runs.studies.schema import load_study
 from support.runs.studies import Counting, outcomes
 
 pytestmark = pytest.mark.slow

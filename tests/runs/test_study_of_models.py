@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.eval.reporting.run_folders import report_of_runs
-from branchwise.eval.scoring import score_run
-from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
-from branchwise.eval.studies.running import StudyDesign, StudyPace, run_study
-from branchwise.eval.studies.schema import load_study
+from branchwise.report.run_folders import report_of_runs
+from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.studies.folder import STUDY_FILE, StudyFolder
+from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
+from branchwise.runs.studies.schema import load_study
 from support.by_role import role_of, says_of_each
 from support.chat_server import Answer, Body, ChatServer, call, fail, say
 from support.runs.studies import number_of

@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 
 from branchwise.agents.limits import Limits
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.open import open_retriever
-from branchwise.eval.costs.prices import Prices
-from branchwise.eval.experiment import resume
-from branchwise.eval.store import open_run
-from branchwise.eval.store.connection import DRAFT
-from branchwise.eval.studies import folder as folder_module
-from branchwise.eval.studies.folder import DRAFT_FILE, STUDY_FILE, StudyFolder, study_lock
-from branchwise.eval.studies.running import StudyPace, run_study
 from branchwise.graphs import sources
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.experiment import resume
+from branchwise.runs.store import open_run
+from branchwise.runs.store.connection import DRAFT
+from branchwise.runs.studies import folder as folder_module
+from branchwise.runs.studies.folder import DRAFT_FILE, STUDY_FILE, StudyFolder, study_lock
+from branchwise.runs.studies.running import StudyPace, run_study
 from support.by_role import role_of
 from support.chat_server import fail
 from support.runs.studies import Counting, design_of, four_systems, number_of, outcomes, reply
@@ -271,7 +271,7 @@ def test_a_graph_is_shared_and_closed_once_all_have_ended(
         "<http://www.wikidata.org/entity/Q1> <http://www.w3.org/2000/01/rdf-schema#label> "
         '"Heat"@en .\n'
     )
-    from branchwise.corpora.graph.build import build_graph
+    from branchwise.kg.build import build_graph
 
     build_graph([tmp_path / "g.nt"], tmp_path / "KG")
     update = {"kg": str(tmp_path / "KG"), "tools": ("local_retriever", "wikisparql")}

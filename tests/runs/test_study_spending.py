@@ -9,12 +9,12 @@ import pytest
 from branchwise.agents.caller import ModelError
 from branchwise.agents.restraints import AllowanceSpentError
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.errors import InputError
-from branchwise.eval.costs.prices import Prices
-from branchwise.eval.costs.spending import Spending
+from branchwise.base.errors import InputError
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.studies.running import StudyPace, check_study_bounded, run_study
 from branchwise.graphs.system import Roles
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.spending import Spending
+from branchwise.runs.studies.running import StudyPace, check_study_bounded, run_study
 from branchwise.trace.parts import Usage
 from support.chat_server import Answer, Body, hang
 from support.runs.studies import design_of, four_systems, outcomes, reply

@@ -18,8 +18,8 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from branchwise.corpora.graph.open import open_graph
 from branchwise.corpora.open import open_retriever
+from branchwise.kg.open import open_graph
 from branchwise.tools.errors import ToolError
 from branchwise.tools.registry import ToolContext, make_tools
 from branchwise.tools.serving.mcp_server import MAX_STRUCTURED_BYTES, call

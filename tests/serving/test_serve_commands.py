@@ -9,7 +9,7 @@ import subprocess
 import aiohttp
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.tools.serving.web import LOOPBACK, listen, parse_address
 from support.serving.serving_peers import command
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 from branchwise.agents.prompt_files import Prompts
-from branchwise.corpora.prompt_sets import PromptSet
+from branchwise.base.prompt_sets import PromptSet
 from support.chat_server import Answer
 
 Body = dict[str, Any]

@@ -9,11 +9,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from branchwise.eval.store.connection import DATABASE
-from branchwise.eval.store.damage import DamagedError
-from branchwise.eval.store.packing import PACKED, unpacked
-from branchwise.eval.store.run_file import layout_of
-from branchwise.eval.store.tables import BY_ITSELF, COLUMNS, Layout
+from branchwise.runs.store.connection import DATABASE
+from branchwise.runs.store.damage import DamagedError
+from branchwise.runs.store.packing import PACKED, unpacked
+from branchwise.runs.store.run_file import layout_of
+from branchwise.runs.store.tables import BY_ITSELF, COLUMNS, Layout
 
 COUNTS = """UPDATE items SET
     events = (SELECT COUNT(*) FROM events WHERE events.item = items.item),

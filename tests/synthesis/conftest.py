@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.graph.embedded import EmbeddedGraph
-from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
-from branchwise.corpora.synthesis.facts import GraphFacts
+from branchwise.kg.embedded import EmbeddedGraph
+from branchwise.worlds.questions.endpoint_facts import EndpointFacts
+from branchwise.worlds.questions.facts import GraphFacts
 from support.synthesis.little_graph import TRIPLES, little_schema
 
 
 @pytest.fixture(scope="session")
 def world_2000(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a world of 2,000 entities; its graph is built, in `kg`."""
-    from branchwise.corpora.graph.build import build_graph
-    from branchwise.corpora.worlds.make import make_world
+    from branchwise.kg.build import build_graph
+    from branchwise.worlds.make import make_world
 
     folder = tmp_path_factory.mktemp("world") / "w"
     make_world(folder, 2000, 7)
@@ -26,7 +26,7 @@ def world_2000(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def facts(world_2000: Path) -> GraphFacts:
     """The world's facts, in memory."""
-    from branchwise.corpora.worlds.domains import world_schema
+    from branchwise.worlds.domains import world_schema
 
     return GraphFacts.load(world_2000, world_schema())
 

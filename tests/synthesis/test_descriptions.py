@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from branchwise.corpora.synthesis.conditions import meets
-from branchwise.corpora.synthesis.execute import execute
-from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.plans import Atomic, Filter, GroupBy, Holds, Join, Plan, PlanStep
-from branchwise.corpora.synthesis.wording.descriptions import (
+from branchwise.worlds.questions.conditions import meets
+from branchwise.worlds.questions.execute import execute
+from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.plans import Atomic, Filter, GroupBy, Holds, Join, Plan, PlanStep
+from branchwise.worlds.questions.wording.descriptions import (
     Constraint,
     Description,
     Either,
@@ -21,8 +21,8 @@ from branchwise.corpora.synthesis.wording.descriptions import (
     Related,
     describe,
 )
-from branchwise.corpora.synthesis.wording.sentences import introduced
-from branchwise.corpora.synthesis.wording.vocabulary import Plainest
+from branchwise.worlds.questions.wording.sentences import introduced
+from branchwise.worlds.questions.wording.vocabulary import Plainest
 from support.synthesis.random_plans import plans
 
 pytestmark = pytest.mark.slow

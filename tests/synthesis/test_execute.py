@@ -2,10 +2,10 @@
 
 import pytest
 
-from branchwise.corpora.synthesis.conditions import meets
-from branchwise.corpora.synthesis.execute import PlanError, execute
-from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.plans import (
+from branchwise.worlds.questions.conditions import meets
+from branchwise.worlds.questions.execute import PlanError, execute
+from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.plans import (
     Amount,
     Atomic,
     Difference,

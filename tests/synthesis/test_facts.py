@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph.answers import GraphError, QueryResult
-from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
-from branchwise.corpora.synthesis.facts import Facts, GraphFacts
+from branchwise.base.errors import InputError
+from branchwise.kg.answers import GraphError, QueryResult
+from branchwise.worlds.questions.endpoint_facts import EndpointFacts
+from branchwise.worlds.questions.facts import Facts, GraphFacts
 from support.synthesis.little_graph import OTHER, TRIPLES, little_schema
 from support.synthesis.store_graph import StoreGraph
 

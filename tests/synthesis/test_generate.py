@@ -4,15 +4,15 @@ from collections import Counter
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.questions import DEFAULT_BRANCH
-from branchwise.corpora.synthesis.generate import generate
-from branchwise.corpora.synthesis.plans import Plan
-from branchwise.corpora.synthesis.settings import GenerationTally, Settings, world_domains
-from branchwise.corpora.synthesis.sources import open_source
-from branchwise.corpora.synthesis.statistics import describe_questions
-from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
-from branchwise.corpora.worlds.domains import DOMAINS
+from branchwise.worlds.domains import DOMAINS
+from branchwise.worlds.questions.generate import generate
+from branchwise.worlds.questions.plans import Plan
+from branchwise.worlds.questions.settings import GenerationTally, Settings, world_domains
+from branchwise.worlds.questions.sources import open_source
+from branchwise.worlds.questions.statistics import describe_questions
+from branchwise.worlds.questions.wording.verbalizer import Verbalizer
 
 pytestmark = pytest.mark.slow
 

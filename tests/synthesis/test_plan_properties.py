@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
-from branchwise.corpora.synthesis.execute import PlanExecution, execute
-from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.plans import (
+from branchwise.worlds.questions.endpoint_facts import EndpointFacts
+from branchwise.worlds.questions.execute import PlanExecution, execute
+from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.plans import (
     Difference,
     Filter,
     GroupBy,
@@ -21,7 +21,7 @@ from branchwise.corpora.synthesis.plans import (
     Plan,
     Union,
 )
-from branchwise.corpora.synthesis.support import Support, support_of
+from branchwise.worlds.questions.support import Support, support_of
 from support.synthesis.random_plans import plans
 
 pytestmark = pytest.mark.slow

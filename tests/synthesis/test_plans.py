@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from branchwise.corpora.synthesis.plans import (
+from branchwise.worlds.questions.plans import (
     Amount,
     Atomic,
     Difference,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from branchwise.corpora.synthesis.plans import Plan
-from branchwise.corpora.synthesis.wording.grammar import Grammar
-from branchwise.corpora.synthesis.wording.writing import check
+from branchwise.worlds.questions.plans import Plan
+from branchwise.worlds.questions.wording.grammar import Grammar
+from branchwise.worlds.questions.wording.writing import check
 from support.synthesis.generated import SLICE, from_slice, slice_schema
 from support.synthesis.plain_check import Checker, focus_of
 

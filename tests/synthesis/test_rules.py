@@ -2,11 +2,11 @@
 
 import pytest
 
-from branchwise.corpora.synthesis.drafts import PlanLimits, RejectedError
-from branchwise.corpora.synthesis.execute import PlanExecution
-from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.plans import Plan
-from branchwise.corpora.synthesis.rules import (
+from branchwise.worlds.questions.drafts import PlanLimits, RejectedError
+from branchwise.worlds.questions.execute import PlanExecution
+from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.plans import Plan
+from branchwise.worlds.questions.rules import (
     check_answers,
     check_effect,
     check_form,

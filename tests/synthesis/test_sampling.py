@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.synthesis.ambiguity import EntityNaming, Focuses
-from branchwise.corpora.synthesis.conditions import conditions, satisfying
-from branchwise.corpora.synthesis.drafts import PlanLimits, RejectedError
-from branchwise.corpora.synthesis.execute import execute
-from branchwise.corpora.synthesis.moves import Moves
-from branchwise.corpora.synthesis.plans import Amount, Years
-from branchwise.corpora.synthesis.sampling import Sampler
-from branchwise.corpora.synthesis.shared_names import Bearer, shared_names
-from branchwise.corpora.synthesis.sources import open_source
-from branchwise.corpora.synthesis.templates import SET_OPERATIONS, TemplateDraw, templates
+from branchwise.worlds.questions.ambiguity import EntityNaming, Focuses
+from branchwise.worlds.questions.conditions import conditions, satisfying
+from branchwise.worlds.questions.drafts import PlanLimits, RejectedError
+from branchwise.worlds.questions.execute import execute
+from branchwise.worlds.questions.moves import Moves
+from branchwise.worlds.questions.plans import Amount, Years
+from branchwise.worlds.questions.sampling import Sampler
+from branchwise.worlds.questions.shared_names import Bearer, shared_names
+from branchwise.worlds.questions.sources import open_source
+from branchwise.worlds.questions.templates import SET_OPERATIONS, TemplateDraw, templates
 from support.synthesis.generated import SLICE
 
 KONG = ("Q309048", "Q1142862", "Q160215")
@@ -122,7 +122,7 @@ def test_one_value_for_all_makes_no_condition():
 
 
 def _relation(name):
-    from branchwise.corpora.schema import load_domain
+    from branchwise.kg.schema import load_domain
 
     return load_domain(SLICE / "films.yaml").relations[name]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from branchwise.__main__ import main
 from branchwise.corpora.loaders import load_questions
-from branchwise.corpora.synthesis.statistics import describe_questions
+from branchwise.worlds.questions.statistics import describe_questions
 from support.synthesis.plain_table import counts_of, table_of
 
 KINDS = {"one reading": False, "ambiguous": True}

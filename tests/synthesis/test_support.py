@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.synthesis.execute import execute
-from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.plans import (
+from branchwise.base.errors import InputError
+from branchwise.worlds.questions.execute import execute
+from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.plans import (
     Atomic,
     Difference,
     Filter,
@@ -20,7 +20,7 @@ from branchwise.corpora.synthesis.plans import (
     Union,
     Years,
 )
-from branchwise.corpora.synthesis.support import Support, support_of
+from branchwise.worlds.questions.support import Support, support_of
 
 PASSAGES = {
     "d1": [["Q101", "P57", "Q111"], ["Q101", "P577", "1995-12-15"]],

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.schema import Domain, EntityType, Relation, Schema, merge
-from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.plans import (
+from branchwise.base.errors import InputError
+from branchwise.kg.schema import Domain, EntityType, Relation, Schema, merge
+from branchwise.worlds.domains import world_schema
+from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.plans import (
     Amount,
     Atomic,
     Difference,
@@ -24,15 +25,14 @@ from branchwise.corpora.synthesis.plans import (
     Union,
     Years,
 )
-from branchwise.corpora.synthesis.wording.grammar import Grammar
-from branchwise.corpora.synthesis.wording.phrases import (
+from branchwise.worlds.questions.wording.grammar import Grammar
+from branchwise.worlds.questions.wording.phrases import (
     Verb,
     amount_in_words,
     listed,
     with_article,
     years_in_words,
 )
-from branchwise.corpora.worlds.domains import world_schema
 from support.synthesis.random_plans import plans
 
 NAMES = {

@@ -7,7 +7,7 @@ import pytest
 
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.text_model import SpecTextModel
-from branchwise.corpora.synthesis.plans import (
+from branchwise.worlds.questions.plans import (
     Atomic,
     Difference,
     Filter,
@@ -16,9 +16,9 @@ from branchwise.corpora.synthesis.plans import (
     Plan,
     Years,
 )
-from branchwise.corpora.synthesis.wording.reviewing import Reviewer
-from branchwise.corpora.synthesis.wording.text_model import TextModelError
-from branchwise.corpora.synthesis.wording.writing import ModelWriter, Written
+from branchwise.worlds.questions.wording.reviewing import Reviewer
+from branchwise.worlds.questions.wording.text_model import TextModelError
+from branchwise.worlds.questions.wording.writing import ModelWriter, Written
 from support.chat_server import ChatServer, fail, say
 
 NAMES = {"Q1": "Mara Voss", "Q2": "2001: The Heat", "Q3": "science fiction film"}

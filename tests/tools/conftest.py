@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from branchwise.corpora.graph.embedded import EmbeddedGraph
+from branchwise.kg.embedded import EmbeddedGraph
 from support.graph.aurora import aurora_graph
 from support.retrievers import EchoRetriever
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from langchain_core.messages import ToolCall
 
-from branchwise.corpora.graph.answers import Match, QueryResult, Term
+from branchwise.kg.answers import Match, QueryResult, Term
 from branchwise.tools.errors import ToolError
 from branchwise.tools.graph_text import MAX_SHOWN_BYTES, answer_text, matches_text
 from branchwise.tools.graph_tools import make_wikidata_search, make_wikisparql

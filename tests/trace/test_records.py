@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.events import KINDS, Event, Model, Node, Tool, Unknown, read_body
 from branchwise.trace.parts import Call, ModelQuestion, Update, Usage

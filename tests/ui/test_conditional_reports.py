@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from branchwise import System, run
-from branchwise.eval.reporting.absent import absent_figures
-from branchwise.eval.reporting.error_counts import error_counts
-from branchwise.eval.reporting.run_folders import report_of_runs, reports_of_tasks
-from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables import Table, report_tables
-from branchwise.eval.scoring import ScoredRun, ScoringSettings, score_run
-from branchwise.ui.html.page import render_html, render_reports
+from branchwise.report.absent import absent_figures
+from branchwise.report.error_counts import error_counts
+from branchwise.report.html.page import render_html, render_reports
+from branchwise.report.run_folders import report_of_runs, reports_of_tasks
+from branchwise.report.study_report import StudyReport
+from branchwise.report.tables import Table, report_tables
+from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
 from support.conditions.cases import WORKED, WORKED_RELATIONS, conditions_file
 
 BRANCHES = [{"id": "b1", "question": "Who?", "answers": {"default": ["Ann"]}}]

@@ -3,15 +3,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from branchwise.eval.costs.prices import Prices
-from branchwise.eval.costs.usage import Costs, RoleSpending, run_costs
 from branchwise.eval.judging.settle import Settled
-from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.scores import score_items
-from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.ledger import RoleUsage
-from branchwise.ui.cost_table import cost_tables
+from branchwise.report.study_report import StudyReport, SystemReport
+from branchwise.report.terminal.cost_table import cost_tables
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.usage import Costs, RoleSpending, run_costs
+from branchwise.runs.scoring.scoring import ScoredRun
 
 PRICES = Prices.load()
 SCORES = score_items(get_task("branches"), [])
@@ -72,7 +72,7 @@ def test_an_unknown_price_is_a_dash_and_the_note_says_what_to_do() -> None:
 def test_the_note_is_a_table_that_can_be_read(tmp_path: object) -> None:
     import yaml
 
-    from branchwise.eval.costs.price_table import PriceTable
+    from branchwise.runs.costs.price_table import PriceTable
 
     note = one_line(printed([("base", some("openai:m"))], width=400))
     table = PriceTable.model_validate(yaml.safe_load(note.split("as in: ")[1]))

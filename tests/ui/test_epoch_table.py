@@ -7,10 +7,10 @@ from rich.console import Console
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.epochs import EpochSpread, MetricSpread
-from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables import terminal_tables
 from branchwise.eval.tasks import get_task
-from branchwise.ui.report_table import with_notes
+from branchwise.report.study_report import StudyReport
+from branchwise.report.tables import terminal_tables
+from branchwise.report.terminal.report_table import with_notes
 from support.ui.report_cases import BASE, Case, make_report
 
 METRICS = {

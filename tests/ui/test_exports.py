@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables import CellValue, Table, TableColumn, report_tables
-from branchwise.eval.reporting.tables.table import ChangeCell
-from branchwise.ui.exports import latex, markdown
-from branchwise.ui.exports.csv_files import csv_files, guarded
-from branchwise.ui.exports.text import one_line, shown_rows
-from branchwise.ui.html.tables import laid_out
+from branchwise.report.exports import latex, markdown
+from branchwise.report.exports.csv_files import csv_files, guarded
+from branchwise.report.exports.text import one_line, shown_rows
+from branchwise.report.html.tables import laid_out
+from branchwise.report.study_report import StudyReport
+from branchwise.report.tables import CellValue, Table, TableColumn, report_tables
+from branchwise.report.tables.table import ChangeCell
 from support.ui.hostile import HOSTILE_NAMES
 from support.ui.report_cases import BASE, make_report
 

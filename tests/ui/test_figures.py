@@ -10,9 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.reporting.figures.lines import Lines, Series
-from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.ui.figures.drawing import (
+from branchwise.report.figures.lines import Lines, Series
+from branchwise.report.plots.drawing import (
     add_legend,
     legend_height,
     line_look,
@@ -20,8 +19,9 @@ from branchwise.ui.figures.drawing import (
     paper_style,
     saved,
 )
-from branchwise.ui.figures.files import figure_files
-from branchwise.ui.figures.recall import draw_lines
+from branchwise.report.plots.files import figure_files
+from branchwise.report.plots.recall import draw_lines
+from branchwise.report.study_report import StudyReport
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 from support.ui.svg_figures import svg_files
 
@@ -198,7 +198,7 @@ def test_captions_name_every_figure(files: dict[str, bytes]) -> None:
 
 def test_matplotlib_is_loaded_only_to_draw() -> None:
     code = (
-        "import sys, branchwise.commands.report, branchwise.ui.figures.files; "
+        "import sys, branchwise.commands.report, branchwise.report.plots.files; "
         "sys.exit('matplotlib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -5,10 +5,15 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from branchwise.corpora.graph.answers import QueryResult, Term
-from branchwise.corpora.text import counted
-from branchwise.ui.graph_description import size
-from branchwise.ui.graph_tables import columns_as_mentioned, for_people, one_by_one, table_within
+from branchwise.base.text import counted
+from branchwise.kg.answers import QueryResult, Term
+from branchwise.report.terminal.graph_description import size
+from branchwise.report.terminal.graph_tables import (
+    columns_as_mentioned,
+    for_people,
+    one_by_one,
+    table_within,
+)
 
 HEADINGS = ("film", "what it is", "n")
 ROWS = [

@@ -1,8 +1,8 @@
 """Groups of columns on a terminal."""
 
-from branchwise.eval.reporting.tables import TableColumn
-from branchwise.ui.cells import plain
-from branchwise.ui.grouped_columns import in_groups
+from branchwise.report.tables import TableColumn
+from branchwise.report.terminal.cells import plain
+from branchwise.report.terminal.grouped_columns import in_groups
 
 
 def test_the_neighbours_of_a_group_are_one_column_under_its_name() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.reporting.question_reports import QuestionReport, SystemAnswer
-from branchwise.ui.html.page import write_html
+from branchwise.report.html.page import write_html
+from branchwise.report.question_reports import QuestionReport, SystemAnswer
 from support.needs import needs
 from support.ui.chromium import Chromium, find_chromium
 from support.ui.hostile import SHOWN, hostile_report

@@ -11,15 +11,15 @@ import pytest
 
 from branchwise.__main__ import main
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.agreement import Agreement, Disagreement
-from branchwise.eval.reporting.study_report import SystemReport, study_report
-from branchwise.eval.reporting.tables import report_tables
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
-from branchwise.ui.html.page import render_html, write_html
+from branchwise.report.html.page import render_html, write_html
+from branchwise.report.study_report import SystemReport, study_report
+from branchwise.report.tables import report_tables
 from support.ui.hostile import SHOWN, hostile_report
 from support.ui.page_reading import Page, words
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report, two_models

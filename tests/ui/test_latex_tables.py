@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.bounds import Intervals
-from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables import CellValue, Table, TableColumn, report_tables
-from branchwise.eval.reporting.tables.table import subset_column, system_column
-from branchwise.ui.exports.latex import COLUMN, PAGE, LatexLook, latex, latex_files, read_width
-from branchwise.ui.figures.files import figure_files
+from branchwise.report.exports.latex import COLUMN, PAGE, LatexLook, latex, latex_files, read_width
+from branchwise.report.plots.files import figure_files
+from branchwise.report.study_report import StudyReport
+from branchwise.report.tables import CellValue, Table, TableColumn, report_tables
+from branchwise.report.tables.table import subset_column, system_column
 from support.needs import INSTALLED_BY, needs_program
 from support.ui.hostile import HOSTILE_NAMES
 from support.ui.latex_reading import read_latex

@@ -5,7 +5,7 @@ from dataclasses import replace
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.ui.lost_answers import lost_lines, why_missing
+from branchwise.report.terminal.lost_answers import lost_lines, why_missing
 
 
 def test_an_answer_that_was_never_retrieved_says_where_else_it_was_mentioned() -> None:

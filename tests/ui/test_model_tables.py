@@ -11,11 +11,11 @@ from math import comb
 
 import pytest
 
-from branchwise.eval.reporting.figures.changes import model_change_figures
-from branchwise.eval.reporting.figures.errors import error_shares
-from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.reporting.tables import Table, report_tables
-from branchwise.eval.reporting.tables.table import ChangeCell
+from branchwise.report.figures.changes import model_change_figures
+from branchwise.report.figures.errors import error_shares
+from branchwise.report.study_report import StudyReport, SystemReport
+from branchwise.report.tables import Table, report_tables
+from branchwise.report.tables.table import ChangeCell
 from support.ui.model_study import GOLD, ITEMS, MODELS, SETTINGS, model_study, name_of
 from support.ui.report_cases import make_report
 

@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from branchwise.agents.outages import Outage, Outages
-from branchwise.ui import progress
-from branchwise.ui.outage_lines import OutagePrinter, outage_lines
+from branchwise.report.terminal import progress
+from branchwise.report.terminal.outage_lines import OutagePrinter, outage_lines
 
 SERVER = "http://127.0.0.1:8000/v1"
 

@@ -18,18 +18,18 @@ import pytest
 from rich.console import Console
 
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
-from branchwise.eval.reporting.figures.changes import change_figures
-from branchwise.eval.reporting.figures.cost import cost_figure
-from branchwise.eval.reporting.figures.errors import error_shares
-from branchwise.eval.reporting.figures.lines import ceilings, line_figures
-from branchwise.eval.reporting.figures.losses import losses
-from branchwise.eval.reporting.tables import report_tables
-from branchwise.ui.exports.csv_files import csv_files, guarded
-from branchwise.ui.exports.latex import LatexLook, latex, latex_files, read_width
-from branchwise.ui.exports.markdown import markdown
-from branchwise.ui.html.figures import figures
-from branchwise.ui.html.page import render_html
-from branchwise.ui.run_report import run_report
+from branchwise.report.exports.csv_files import csv_files, guarded
+from branchwise.report.exports.latex import LatexLook, latex, latex_files, read_width
+from branchwise.report.exports.markdown import markdown
+from branchwise.report.figures.changes import change_figures
+from branchwise.report.figures.cost import cost_figure
+from branchwise.report.figures.errors import error_shares
+from branchwise.report.figures.lines import ceilings, line_figures
+from branchwise.report.figures.losses import losses
+from branchwise.report.html.figures import figures
+from branchwise.report.html.page import render_html
+from branchwise.report.tables import report_tables
+from branchwise.report.terminal.run_report import run_report
 from support.ui.latex_reading import read_latex, said
 from support.ui.model_study import QUESTIONS as MODEL_QUESTIONS
 from support.ui.model_study import model_cases

@@ -3,7 +3,7 @@
 import pytest
 
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.ui import progress
+from branchwise.report.terminal import progress
 
 
 def test_hostile_ids_and_errors_cannot_steer_the_terminal(

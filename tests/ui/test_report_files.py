@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from branchwise.base.errors import InputError
 from branchwise.commands.report_files import Exports
-from branchwise.corpora.errors import InputError
-from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.report.study_report import StudyReport
 from support.ui.report_cases import make_report
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from branchwise.eval.analysis import TracedRun
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.judging.agreement import Agreement
-from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables import CellValue, Table, report_tables
-from branchwise.eval.reporting.tables.published import published_tables
 from branchwise.eval.tasks import get_task
+from branchwise.report.study_report import StudyReport
+from branchwise.report.tables import CellValue, Table, report_tables
+from branchwise.report.tables.published import published_tables
+from branchwise.runs.scoring.analysis import TracedRun
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 

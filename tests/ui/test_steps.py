@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from branchwise.report.terminal.step_text import MAX_LINE
 from branchwise.trace.events import Body, Event
 from branchwise.ui.steps import describe as steps
-from branchwise.ui.steps.text import MAX_LINE
 from branchwise.ui.steps.words import Around, words_of
 from support.trace_records import whole_event
 

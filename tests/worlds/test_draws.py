@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.worlds import draws
+from branchwise.worlds import draws
 
 SEEDS = st.integers(0, 2**64)
 

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 import branchwise
 from branchwise.agents.prompt_files import Prompts
 from branchwise.corpora.questions import Answer
-from branchwise.corpora.synthesis.ambiguity import EntityNaming
-from branchwise.corpora.synthesis.assembly import Assembly, Reading
-from branchwise.corpora.synthesis.execute import PlanExecution
-from branchwise.corpora.synthesis.plans import Atomic, Plan
-from branchwise.corpora.synthesis.sources import open_source
-from branchwise.corpora.worlds.domains import DOMAINS
-from branchwise.corpora.worlds.make import make_world
+from branchwise.worlds.domains import DOMAINS
+from branchwise.worlds.make import make_world
+from branchwise.worlds.questions.ambiguity import EntityNaming
+from branchwise.worlds.questions.assembly import Assembly, Reading
+from branchwise.worlds.questions.execute import PlanExecution
+from branchwise.worlds.questions.plans import Atomic, Plan
+from branchwise.worlds.questions.sources import open_source
 from support.worlds.world_reader import World, read_world
 from support.worlds.written_forms import Tools, Written, written
 

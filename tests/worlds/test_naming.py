@@ -9,10 +9,10 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.worlds.domains import world_schema
-from branchwise.corpora.worlds.naming import NameMaker
-from branchwise.corpora.worlds.word_lists import SLOT, fold, word_lists
+from branchwise.base.errors import InputError
+from branchwise.worlds.domains import world_schema
+from branchwise.worlds.naming import NameMaker
+from branchwise.worlds.word_lists import SLOT, fold, word_lists
 
 # A world of 5,000,000 entities.
 LARGEST = {

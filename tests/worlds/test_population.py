@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.worlds.domains import DOMAINS, world_schema
-from branchwise.corpora.worlds.links import draw_links
-from branchwise.corpora.worlds.population import populate
-from branchwise.corpora.worlds.sharing import MEAN_SIZE
+from branchwise.base.errors import InputError
+from branchwise.worlds.domains import DOMAINS, world_schema
+from branchwise.worlds.links import draw_links
+from branchwise.worlds.population import populate
+from branchwise.worlds.sharing import MEAN_SIZE
 
 
 def test_mean_size_of_a_group():

@@ -2,11 +2,11 @@
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.worlds.domains import DOMAINS, world_schema
-from branchwise.corpora.worlds.telling import prose
-from branchwise.corpora.worlds.telling.prose import Wording, type_prose
-from branchwise.corpora.worlds.world import World
+from branchwise.base.errors import InputError
+from branchwise.worlds.domains import DOMAINS, world_schema
+from branchwise.worlds.telling import prose
+from branchwise.worlds.telling.prose import Wording, type_prose
+from branchwise.worlds.world import World
 
 CITY = {
     "description": ["city in {city_country}"],

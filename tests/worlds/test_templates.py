@@ -2,9 +2,9 @@
 
 import pytest
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.worlds.telling.prose import slots
-from branchwise.corpora.worlds.telling.templates import Alternatives, Placeholder, parse, variants
+from branchwise.base.errors import InputError
+from branchwise.worlds.telling.prose import slots
+from branchwise.worlds.telling.templates import Alternatives, Placeholder, parse, variants
 
 FACTS = frozenset({"director", "year"})
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from branchwise.__main__ import main
-from branchwise.corpora.worlds.survey import measure
+from branchwise.worlds.survey import measure
 from support.needs import DATA, needs_data
 
 pytestmark = pytest.mark.slow

@@ -26,13 +26,13 @@ from langchain_mcp_adapters.tools import load_mcp_tools
 from mcp import ClientSession, McpError, types
 from pydantic import ValidationError
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import first_problem
-from branchwise.corpora.keys import NO_KEYS, Keys, Origin
-from branchwise.corpora.plugins.faults import fault_line
-from branchwise.corpora.plugins.mcp_specs import Server
-from branchwise.corpora.secrets import without_keys
-from branchwise.corpora.text import one_line, printable
+from branchwise.base.errors import InputError
+from branchwise.base.files import first_problem
+from branchwise.base.keys import NO_KEYS, Keys, Origin
+from branchwise.base.plugins.faults import fault_line
+from branchwise.base.plugins.mcp_specs import Server
+from branchwise.base.secrets import without_keys
+from branchwise.base.text import one_line, printable
 
 _Value = TypeVar("_Value")
 

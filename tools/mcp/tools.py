@@ -13,11 +13,11 @@ from langchain_core.tools import BaseTool
 from mcp import types
 from pydantic import SkipValidation
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.faults import WrongResult
-from branchwise.corpora.plugins.mcp_specs import McpSpec
-from branchwise.corpora.plugins.sources import PluginSource
-from branchwise.corpora.text import one_line, storable
+from branchwise.base.errors import InputError
+from branchwise.base.plugins.faults import WrongResult
+from branchwise.base.plugins.mcp_specs import McpSpec
+from branchwise.base.plugins.sources import PluginSource
+from branchwise.base.text import one_line, storable
 from branchwise.tools.mcp.client import LostError, McpServer, fault, short_line
 from branchwise.tools.plugin_tools import PluggedTool, PluginResult, failed
 from branchwise.tools.tool_results import bounded, read_artifact

@@ -21,8 +21,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.text import encodable, one_line
+from branchwise.base.errors import InputError
+from branchwise.base.text import encodable, one_line
 from branchwise.tools.errors import ToolError
 from branchwise.tools.serving.web import service
 

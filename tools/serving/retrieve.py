@@ -15,8 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from branchwise.base.text import encodable, one_line, parsed
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, RetrieverError
-from branchwise.corpora.text import encodable, one_line, parsed
 from branchwise.tools.batcher import LARGEST_BATCH, Batcher
 from branchwise.tools.serving.web import LAST, json_response, read_body, service
 

@@ -24,8 +24,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.text import encodable, one_line
+from branchwise.base.errors import InputError
+from branchwise.base.text import encodable, one_line
 
 LOOPBACK = "127.0.0.1"
 MAX_CONNECTIONS = 1000

@@ -4,11 +4,11 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from branchwise.report.terminal.blocks import Block
+from branchwise.report.terminal.step_text import few, indented, short
 from branchwise.trace.parts import Call
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.parts import MAX_FACT
-from branchwise.ui.steps.text import few, indented, short
 
 MAX_QUERY_LINES = 12
 _QUERY = "query"

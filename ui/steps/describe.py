@@ -8,11 +8,11 @@ plug-in, is shown as it was recorded.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from branchwise.corpora.text import printable
+from branchwise.base.text import printable
+from branchwise.report.terminal.blocks import Block
+from branchwise.report.terminal.step_text import SHOWN_RESULTS, short
 from branchwise.trace.events import Event, Unknown
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.blocks import Block
-from branchwise.ui.steps.text import SHOWN_RESULTS, short
 from branchwise.ui.steps.words import Around, words_of
 
 MAX_LABEL = 160

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
+from branchwise.report.terminal.step_text import count
 from branchwise.trace.events import Expansion
 from branchwise.trace.parts import Dropped, Extracted, ExtractionRequest
-from branchwise.ui.steps.text import count
 
 
 class _Named(Protocol):

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from branchwise.report.terminal.blocks import Block, BlockKind, Mark, harmless
+from branchwise.report.terminal.console import harmless_json
+from branchwise.report.terminal.marks import AnswerNames, json_marks, named, sparql_marks
 from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.parts import Dropped, Usage
-from branchwise.ui.console import harmless_json
-from branchwise.ui.steps.blocks import Block, BlockKind, Mark, harmless
-from branchwise.ui.steps.marks import AnswerNames, json_marks, named, sparql_marks
 
 MAX_TITLE = 300
 """Characters of a title; what is longer stands below it once more (`overlong`)."""

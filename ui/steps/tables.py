@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from branchwise.report.terminal.blocks import Block, Mark
 from branchwise.tools.graph_text import class_size, short_iri
 from branchwise.trace.artifacts import ResultCell, ResultRows, ShownMatch
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.blocks import Block, Mark
 from branchwise.ui.steps.parts import Looked, line
 
 MAX_ROWS = 1_000

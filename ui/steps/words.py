@@ -8,12 +8,12 @@ from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
 
 from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.report.terminal.blocks import Block
+from branchwise.report.terminal.step_text import begun, short
 from branchwise.trace.conversation import ToolCall, read_conversation
 from branchwise.trace.events import Body, Event
 from branchwise.ui.steps import kinds, parts
-from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.parts import MAX_FACT, Looked
-from branchwise.ui.steps.text import begun, short
 
 _TEXTS = ("message", "problem", "reason", "text")
 """Fields that stand alone in a step in full, however short they are."""

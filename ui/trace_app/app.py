@@ -11,8 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 
-from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.corpora.text import one_line
+from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.base.text import one_line
 from branchwise.ui.trace_app.background import in_app
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged

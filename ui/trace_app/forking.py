@@ -9,16 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
 from branchwise.ui.trace_app.background import run_aside
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.reading import READ_ERRORS
 from branchwise.ui.traces.runs import RunView
 
 if TYPE_CHECKING:
-    from branchwise.corpora.keys import Keys
-    from branchwise.eval.forks import Changes
-    from branchwise.eval.runner import RunState
+    from branchwise.base.keys import Keys
+    from branchwise.runs.forks import Changes
+    from branchwise.runs.runner import RunState
     from branchwise.ui.trace_app.app import TraceApp
     from branchwise.ui.traces.fork_plan import ForkPlan
 
@@ -77,7 +77,7 @@ def run_fork_in(app: "TraceApp", path: Path) -> RunView:
 
 
 def _make(plan: "ForkPlan", changes: "Changes", out: Path | None, keys: "Keys") -> Made:
-    from branchwise.eval.forks import make_fork
+    from branchwise.runs.forks import make_fork
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -90,8 +90,8 @@ def _make(plan: "ForkPlan", changes: "Changes", out: Path | None, keys: "Keys") 
 
 def _run(path: Path) -> "RunState":
     """Ask the rest, then score it as `branchwise run` does."""
-    from branchwise.eval.forks import run_fork
-    from branchwise.eval.scoring import score_run
+    from branchwise.runs.forks import run_fork
+    from branchwise.runs.scoring.scoring import score_run
 
     state = run_fork(path).state
     if state.stopped is None:

@@ -13,7 +13,7 @@ from rich.style import Style
 from textual.app import App
 from textual.color import Color, ColorParseError
 
-from branchwise.ui.steps.blocks import Mark, MarkKind
+from branchwise.report.terminal.blocks import Mark, MarkKind
 from branchwise.ui.trace_app.cells import drawn, widths
 
 PRIORITY: Sequence[MarkKind] = (

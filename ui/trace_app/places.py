@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from branchwise.eval.errors.gold_evidence import EvidencePlace
-from branchwise.ui.steps.blocks import Block
+from branchwise.report.terminal.blocks import Block
 
 _ROWS_BEGIN = 2
 """Lines of a table above its first row: the names of its columns, and a rule."""

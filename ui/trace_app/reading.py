@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from threading import Event, Thread
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import PAGE, RunView
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from branchwise.ui.steps.blocks import Block
+from branchwise.report.terminal.blocks import Block
 from branchwise.ui.trace_app.cells import cells
 from branchwise.ui.trace_app.wrapping import wrapped
 

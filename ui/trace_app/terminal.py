@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from textual.app import App, SuspendNotSupported
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.scratch import scratch_folder
-from branchwise.ui.steps.blocks import harmless
+from branchwise.report.terminal.blocks import harmless
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -140,7 +140,7 @@ def edit(app: App[None], text: str, name: str) -> str:
     The text is the step's own, every character: editors show control characters as such. Raises
     InputError if no editor starts, if it ends with an error, or if its result cannot be read.
     """
-    from branchwise.eval.forks import read_edit
+    from branchwise.runs.forks import read_edit
 
     command = editor_command(os.environ)
     with scratch_folder("branchwise-edit-") as folder:

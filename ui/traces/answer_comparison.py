@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from branchwise.corpora.normalise import normalise
+from branchwise.base.normalise import normalise
 from branchwise.ui.traces.trace import AnswerLine, BranchLines, Trace
 
 

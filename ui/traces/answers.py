@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from branchwise.corpora.normalise import MAX_CHARACTERS
+from branchwise.base.normalise import MAX_CHARACTERS
+from branchwise.base.numbers import number
 from branchwise.corpora.questions import Branch
 from branchwise.eval.branch_matches import branch_matches
 from branchwise.eval.branch_scores import Answers, GoldBranches, gold_branches
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.numbers import number
 from branchwise.eval.qualifiers import read_name
 from branchwise.eval.tasks.task import Beside
+from branchwise.report.terminal.blocks import harmless
+from branchwise.report.terminal.lost_answers import why_missing, why_wrong
+from branchwise.report.terminal.step_text import short
 from branchwise.trace.events import AnswerRead, Body, Error, Event, Model
-from branchwise.ui.lost_answers import why_missing, why_wrong
-from branchwise.ui.steps.blocks import harmless
 from branchwise.ui.steps.kinds.answer import wrong_by_key
-from branchwise.ui.steps.text import short
 from branchwise.ui.traces.trace import AnswerLine, AnswerVerdict, BranchLines
 
 MAX_LINE = 1_000

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.corpora.errors import InputError
-from branchwise.eval.store import open_run
+from branchwise.base.errors import InputError
+from branchwise.report.terminal.blocks import harmless
+from branchwise.runs.store import open_run
 from branchwise.trace.events import Start
 from branchwise.trace.executions import taken_up_at
-from branchwise.ui.steps.blocks import harmless
 from branchwise.ui.traces.trace import Step, Trace
 
 if TYPE_CHECKING:
-    from branchwise.eval.forks import Changes
+    from branchwise.runs.forks import Changes
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ForkPlan:
     def changes(self, model: str, tools: Collection[str], edit: str | None) -> "Changes":
         """What the fork changes. Raises InputError for a model spec that cannot be read."""
         from branchwise.agents.spec import ModelSpec
-        from branchwise.eval.forks import Changes
+        from branchwise.runs.forks import Changes
 
         if (model := model.strip()) != self.model.strip():
             ModelSpec.parse(model)
@@ -83,7 +83,7 @@ def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
 
     Raises InputError where it cannot be forked.
     """
-    from branchwise.eval.forks import editable
+    from branchwise.runs.forks import editable
     from branchwise.tools.registry import known_tools
 
     plan, event = first_plan(parent, _meta(parent), trace, step), trace.event(step)
@@ -95,7 +95,7 @@ def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
 def first_plan(parent: Path, meta: Mapping[str, Any], trace: Trace, step: int) -> ForkPlan:
     """The part of the plan that the trace and the run's record give at once. Raises InputError as
     above."""
-    from branchwise.eval.forks.folders import default_folder
+    from branchwise.runs.forks.folders import default_folder
 
     line, event = trace.line, trace.event(step)
     if line.status not in ("done", "failed"):

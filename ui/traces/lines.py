@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from branchwise.base.plugins.specs import short_spec
 from branchwise.corpora.open import is_plugin_retriever
-from branchwise.corpora.plugins.specs import short_spec
 from branchwise.eval.tasks import Column
-from branchwise.ui.steps.blocks import harmless
+from branchwise.report.terminal.blocks import harmless
 
 MAX_TEXT = 1000
 """Characters of a question or an error that a row keeps: more than fit on a line of any screen."""

@@ -7,10 +7,10 @@ image, HTML or a heading.
 import re
 from collections.abc import Iterator, Sequence
 
+from branchwise.base.numbers import number
 from branchwise.eval.errors.labels import Label, label_words
-from branchwise.eval.numbers import number
-from branchwise.ui.exports.markdown import escape
-from branchwise.ui.steps.blocks import Block
+from branchwise.report.exports.markdown import escape
+from branchwise.report.terminal.blocks import Block
 from branchwise.ui.traces.lines import ItemLine, named
 from branchwise.ui.traces.trace import AnswerLine, BranchLines, Step, Trace, blocks
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.base.errors import InputError, did_you_mean
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
 

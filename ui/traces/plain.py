@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
+from branchwise.base.numbers import UNKNOWN, number
+from branchwise.base.text import one_line, printable
 from branchwise.corpora.questions import Branch
-from branchwise.corpora.text import one_line, printable
 from branchwise.eval.errors.labels import label_words
-from branchwise.eval.numbers import UNKNOWN, number
+from branchwise.report.terminal.blocks import Block, harmless
+from branchwise.report.terminal.step_text import SHOWN_RESULTS, branch_lines
 from branchwise.trace.events import Event
-from branchwise.ui.steps.blocks import Block, harmless
 from branchwise.ui.steps.describe import describe
-from branchwise.ui.steps.text import SHOWN_RESULTS, branch_lines
 from branchwise.ui.traces.lines import ItemLine, named
 from branchwise.ui.traces.records import ENDED
 from branchwise.ui.traces.runs import RunView

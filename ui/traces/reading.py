@@ -5,16 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store import DamagedError, RunReader
 from branchwise.eval.tasks import TASKS, is_attributable
+from branchwise.report.terminal.lost_answers import gold_set_words
+from branchwise.runs.store import DamagedError, RunReader
 from branchwise.trace.events import Error, Event
-from branchwise.ui.lost_answers import gold_set_words
 from branchwise.ui.traces.answers import beside_lines, gold_names, judged_lines, open_lines
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import BranchLines, Trace

@@ -10,13 +10,13 @@ from typing import Any
 import orjson
 
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store import DamagedError
-from branchwise.eval.store.connection import DATABASE
-from branchwise.eval.store.item_rows import ItemRows, RawItem
+from branchwise.runs.store import DamagedError
+from branchwise.runs.store.connection import DATABASE
+from branchwise.runs.store.item_rows import ItemRows, RawItem
 from branchwise.ui.traces.lines import MAX_TEXT, ItemLine, Values, one_line
 
 MAX_ID = 500

@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.gold_sets import by_best_gold_set
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import Scorer
-from branchwise.eval.store import RunReader
 from branchwise.eval.tasks import Column, Task, get_task
+from branchwise.runs.store import RunReader
 from branchwise.ui.traces.lines import Values
 
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, InputError)

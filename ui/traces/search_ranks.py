@@ -6,8 +6,8 @@ They are made again in the run's index, deeper than the agent looked; nothing is
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.text import counted
+from branchwise.base.errors import InputError
+from branchwise.base.text import counted
 from branchwise.trace.conversation import read_conversation
 from branchwise.trace.events import Event
 

@@ -9,9 +9,9 @@ from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.items import AnsweredItem
+from branchwise.report.terminal.blocks import Block
 from branchwise.trace.events import Event
 from branchwise.ui.steps import describe
-from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.parts import Looked
 from branchwise.ui.steps.words import Around
 from branchwise.ui.traces.lines import ItemLine

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from branchwise.eval.errors.mentions import Mentions
+from branchwise.report.terminal.marks import mentions_of
 from branchwise.trace.events import (
     Error,
     Event,
@@ -18,7 +19,6 @@ from branchwise.trace.events import (
     Tool,
 )
 from branchwise.ui.steps.describe import brought, label
-from branchwise.ui.steps.marks import mentions_of
 from branchwise.ui.traces.trace import Step
 
 MAX_SEARCHED = 50_000

@@ -193,7 +193,6 @@ def load() -> None:
     import rdflib.plugins.sparql  # noqa: F401
 
     from branchwise import cli  # noqa: F401
-    from branchwise.eval import experiment, scoring, scoring_predictions  # noqa: F401
     from branchwise.ui.traces import plain  # noqa: F401
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.graph.answers import GraphError, QueryResult
-from branchwise.corpora.graph.open import open_graph
-from branchwise.corpora.graph.remote.graph import RemoteGraph
+from branchwise.kg.answers import GraphError, QueryResult
+from branchwise.kg.open import open_graph
+from branchwise.kg.remote.graph import RemoteGraph
 from support.graph.plain.graph import PlainGraph, read_graph
 from support.graph.plain.queries import QUERIES, filled, found_rows, wrong_with
 from support.peers.virtuoso import MOST_ROWS, Virtuoso, missing

@@ -21,8 +21,8 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.judgements import MemoryJudgements
 from branchwise.eval.judging.matcher import MatchedItems, align_with_model
-from branchwise.eval.store import RunSpec, RunStore, create_run
-from branchwise.eval.store.judgements import run_judgements
+from branchwise.runs.store import RunSpec, RunStore, create_run
+from branchwise.runs.store.judgements import run_judgements
 from support.eval.scoring_cases import Gold, question
 
 KEY = "sk-test-0123456789abcdef"
@@ -111,7 +111,7 @@ async def _finish(folder: Path, items: Sequence[AnsweredItem]) -> None:
 
 
 async def _main(run: Path, url: str) -> None:
-    from branchwise.eval.store import open_run
+    from branchwise.runs.store import open_run
 
     reader = open_run(run)
     items = list(reader.answered_items())

@@ -96,7 +96,7 @@ def fanoutqa_pairs(data: Path) -> Iterator[NamePair]:
 
 def recorded_answers(data: Path) -> Iterator[NamePair]:
     """Names that the recorded model gave and that gold does not write, with gold's of that head."""
-    from branchwise.eval.store import open_run
+    from branchwise.runs.store import open_run
 
     for system in ("base", "expand", "kg"):
         for item in open_run(data / "recorded2" / system).answered_items():

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
+from branchwise.base.errors import InputError
 from branchwise.corpora.build import build_corpus
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.indexing import build_index
-from branchwise.eval.studies.schema import LoadedStudy, load_study
+from branchwise.kg.build import build_graph
+from branchwise.runs.studies.schema import LoadedStudy, load_study
 
 QUESTIONS = 5
 TRIPLE = (

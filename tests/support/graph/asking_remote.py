@@ -6,11 +6,11 @@ from typing import cast
 
 import pytest
 
-from branchwise.corpora.graph.answers import GraphError, QueryResult, Term
-from branchwise.corpora.graph.remote import client as host_client
-from branchwise.corpora.graph.remote.client import ClientSettings
-from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
-from branchwise.corpora.graph.sparql.prepare import Prepared, QueryForm
+from branchwise.kg.answers import GraphError, QueryResult, Term
+from branchwise.kg.remote import client as host_client
+from branchwise.kg.remote.client import ClientSettings
+from branchwise.kg.remote.graph import RemoteGraph, RemoteSettings
+from branchwise.kg.sparql.prepare import Prepared, QueryForm
 from support.graph.sparql_server import FaultyServer, Reaction, Seen, rows
 
 GOOD = rows("good")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from branchwise.corpora.graph.build import build_graph
+from branchwise.kg.build import build_graph
 
 WD = "http://www.wikidata.org/entity/"
 WDT = "http://www.wikidata.org/prop/direct/"

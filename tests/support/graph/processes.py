@@ -35,9 +35,7 @@ def processes() -> list[Process]:
 def keepers(host: int | None = None) -> list[int]:
     """The processes of a host that fork query processes; no other kind of child counts."""
     children = [p for p in processes() if p.parent == (host or os.getpid()) and p.state != "Z"]
-    return [
-        p.pid for p in children if "branchwise.corpora.graph.processes.worker" in _command(p.pid)
-    ]
+    return [p.pid for p in children if "branchwise.kg.processes.worker" in _command(p.pid)]
 
 
 def query_processes(keeper: int) -> list[Process]:

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import pyoxigraph
 
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.sparql.prepare import prepare
+from branchwise.kg.answers import GraphError
+from branchwise.kg.sparql.prepare import prepare
 
 _MARKS = ('"', "'", '""', "''", '"""', "'''", '""""', "''''", '"""""', '"', "'", '"""', "'''")
 _ESCAPES = (

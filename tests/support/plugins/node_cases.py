@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from branchwise import run
-from branchwise.eval.experiment import Run
 from branchwise.graphs.system import System
+from branchwise.runs.experiment import Run
 from branchwise.trace.events import Event
 from support.chat_server import Answer, ChatServer, call, say
 from support.corpora.small import bm25_corpus

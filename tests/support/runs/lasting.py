@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from branchwise import score
-from branchwise.eval.export import export_lines
-from branchwise.eval.store import open_run
+from branchwise.runs.export import export_lines
+from branchwise.runs.store import open_run
 
 _OF_THE_MOMENT = frozenset({"seconds", "at", "replayed"})
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from branchwise.corpora.loaders import load_questions
-from branchwise.eval.store import open_run
-from branchwise.eval.studies.folder import StudyFolder
-from branchwise.eval.studies.running import StudyDesign
-from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.system import System
+from branchwise.runs.store import open_run
+from branchwise.runs.studies.folder import StudyFolder
+from branchwise.runs.studies.running import StudyDesign
+from branchwise.runs.studies.systems import NamedSystem
 from support.by_role import role_of, says_of_each
 from support.chat_server import Answer, Body, call, say
 

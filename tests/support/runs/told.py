@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 
 WALL_CLOCK = ("retry", "left_out")
 """Events that tell of requests on their way: where none is sent there are none."""

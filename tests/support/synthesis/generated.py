@@ -2,18 +2,18 @@
 
 from pathlib import Path
 
-from branchwise.corpora.schema import Schema, load_domain, merge
-from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.generate import generate
-from branchwise.corpora.synthesis.settings import Settings, whole_schema, world_domains
-from branchwise.corpora.synthesis.shared_names import read_names
-from branchwise.corpora.synthesis.support import Support
-from branchwise.corpora.worlds.domains import DOMAINS, world_schema
-from branchwise.corpora.worlds.make import make_world
+from branchwise.kg.schema import Schema, load_domain, merge
+from branchwise.worlds.domains import DOMAINS, world_schema
+from branchwise.worlds.make import make_world
+from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.generate import generate
+from branchwise.worlds.questions.settings import Settings, whole_schema, world_domains
+from branchwise.worlds.questions.shared_names import read_names
+from branchwise.worlds.questions.support import Support
 from support import ROOT, TESTS
 from support.synthesis.plain_check import Checker
 
-DECLARED = sorted((ROOT / "corpora/worlds/domains").glob("*.yaml"))
+DECLARED = sorted((ROOT / "worlds/domains").glob("*.yaml"))
 SLICE = TESTS / "synthesis" / "real_slice"
 
 

@@ -1,6 +1,6 @@
 """Three films, a song and five people: small enough to work out by hand what is true of them."""
 
-from branchwise.corpora.schema import Domain, Schema, merge
+from branchwise.kg.schema import Domain, Schema, merge
 
 SCHEMA = """
 types:

@@ -3,9 +3,9 @@
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from branchwise.corpora.synthesis.execute import Classes, check_plan, ends_of
-from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.plans import (
+from branchwise.worlds.questions.execute import Classes, check_plan, ends_of
+from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.plans import (
     Amount,
     Atomic,
     Condition,

@@ -2,7 +2,7 @@
 
 import pyoxigraph
 
-from branchwise.corpora.graph.answers import QueryResult, Term
+from branchwise.kg.answers import QueryResult, Term
 
 
 class StoreGraph:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.store import RunSpec, RunStore, create_run
+from branchwise.runs.store import RunSpec, RunStore, create_run
 
 MARKUP = (
     "[bold red]x[/] [link=https://evil.example]y[/link] [@click=app.quit]z[/] [/nothing] :bomb:"

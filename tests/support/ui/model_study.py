@@ -8,7 +8,7 @@ come what was never retrieved (-), what extraction lost (/) and a tool call that
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.report.study_report import StudyReport
 from support.ui.report_cases import Answers, Case, make_report
 
 GOLD = {"q1": "ab|c", "q2": "a|b", "q3": "a|bc", "q4": "ab", "q5": "a", "q6": "abc"}

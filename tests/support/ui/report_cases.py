@@ -7,12 +7,9 @@ from typing import Any
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
-from branchwise.eval.analysis import Analysis, TracedRun
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
 from branchwise.eval.branch_scores import align_answers, gold_branches
 from branchwise.eval.ceilings.traced import TracedItem
-from branchwise.eval.costs.prices import Prices
-from branchwise.eval.costs.usage import run_costs
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace, GoldEvidence
 from branchwise.eval.errors.item_errors import FailedCall, ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
@@ -20,11 +17,14 @@ from branchwise.eval.errors.module_work import ModuleWork, ToolWork
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
-from branchwise.eval.reporting.study_report import StudyReport, SystemReport, study_report
 from branchwise.eval.scores import score_items
-from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.ledger import RoleUsage
+from branchwise.report.study_report import StudyReport, SystemReport, study_report
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.usage import run_costs
+from branchwise.runs.scoring.analysis import Analysis, TracedRun
+from branchwise.runs.scoring.scoring import ScoredRun
 from support.eval.scoring_cases import branches
 
 Answers = Mapping[str, Sequence[str]]

@@ -15,8 +15,8 @@ from typing import Any
 
 from branchwise.agents.journal import CallKey
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.store import RunSpec, RunStore, create_run
-from branchwise.eval.store.journal import ItemJournal
+from branchwise.runs.store import RunSpec, RunStore, create_run
+from branchwise.runs.store.journal import ItemJournal
 
 TURN: Mapping[str, Any] = {
     "text": "",

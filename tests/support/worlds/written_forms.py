@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.embedded import EmbeddedGraph
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.open import open_retriever
+from branchwise.kg.build import build_graph
+from branchwise.kg.embedded import EmbeddedGraph
 from branchwise.tools.registry import ToolContext, known_tools, make_tools
 from support.worlds.world_reader import World, plain
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from textual.binding import Binding
 
-from branchwise.corpora.errors import InputError
-from branchwise.eval.store import RunStore
+from branchwise.base.errors import InputError
+from branchwise.runs.store import RunStore
 from branchwise.ui.trace_app import app as app_module
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.background import run_aside

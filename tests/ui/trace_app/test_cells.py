@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from branchwise.ui.steps.blocks import harmless
+from branchwise.report.terminal.blocks import harmless
 from branchwise.ui.trace_app.cells import MAX_MARKS, cells, cut, drawn, fitted, widths
 from branchwise.ui.trace_app.wrapping import wrapped
 

@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from branchwise.agents.journal import CallKey
-from branchwise.eval.store import RunSpec, RunStore, create_run
+from branchwise.runs.store import RunSpec, RunStore, create_run
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.screens.compare import CompareScreen
 from branchwise.ui.trace_app.widgets.answer_pairs import AnswerPairs

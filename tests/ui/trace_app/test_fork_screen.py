@@ -11,8 +11,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from branchwise.corpora.errors import InputError
-from branchwise.eval.store import open_run as open_reader
+from branchwise.base.errors import InputError
+from branchwise.runs.store import open_run as open_reader
 from branchwise.ui.trace_app import forking
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.screens import fork as fork_screen

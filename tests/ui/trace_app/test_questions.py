@@ -7,8 +7,8 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.store import RunSpec, create_run
 from branchwise.eval.tasks import TASKS
+from branchwise.runs.store import RunSpec, create_run
 from branchwise.ui import trace_app
 from branchwise.ui.trace_app.app import TraceApp
 from branchwise.ui.trace_app.screens.trace import TraceScreen

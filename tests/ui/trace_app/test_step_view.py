@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from textual.app import App, ComposeResult
 
-from branchwise.ui.steps.blocks import Block, Mark
+from branchwise.report.terminal.blocks import Block, Mark
 from branchwise.ui.trace_app.step_layout import MAX_LINES, MAX_SHOWN, lay_out
 from branchwise.ui.trace_app.widgets.step_view import StepView
 from support.ui.trace_app.screen_text import (

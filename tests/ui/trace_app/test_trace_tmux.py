@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.eval.store import RunStore
+from branchwise.runs.store import RunStore
 from support.needs import needs_program
 from support.ui.trace_app.film_runs import other_run, outcome
 from support.ui.trace_app.lost_run import lost_run

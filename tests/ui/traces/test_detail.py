@@ -10,10 +10,10 @@ import pytest
 
 from branchwise.eval.errors.item_errors import ItemErrors, WrongAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.store import open_run
+from branchwise.report.terminal.blocks import Block, harmless
+from branchwise.report.terminal.console import harmless_json
+from branchwise.runs.store import open_run
 from branchwise.trace.events import Event
-from branchwise.ui.console import harmless_json
-from branchwise.ui.steps.blocks import Block, harmless
 from branchwise.ui.steps.parts import MAX_SEARCHED
 from branchwise.ui.steps.tables import MAX_CELLS, MAX_COLUMNS
 from branchwise.ui.traces.lines import ItemLine

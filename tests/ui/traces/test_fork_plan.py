@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.forks import Changes
-from branchwise.eval.store import RunSpec, create_run
+from branchwise.runs.forks import Changes
+from branchwise.runs.store import RunSpec, create_run
 from branchwise.tools.registry import known_tools
 from branchwise.trace.events import Event
 from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork

@@ -6,7 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from branchwise.eval.store import open_run
+from branchwise.runs.store import open_run
 from branchwise.trace.events import Event
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.markdown import markdown

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.ui.steps.blocks import Mark, harmless
-from branchwise.ui.steps.marks import (
+from branchwise.report.terminal.blocks import Mark, harmless
+from branchwise.report.terminal.marks import (
     MAX_COLOURED,
     MAX_MARKED,
     json_marks,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.order import SUBSETS, Arrangement, arranged, differs, sorts
 from branchwise.ui.traces.runs import RunView

@@ -1,8 +1,8 @@
 """Blocks, traces and gold answers as lines."""
 
 from branchwise.corpora.questions import Answer, Branch
+from branchwise.report.terminal.blocks import Block, Mark
 from branchwise.trace.events import Event
-from branchwise.ui.steps.blocks import Block, Mark
 from branchwise.ui.traces.plain import gold_lines, plain_lines, trace_lines
 
 

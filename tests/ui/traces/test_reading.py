@@ -11,7 +11,7 @@ import pytest
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
+from branchwise.runs.store import RunReader, RunSpec, RunStore, create_run, open_run
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.reading import DAMAGED, trace_of
 from branchwise.ui.traces.trace import AnswerLine, Trace

@@ -2,7 +2,7 @@
 
 import pytest
 
-from branchwise.corpora.plugins.specs import short_spec
+from branchwise.base.plugins.specs import short_spec
 from branchwise.ui.traces.lines import system_words
 
 

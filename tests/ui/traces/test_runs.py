@@ -13,12 +13,12 @@ from functools import partial
 import pytest
 
 from branchwise import score
-from branchwise.corpora.errors import InputError
+from branchwise.base.errors import InputError
 from branchwise.corpora.passages import make_passage
-from branchwise.eval.scoring import score_run
-from branchwise.eval.store import RunStore, create_run, open_run
-from branchwise.eval.store.connection import DATABASE
-from branchwise.eval.studies.folder import StudyFolder, StudyRecord, SystemRecord
+from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.store import RunStore, create_run, open_run
+from branchwise.runs.store.connection import DATABASE
+from branchwise.runs.studies.folder import StudyFolder, StudyRecord, SystemRecord
 from branchwise.ui.traces.runs import PAGE, RunView, open_runs
 from support.stores import execute
 from support.ui.written_runs import failure, make_run, outcome, question, spec, writing

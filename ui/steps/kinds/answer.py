@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from branchwise.corpora.normalise import MAX_CHARACTERS
+from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.eval.errors.item_errors import ItemErrors, WrongAnswer
 from branchwise.eval.qualifiers import read_name
+from branchwise.report.terminal.blocks import Block, Mark, harmless
+from branchwise.report.terminal.step_text import begun, branch_lines, count, indented, short
 from branchwise.trace.events import AnswerRead
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.blocks import Block, Mark, harmless
 from branchwise.ui.steps.parts import MAX_TITLE
-from branchwise.ui.steps.text import begun, branch_lines, count, indented, short
 from branchwise.ui.steps.words import Around, EventWords, says
 
 _READ = {

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from branchwise.report.terminal.blocks import Block
+from branchwise.report.terminal.step_text import begun, count, indented, short
 from branchwise.trace.events import Expansion
 from branchwise.trace.parts import TitleSearch
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.modules import call_cost, reasons
 from branchwise.ui.steps.parts import Looked
-from branchwise.ui.steps.text import begun, count, indented, short
 from branchwise.ui.steps.words import Around, EventWords, says
 
 AS_IT_STANDS = "the question is asked as it stands"

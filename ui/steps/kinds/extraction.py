@@ -3,16 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from branchwise.corpora.text import one_line
+from branchwise.base.text import one_line
+from branchwise.report.terminal.blocks import Block
+from branchwise.report.terminal.marks import spans_in
+from branchwise.report.terminal.step_text import begun, count, few, indented, short
 from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.events import Extraction
 from branchwise.trace.parts import Extracted, ExtractionRequest
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.blocks import Block
-from branchwise.ui.steps.marks import spans_in
 from branchwise.ui.steps.modules import at_place, call_cost, extracted, reasons
 from branchwise.ui.steps.parts import Looked
-from branchwise.ui.steps.text import begun, count, few, indented, short
 from branchwise.ui.steps.words import Around, EventWords, says
 
 

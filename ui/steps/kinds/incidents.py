@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from branchwise.agents.refusals import INSTEAD
+from branchwise.report.terminal.step_text import begun, short
 from branchwise.trace.events import (
     BudgetSpent,
     ContextTrimmed,
@@ -13,7 +14,6 @@ from branchwise.trace.events import (
     RepairFailed,
     Retry,
 )
-from branchwise.ui.steps.text import begun, short
 from branchwise.ui.steps.words import EventWords, says
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from branchwise.report.terminal.blocks import Block
+from branchwise.report.terminal.step_text import count, indented, short
 from branchwise.trace.events import Model
 from branchwise.trace.parts import Usage
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.calls import call_blocks, call_lines
-from branchwise.ui.steps.text import count, indented, short
 from branchwise.ui.steps.words import Around, EventWords, says
 
 _CUT = ("length", "refusal", "content_filter", "text_calls", "unknown")

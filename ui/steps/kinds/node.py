@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from branchwise.corpora.text import counted
+from branchwise.base.text import counted
+from branchwise.report.terminal.blocks import Block
+from branchwise.report.terminal.step_text import begun, count, indented, short
 from branchwise.trace.conversation import ToolCall
 from branchwise.trace.events import Node
 from branchwise.trace.parts import ChangedMessage, ModelQuestion, Update
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.parts import Looked
-from branchwise.ui.steps.text import begun, count, indented, short
 from branchwise.ui.steps.words import Around, EventWords, says
 
 _READ = "as the agent read it"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from branchwise.report.terminal.blocks import Block
+from branchwise.report.terminal.step_text import begun, count, indented, short
 from branchwise.trace.events import Stage, StageEnded
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.blocks import Block
-from branchwise.ui.steps.text import begun, count, indented, short
 from branchwise.ui.steps.words import Around, EventWords, says
 
 _PURPOSES = {

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from branchwise.corpora.text import counted
+from branchwise.base.text import counted
+from branchwise.report.terminal.blocks import Block
+from branchwise.report.terminal.step_text import begun, indented
 from branchwise.trace.events import Start
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.blocks import Block
-from branchwise.ui.steps.text import begun, indented
 from branchwise.ui.steps.words import Around, EventWords, says
 
 

@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from branchwise.corpora.text import counted
+from branchwise.base.text import counted
+from branchwise.report.terminal.blocks import Block
+from branchwise.report.terminal.marks import spans_in
+from branchwise.report.terminal.step_text import begun, count, few, indented, short
 from branchwise.trace.artifacts import RENDERED, ShownPassage
 from branchwise.trace.events import Tool
 from branchwise.trace.evidence import pieces
 from branchwise.trace.parts import Extracted
 from branchwise.ui.steps import parts
-from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.calls import MAX_QUERY_LINES, arguments, call_blocks
-from branchwise.ui.steps.marks import spans_in
 from branchwise.ui.steps.modules import at_place, extracted
 from branchwise.ui.steps.parts import MAX_FACT, Looked
 from branchwise.ui.steps.tables import matches_blocks, rows_blocks
-from branchwise.ui.steps.text import begun, count, few, indented, short
 from branchwise.ui.steps.words import Around, EventWords, says
 
 _READ = "as the agent read it"

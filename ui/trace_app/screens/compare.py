@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from branchwise.ui.steps.blocks import Block
+from branchwise.report.terminal.blocks import Block
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.judging import WORKING, Judging
 from branchwise.ui.trace_app.messages import RunChanged

@@ -11,9 +11,9 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from branchwise.corpora.atomic import write_named
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.text import one_line
+from branchwise.base.atomic import write_named
+from branchwise.base.errors import InputError
+from branchwise.base.text import one_line
 from branchwise.ui.trace_app.cells import drawn
 
 _MAX_NAME = 80

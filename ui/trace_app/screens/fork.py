@@ -12,8 +12,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.text import one_line
+from branchwise.base.errors import InputError
+from branchwise.base.text import one_line
 from branchwise.ui.trace_app.background import run_aside
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.forking import Made, make_aside, run_fork_in

@@ -12,7 +12,7 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from branchwise.eval.errors.labels import label_words
-from branchwise.ui.cells import run_name
+from branchwise.report.terminal.cells import run_name
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
 from branchwise.ui.trace_app.reading import safe_line
 from branchwise.ui.trace_app.screens.pickers import Picker, PickerLine

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 
-from branchwise.ui.steps.blocks import Block
+from branchwise.report.terminal.blocks import Block
 from branchwise.ui.trace_app.answer_lines import SIGNS
 from branchwise.ui.trace_app.judging import WORKING, Judging
 from branchwise.ui.trace_app.messages import RunChanged

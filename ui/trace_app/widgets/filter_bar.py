@@ -3,7 +3,7 @@
 from textual.content import Content
 from textual.widget import Widget
 
-from branchwise.corpora.text import counted
+from branchwise.base.text import counted
 from branchwise.eval.errors.labels import label_words
 from branchwise.eval.tasks import DEFAULT, TASKS
 from branchwise.ui.trace_app.cells import drawn, fitted

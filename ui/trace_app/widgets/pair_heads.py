@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from branchwise.eval.numbers import number
+from branchwise.base.numbers import number
 from branchwise.ui.trace_app.widgets.paired_lines import CURSOR, PairedLine, PairedLines
 from branchwise.ui.trace_app.widgets.question_columns import seconds_cell
 from branchwise.ui.traces.lines import ItemLine, RunLine, named

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from branchwise.base.numbers import UNKNOWN, number, short_count
 from branchwise.eval.errors.labels import label_words
-from branchwise.eval.numbers import UNKNOWN, number, short_count
 from branchwise.ui.traces.lines import ItemLine
 
 MARKS = {"done": " ", "failed": "✗", "running": "»", "pending": "·"}

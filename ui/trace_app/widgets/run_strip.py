@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from branchwise.eval.numbers import number
-from branchwise.ui.cells import run_name
+from branchwise.base.numbers import number
+from branchwise.report.terminal.cells import run_name
 from branchwise.ui.trace_app.cells import cells, fitted
 from branchwise.ui.traces.lines import RunLine, named
 

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from branchwise.ui.steps.blocks import Block, MarkKind
+from branchwise.report.terminal.blocks import Block, MarkKind
 from branchwise.ui.trace_app.cells import cells, fitted
 from branchwise.ui.trace_app.marked_text import Runs, mark_styles, runs_of, segments
 from branchwise.ui.trace_app.step_layout import Line, StepLayout, indent_of, lay_out

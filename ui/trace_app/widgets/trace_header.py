@@ -8,9 +8,9 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from branchwise.corpora.text import one_line
-from branchwise.eval.numbers import number
-from branchwise.ui.steps.blocks import harmless
+from branchwise.base.numbers import number
+from branchwise.base.text import one_line
+from branchwise.report.terminal.blocks import harmless
 from branchwise.ui.trace_app.cells import fitted
 from branchwise.ui.trace_app.widgets.question_columns import seconds_cell
 from branchwise.ui.trace_app.wrapping import wrapped

@@ -104,8 +104,8 @@ _WIKIBASE = [
 
 @contextmanager
 def _asked(ground: Ground, here: Path) -> Iterator[Check]:
-    from branchwise.corpora.graph.answers import GraphError
-    from branchwise.corpora.graph.open import open_graph
+    from branchwise.kg.answers import GraphError
+    from branchwise.kg.open import open_graph
 
     graph = open_graph(str(ground.graph))
 
@@ -143,9 +143,9 @@ def answered_by(search_api: bool = False) -> Callable[[Ground, Path], Opened]:
 
     @contextmanager
     def opened(ground: Ground, here: Path) -> Iterator[Check]:
-        from branchwise.corpora.graph.remote.client import ClientSettings
-        from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
-        from branchwise.corpora.graph.sparql.prepare import prepare
+        from branchwise.kg.remote.client import ClientSettings
+        from branchwise.kg.remote.graph import RemoteGraph, RemoteSettings
+        from branchwise.kg.sparql.prepare import prepare
 
         with serving() as server:
             api = f"{server.url}/w/api.php" if search_api else None
@@ -169,7 +169,7 @@ def answered_by(search_api: bool = False) -> Callable[[Ground, Path], Opened]:
 
 
 def _is_answered(ask: Callable[[], object]) -> bool:
-    from branchwise.corpora.graph.answers import GraphError
+    from branchwise.kg.answers import GraphError
 
     try:
         ask()
@@ -184,8 +184,8 @@ def _searches(graph: Any) -> list[Callable[[], object]]:
 
 
 def _all_asks(graph: Any) -> list[Callable[[], object]]:
-    from branchwise.corpora.schema import load_domain, merge
-    from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
+    from branchwise.kg.schema import load_domain, merge
+    from branchwise.worlds.questions.endpoint_facts import EndpointFacts
 
     schema = merge({"films": load_domain(SLICE / "films.yaml")})
     relation = next(iter(schema.relations))

@@ -258,9 +258,9 @@ def in_run(
 
 def _answered(questions: Any, system: Any, out: Path, id: str = "q1") -> Verdict:
     """Run the first question; whether it ended with an answer."""
-    from branchwise.eval import experiment
-    from branchwise.eval.scoring import ScoringSettings, score_run
     from branchwise.eval.selection import Selection
+    from branchwise.runs import experiment
+    from branchwise.runs.scoring.scoring import ScoringSettings, score_run
 
     shutil.rmtree(out, ignore_errors=True)
     made = experiment.run(questions, system, out=out, selection=Selection(limit=1))
@@ -284,7 +284,7 @@ def _answered(questions: Any, system: Any, out: Path, id: str = "q1") -> Verdict
 
 @functools.cache
 def _prices() -> Any:
-    from branchwise.eval.costs.prices import Prices
+    from branchwise.runs.costs.prices import Prices
 
     return Prices.load(None)
 
@@ -293,9 +293,9 @@ def _prices() -> Any:
 def _scoring(ground: Ground, here: Path) -> Iterator[Check]:
     """A model aligns and judges the answers of a predictions file."""
     from branchwise.agents.decoding import Decoding
-    from branchwise.eval.scoring import ScoringSettings
     from branchwise.eval.scoring_choice import ScoringChoice
-    from branchwise.eval.scoring_predictions import score_predictions
+    from branchwise.runs.scoring.scoring import ScoringSettings
+    from branchwise.runs.scoring.scoring_predictions import score_predictions
 
     predictions = here / "p.jsonl"
     answers = {"The old film": ["M. Cooper"], "The new film": ["P. Jackson", "Someone"]}
@@ -321,8 +321,8 @@ def _writing(ground: Ground, here: Path) -> Iterator[Check]:
     """A model words documents and scenarios; what it says is the same for all of them."""
     from branchwise.corpora.conditions.conditions_file import parse_conditions
     from branchwise.corpora.conditions.file_form import conditions_record
-    from branchwise.corpora.conditions.generation.generate import MdcrSettings, draft_set
-    from branchwise.corpora.conditions.generation.rewording import reword
+    from branchwise.worlds.conditions.generate import MdcrSettings, draft_set
+    from branchwise.worlds.conditions.rewording import reword
 
     drafts = draft_set(MdcrSettings(documents=6, groups=1, scenarios=3))
 

@@ -142,7 +142,7 @@ def _retrieve_app(ground: Ground, complaints: list[str]) -> "ASGIApp":
 @contextmanager
 def _as_mcp_server(ground: Ground, here: Path) -> Iterator[Check]:
     """Inputs say what a server answers to each method; its tool is shown, then called."""
-    from branchwise.corpora.errors import InputError
+    from branchwise.base.errors import InputError
     from branchwise.tools.mcp import client
     from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 

@@ -26,7 +26,7 @@ _READ: tuple[Command, ...] = (
 
 def _traces(ground: Ground) -> list[bytes]:
     """The items of a run: question, events and outcome."""
-    from branchwise.eval.store import open_run
+    from branchwise.runs.store import open_run
 
     reader = open_run(ground.run)
     found = [
@@ -44,7 +44,7 @@ def _traces(ground: Ground) -> list[bytes]:
 @contextmanager
 def _looked_at(ground: Ground, here: Path) -> Iterator[Check]:
     from branchwise.corpora.questions import Question
-    from branchwise.eval.store import open_run
+    from branchwise.runs.store import open_run
 
     reader = open_run(ground.run)
     meta = dict(reader.meta)
@@ -70,7 +70,7 @@ def _looked_at(ground: Ground, here: Path) -> Iterator[Check]:
 
 def written(folder: Path, question: Any, meta: dict[str, Any], item: Any) -> None:
     """A run of one question with these events and this outcome, through the run store."""
-    from branchwise.eval.store import RunSpec, RunStore, create_run
+    from branchwise.runs.store import RunSpec, RunStore, create_run
 
     kinds = [(str(kind), dict(data)) for kind, data in item["events"]]
     outcome = dict(item["outcome"])

@@ -22,7 +22,7 @@ from support.graph.plain.answers import EVALUATIONS, Row, difference
 from support.graph.plain.graph import Literal, Node, PlainGraph, shorten
 
 if TYPE_CHECKING:
-    from branchwise.corpora.graph.answers import QueryResult, Term
+    from branchwise.kg.answers import QueryResult, Term
 
 EVALUATED = (
     expressions,

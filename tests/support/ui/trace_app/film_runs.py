@@ -15,7 +15,7 @@ from typing import Any
 
 from branchwise.agents.journal import CallKey
 from branchwise.corpora.questions import Answer, Question
-from branchwise.eval.store import RunSpec, RunStore, create_run
+from branchwise.runs.store import RunSpec, RunStore, create_run
 from support.eval.scoring_cases import question
 
 Gold = Mapping[str, Sequence[str]]

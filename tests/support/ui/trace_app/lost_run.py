@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.questions import Answer
-from branchwise.eval.store import RunSpec, RunStore, create_run
+from branchwise.runs.store import RunSpec, RunStore, create_run
 from support.eval.scoring_cases import question
 from support.ui.trace_app.film_runs import model, outcome
 

@@ -1,0 +1,181 @@
+"""Reading data files: bounded lines, gzip and zstandard, errors that name file and line."""
+
+import codecs
+import errno
+import gzip
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import orjson
+from pydantic import ValidationError
+
+from branchwise.base.errors import InputError, Refuse, raising
+
+MAX_LINE_BYTES = 16 * 2**20
+MAX_JSON_BYTES = 512 * 2**20
+_ZSTANDARD_BYTES = 1024  # at a time: they become 32 MiB at most
+
+
+@contextmanager
+def open_data(path: Path) -> Iterator[IO[bytes]]:
+    """The file's bytes, decompressed where its name ends in .gz or .zst.
+
+    Raises InputError where the file is missing, unreadable or not what its name says.
+    """
+    try:
+        with _stream(path) as stream:
+            if path.is_char_device() and not stream.isatty():  # /dev/zero has no end
+                raise InputError("is a device", where=str(path), remedy="name a file")
+            yield stream
+    except IsADirectoryError:
+        raise InputError("is a folder", where=str(path), remedy="name a file in it") from None
+    except FileNotFoundError:
+        raise InputError("no such file", where=str(path), remedy="check the path") from None
+    except EOFError:
+        raise InputError("the compressed file ends too early", where=str(path)) from None
+    except zlib.error:
+        raise InputError("the compressed file is damaged", where=str(path)) from None
+    except OSError as error:
+        raise cannot_read(path, error) from None
+
+
+def cannot_read(path: Path, error: OSError) -> InputError:
+    """The refusal of a file that the system does not let this user read: nothing says that it is
+    damaged."""
+    remedy = (
+        "ask its owner to make it readable" if error.errno in (errno.EACCES, errno.EPERM) else None
+    )
+    return InputError(f"cannot be read ({error.strerror or error})", where=str(path), remedy=remedy)
+
+
+def _stream(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    if path.suffix == ".zst":
+        return _zstandard_stream(path)
+    return path.open("rb")
+
+
+def _zstandard_stream(path: Path) -> IO[bytes]:
+    import io
+
+    import zstandard
+
+    class Reader(io.RawIOBase):
+        """The frames of a file one after the other. zstandard's own reader takes a frame that is
+        cut off for a whole one.
+        """
+
+        def __init__(self) -> None:
+            self._file = path.open("rb")
+            self._frame = zstandard.ZstdDecompressor().decompressobj()
+            self._text = memoryview(b"")
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            while not self._text and (packed := self._packed()):
+                try:
+                    self._text = memoryview(self._frame.decompress(packed))
+                except zstandard.ZstdError as error:
+                    raise OSError(f"not zstandard data: {error}") from None
+            size = min(len(buffer), len(self._text))
+            buffer[:size] = self._text[:size]
+            self._text = self._text[size:]
+            return size
+
+        def _packed(self) -> bytes:
+            """The next bytes of the frame, or of a new one; b"" at the end of the last."""
+            if not self._frame.eof:
+                if packed := self._file.read(_ZSTANDARD_BYTES):
+                    return packed
+                raise EOFError
+            packed = self._frame.unused_data or self._file.read(_ZSTANDARD_BYTES)
+            if packed:
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            return packed
+
+        def close(self) -> None:
+            self._file.close()
+            super().close()
+
+    return io.BufferedReader(Reader(), 2**17)
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Number (from 1) and bytes of each line that is not blank.
+
+    Raises InputError for a line of more than `MAX_LINE_BYTES`.
+    """
+    with open_data(path) as stream:
+        yield from lines_of(stream, path)
+
+
+def lines_of(
+    stream: IO[bytes], path: Path, refuse: Refuse = raising
+) -> Iterator[tuple[int, bytes]]:
+    """The same of a file that is open. Lines that are too long go to `refuse`."""
+    number = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            what = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
+            remedy = "write one JSON object per line"
+            refuse("too-long", InputError(what, where=f"{path}:{number}", remedy=remedy))
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(MAX_LINE_BYTES)
+            continue
+        if number == 1:
+            line = without_mark(line, path)
+        if line and not line.isspace():
+            yield number, line
+
+
+def without_mark(start: bytes, path: Path) -> bytes:
+    """The start of a text file without the mark (BOM) with which some editors begin it.
+
+    Raises InputError where the mark is UTF-16's.
+    """
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError("is UTF-16", where=str(path), remedy="save it as UTF-8")
+    return start.removeprefix(codecs.BOM_UTF8)
+
+
+def parse_object(line: bytes, where: str) -> dict[str, Any]:
+    """The JSON object on a line. Raises InputError for anything else."""
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise InputError(
+            f"not valid JSON ({_short(error)})", where=where, remedy="write one object per line"
+        ) from None
+    if not isinstance(value, dict):
+        raise InputError(
+            f"expected a JSON object, found {json_kind(value)}",
+            where=where,
+            remedy="write one object per line",
+        )
+    return value
+
+
+_KINDS = {dict: "an object", list: "an array", str: "a string", bool: "true or false"}
+
+
+def json_kind(value: object) -> str:
+    """What a JSON value is, in words: "an array"."""
+    return "null" if value is None else _KINDS.get(type(value), "a number")
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing a pydantic model objects to, as "branches.0.name: Field required"."""
+    problem: Mapping[str, Any] = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in problem["loc"])
+    return f"{place}: {problem['msg']}" if place else str(problem["msg"])
+
+
+def _short(error: orjson.JSONDecodeError) -> str:
+    return f"{error.msg}, column {error.colno}"

@@ -1,0 +1,218 @@
+"""Which key goes to which address. Keys come from the environment; all else knows their names.
+
+`OPENAI_API_KEY` goes to OpenAI's own service and to the origin of `OPENAI_BASE_URL`. Any other
+address gets the key that was named for its host, else none.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from branchwise.base.errors import InputError
+from branchwise.base.secrets import OPENAI_KEY, remember
+
+OPENAI_BASE = "OPENAI_BASE_URL"
+OPENAI_URL = "https://api.openai.com/v1"
+OPTION, METAVAR = "--key", "HOST=VARIABLE"
+HELP = (
+    "Environment variable with the key of a server, repeatable: localhost:8000=VLLM_API_KEY. "
+    "OPENAI_API_KEY goes to OpenAI and to OPENAI_BASE_URL alone."
+)
+_OPENAI_HOST = "api.openai.com"
+_PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::(?P<port>\d{1,5}))?")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST_NAME = 64
+_EXAMPLE = "write HOST=VARIABLE or HOST:PORT=VARIABLE, for example localhost:8000=VLLM_API_KEY"
+
+
+class Origin(NamedTuple):
+    """Scheme, host and port of an address (RFC 6454): who gets what is sent there."""
+
+    scheme: str
+    host: str
+    port: int | None
+
+    @classmethod
+    def of(cls, url: str) -> "Origin":
+        """Raises ValueError for a port that is not a number."""
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme)
+        return cls(parts.scheme, _plain_host(parts.hostname or ""), port)
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Environment variables by the host, or HOST:PORT, that their keys are for.
+
+    With a port, the key goes to that port alone, and before the host's. Raises InputError for what
+    is not a host or not the name of a variable, and for two variables of one host.
+    """
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        read = _read(self.variables.items())
+        object.__setattr__(self, "variables", MappingProxyType(read))
+        remember(read.values())
+
+    @classmethod
+    def parse(cls, options: Iterable[str] | None) -> "Keys":
+        """Read HOST=VARIABLE, as it is written after `--key`."""
+        pairs = [option.partition("=")[::2] for option in options or ()]
+        return cls(_read(pairs))
+
+    def over(self, others: Mapping[str, str]) -> "Keys":
+        """These, and of the others those for hosts that have none here."""
+        return Keys({**Keys(others).variables, **self.variables})
+
+    def variable(self, url: str, *, of_model: bool = False) -> str | None:
+        """The name of the variable whose key goes to an address; None where none does.
+
+        `of_model`: the address is a model server's, so that `OPENAI_API_KEY` may be its key.
+        """
+        origin = Origin.of(url)
+        own = self.variables.get(f"{origin.host}:{origin.port}") or self.variables.get(origin.host)
+        return own or (OPENAI_KEY if of_model and _is_for_openai_key(origin) else None)
+
+    def key(self, url: str, *, of_model: bool = False) -> str | None:
+        """The key itself, to be sent to this address and nowhere else."""
+        name = self.variable(url, of_model=of_model)
+        return None if name is None else os.environ.get(name, "").strip() or None
+
+    def check(self, url: str | None = None) -> None:
+        """Raise InputError for a variable that is not set, or holds what no header can carry.
+
+        `url`: look only at the one that was named for it.
+        """
+        only = None if url is None else self.variable(url)
+        for host, name in self.variables.items():
+            if url is not None and name != only:
+                continue
+            if not os.environ.get(name, "").strip():
+                raise InputError(
+                    f"{_shown(name)}, named for {host}, is not set in the environment",
+                    where=OPTION,
+                    remedy="set the variable to the key, or name another one",
+                )
+            check_value(name)
+
+
+def no_key(url: str) -> str:
+    """What to do where a server wants a key and none is meant for it."""
+    parts = urlsplit(url)
+    return f"no key goes to {parts.netloc}; name its variable: {OPTION} {parts.netloc}=VARIABLE"
+
+
+def refused_key(url: str, keys: Keys, *, of_model: bool = False) -> str:
+    """What to do where a server does not accept the key that it got, or got none."""
+    variable = keys.variable(url, of_model=of_model)
+    return f"the key in {variable} is not accepted there: check it" if variable else no_key(url)
+
+
+def check_value(name: str) -> None:
+    """Raise InputError where a variable is set to what no request can carry as a key."""
+    key = os.environ.get(name, "").strip()
+    if key and not re.fullmatch(r"[!-~]+", key):
+        raise InputError(
+            f"{name} holds spaces, line breaks or letters that no key has",
+            remedy="set it to the key alone",
+        )
+
+
+def is_openai(url: str) -> bool:
+    """Whether an address is OpenAI's own: api.openai.com or a region's, over https.
+
+    Azure's hosts are not: their keys are other ones.
+    """
+    return _is_openai(Origin.of(url))
+
+
+def openai_base() -> str | None:
+    """What `OPENAI_BASE_URL` is set to; None where it is not set. Raises InputError for no address.
+
+    It is where a model without an address of its own is asked.
+    """
+    url = os.environ.get(OPENAI_BASE, "").strip().rstrip("/")
+    if not url:
+        return None
+    try:
+        parts, origin = urlsplit(url), Origin.of(url)
+    except ValueError:
+        parts, origin = urlsplit(""), Origin("", "", None)
+    plain = "@" not in parts.netloc and not parts.query and not parts.fragment and url.isprintable()
+    if origin.scheme not in _PORTS or not origin.host or not plain or " " in url:
+        raise InputError(
+            f"{OPENAI_BASE} is not an address, or carries a user, a key or parameters",
+            remedy="set it to http://HOST:PORT/v1 or https://HOST/v1, or unset it",
+        )
+    return url
+
+
+def _plain_host(host: str) -> str:
+    """As it is looked up: without a last dot, and with letters beyond ASCII as IDNA has them."""
+    try:
+        return host.rstrip(".").encode("idna").decode() or host
+    except UnicodeError:
+        return host
+
+
+def _is_openai(origin: Origin) -> bool:
+    own = origin.host == _OPENAI_HOST or origin.host.endswith(f".{_OPENAI_HOST}")
+    return own and origin.scheme == "https" and origin.port == _PORTS["https"]
+
+
+def _is_for_openai_key(origin: Origin) -> bool:
+    base = openai_base()
+    return _is_openai(origin) or (base is not None and origin == Origin.of(base))
+
+
+def _read(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for host, variable in pairs:
+        if not variable:
+            # What stands there may be the key itself, and is not shown.
+            raise InputError("names a host or a variable alone", where=OPTION, remedy=_EXAMPLE)
+        name = checked_host(host)
+        if not _VARIABLE.fullmatch(variable):
+            # Not shown: it may be the key itself.
+            raise InputError(
+                f"what is named for {name} is not the name of an environment variable",
+                where=OPTION,
+                remedy=_EXAMPLE,
+            )
+        if found.setdefault(name, variable) != variable:
+            raise InputError(
+                f"two keys are named for {name}: {_shown(found[name])} and {_shown(variable)}",
+                where=OPTION,
+                remedy="leave one out",
+            )
+    return found
+
+
+def _shown(variable: str) -> str:
+    """The name of a variable; what does not look like one may be a key that was written there."""
+    return variable if variable.isupper() and len(variable) <= _LONGEST_NAME else "a variable"
+
+
+def checked_host(text: str) -> str:
+    """The host, perhaps with a port, as origins have it: in small letters, IPv6 without brackets.
+
+    Raises InputError.
+    """
+    found = _HOST.fullmatch(text.strip())
+    port = int(found["port"]) if found and found["port"] else None
+    if not found or (port is not None and not 0 < port < 2**16):
+        # A text with an @ or a long one may hold a secret.
+        shown = "it" if "@" in text else repr(text.partition("?")[0][:60])
+        raise InputError(f"{shown} is not a host", where=OPTION, remedy=_EXAMPLE)
+    host = _plain_host(found["host"].lower().strip("[]"))
+    return host if port is None else f"{host}:{port}"
+
+
+NO_KEYS = Keys()
+"""No keys named: `OPENAI_API_KEY` for OpenAI, and no key for any other server."""

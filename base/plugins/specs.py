@@ -1,0 +1,214 @@
+"""How to name a plug-in (NAME, `package.module:name`, `path/to/file.py:name`, `mcp:...`), and the
+way from there to the plug-in."""
+
+import importlib
+from dataclasses import dataclass, replace
+from functools import reduce
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from branchwise.base.errors import InputError, nearest
+from branchwise.base.plugins.declare import KINDS, Group, RefusedPlugin, group_of, made
+from branchwise.base.plugins.faults import importing
+from branchwise.base.plugins.sources import PluginSource, import_file, source_of_module
+
+MCP = "mcp:"
+BERTSCORE = "bertscore:"
+"""Before the folder of a model: a metric that is built in."""
+
+
+class PluginSpec(NamedTuple):
+    """`file` of `path/to/file.py:name`, `module` of `package.module:name`; neither of a bare NAME:
+    something built in, or else an entry point.
+
+    `name` may have dots; "" for a file without one.
+    """
+
+    name: str
+    file: Path | None = None
+    module: str = ""
+
+
+def parse_spec(text: str) -> PluginSpec:
+    """Read a spec other than an MCP server's (`is_mcp`).
+
+    Raises InputError if a required name is missing.
+    """
+    text = text.strip()
+    before, colon, name = text.rpartition(":")
+    in_folder = "/" in before or "\\" in before
+    if text.endswith(".py"):
+        return PluginSpec("", file=Path(text))
+    if not colon and text and not any(sign in text for sign in "/\\"):
+        return PluginSpec(text)
+    if before and all(part.isidentifier() for part in name.split(".")):
+        if before.endswith(".py") or in_folder:
+            return PluginSpec(name, file=Path(before))
+        if all(part.isidentifier() for part in before.split(".")):
+            return PluginSpec(name, module=before)
+    raise InputError(
+        f"{text[:200]!r} names no plug-in",
+        remedy="write file.py:NAME, package.module:NAME, or the NAME of an installed one",
+    )
+
+
+def is_mcp(text: str) -> bool:
+    """Whether a spec names an MCP server, which lists its tools itself."""
+    return text.startswith(MCP)
+
+
+def is_plugin(text: str) -> bool:
+    """Whether a spec names foreign code by its location rather than by a bare name."""
+    return is_mcp(text) or ":" in text or text.endswith(".py")
+
+
+def short_spec(text: str) -> str:
+    """A spec in short, for lists: a plug-in's name, or an MCP server without folders and possible
+    keys.
+    """
+    if not is_mcp(text):
+        return Path(text.rpartition(":")[2]).name if is_plugin(text) else text
+    from branchwise.base.plugins.mcp_specs import parse_mcp
+
+    try:
+        named = parse_mcp(text)
+    except InputError:
+        return MCP.rstrip(":")
+    server = named.server
+    place = server.place if server.url else MCP + " ".join(Path(w).name for w in server.command)
+    return f"{place}#{named.tool}" if named.tool else place
+
+
+def absolute_spec(text: str, folder: Path | None = None) -> str:
+    """The spec with its file's whole path, so that it means the same from any folder.
+
+    A relative path is taken from `folder` (default: the working directory); in an MCP server's
+    command, the words that are files there. Raises InputError for a command that cannot be read.
+    """
+    if is_mcp(text):
+        from branchwise.base.plugins.mcp_specs import absolute_mcp
+
+        return absolute_mcp(text, folder or Path())
+    if not is_plugin(text):
+        return text
+    if text.startswith(BERTSCORE):
+        path = Path(text.removeprefix(BERTSCORE)).expanduser()
+        return f"{BERTSCORE}{((folder or Path()) / path).resolve()}"
+    spec = parse_spec(text)
+    if spec.file is None:
+        return text
+    path = ((folder or Path()) / spec.file.expanduser()).resolve()
+    return f"{path}:{spec.name}" if spec.name else str(path)
+
+
+@dataclass(frozen=True)
+class LoadedPlugin:
+    """What a spec led to: the object found there, and its source."""
+
+    object: Any
+    source: PluginSource
+
+
+def find_plugin(spec: str, group: Group) -> LoadedPlugin:
+    """What `spec` names: a decorated function, an object, or a function that makes one.
+
+    A bare NAME is an entry point in the group `branchwise.GROUP`; callers look up built-in names
+    first. Raises a one-line InputError if there is none, or if its file or module cannot be
+    imported. Nothing is imported twice.
+    """
+    if is_mcp(spec):
+        raise InputError(f"an MCP server has no {group}", where=spec, remedy="use it with --tool")
+    name, path, module = parse_spec(spec)
+    if path is not None:
+        file = import_file(path)
+        if not name:
+            raise InputError(
+                f"names a file but none of its {group}",
+                where=str(path),
+                remedy=f"write {path}:NAME ({_names_in(file.module, group)})",
+            )
+        return LoadedPlugin(_attribute(file.module, name, str(path), group), file.source)
+    if module:
+        return _of_module(module, name, group)
+    points = entry_points(group)
+    if name not in points:
+        near = nearest(name, points, most=3, cutoff=0.5) or list(points)
+        none = "none is installed; write file.py:NAME or package.module:NAME"
+        raise InputError(
+            f"unknown plug-in {name!r} among the {group}",
+            remedy=f"installed are {', '.join(near)}" if near else none,
+        )
+    point = points[name]
+    installed = distribution_of(point) if point.dist else None
+    return _of_module(point.module, point.attr, group, installed)
+
+
+def load_plugin(spec: str, group: Group) -> Any:
+    """The plug-in of our own kinds that a spec names, with its source. Raises InputError."""
+    found = find_plugin(spec, group)
+    return replace(made(found.object, group, spec), source=found.source)
+
+
+def entry_points(group: Group) -> dict[str, metadata.EntryPoint]:
+    """The installed plug-ins of a kind, by name. Nothing is imported.
+
+    Raises InputError if two distributions install one of the same name.
+    """
+    found: dict[str, metadata.EntryPoint] = {}
+    for point in sorted(metadata.entry_points(group=f"branchwise.{group}"), key=lambda p: p.name):
+        other = found.setdefault(point.name, point)
+        if other.value != point.value:
+            raise InputError(
+                f"two installed packages have {group} named {point.name!r}: "
+                f"{distribution_of(other)} and {distribution_of(point)}",
+                remedy="uninstall one of them, or name the one you mean as package.module:name",
+            )
+    return found
+
+
+def distribution_of(point: metadata.EntryPoint) -> str:
+    """`name==version` of the package that an entry point belongs to."""
+    return f"{point.dist.name}=={point.dist.version}" if point.dist else point.value
+
+
+def _of_module(
+    module: str, name: str, group: Group, distribution: str | None = None
+) -> LoadedPlugin:
+    with importing(f"{module}:{name}"):
+        try:
+            imported = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if not error.name or not f"{module}.".startswith(f"{error.name}."):
+                raise
+            file = f"{module.split('.')[-1]}.py:{name}"
+            remedy = f"install its package, or name its file: {file}"
+            raise InputError(f"unknown module {module!r}", remedy=remedy) from None
+    found = _attribute(imported, name, module, group)
+    return LoadedPlugin(found, source_of_module(module, found, distribution))
+
+
+def _attribute(module: ModuleType, name: str, place: str, group: Group) -> Any:
+    try:
+        found = reduce(getattr, name.split("."), module)
+    except AttributeError:
+        remedy = _names_in(module, group, near=name)
+        raise InputError(f"it does not define {name!r}", where=place, remedy=remedy) from None
+    if isinstance(found, RefusedPlugin):
+        raise found.error
+    return found
+
+
+def _names_in(module: ModuleType, group: Group, near: str = "") -> str:
+    """What a user may have meant: plug-ins of the kind or, if there are none, the public names that
+    the module defines itself."""
+    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    kin = [name for name, value in public.items() if group_of(value) == group]
+    own = [n for n, v in public.items() if getattr(v, "__module__", None) == module.__name__]
+    names, kind = kin or own, KINDS[group]
+    if not names:
+        return "it defines nothing"
+    shown = ", ".join(nearest(near, names, most=3, cutoff=0.5) or names[:8])
+    none = "" if kin else f", and no {kind.noun}: put `{kind.decorator}` above a function"
+    return f"it has {shown}{none}"

@@ -1,0 +1,171 @@
+"""The declaration of a setting, beside the type, bounds and default of its field."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
+
+from branchwise.base.errors import InputError, did_you_mean
+
+SettingKind = Literal["value", "model", "folder", "graph", "retriever"]
+"""What a text means: a model spec, a folder, a graph's folder or address, a retriever's name."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How users write a field and what it changes, in the field's `Annotated`.
+
+    `help` and `panel` are the command line's. `word`: its key in a study file, by default the
+    field's name; `flag`: its option, by default `--WORD`; None where it cannot be written there.
+    `none`: what a system's name calls it where it is None. `module`: the module without which it
+    changes nothing, as of a role the one that asks it. `changes`: `answers`, and with them the
+    digest; `sources`, of which the digest holds what they are, not what they are called;
+    `requests`, how they are sent; or `scores` alone. `of_flow`: it changes something only where
+    the flow of the questions takes it.
+    """
+
+    help: str = ""
+    panel: str | None = None
+    word: str | None = ""
+    flag: str | None = ""
+    holds: SettingKind = "value"
+    none: str = "default"
+    module: str | None = None
+    changes: Literal["answers", "sources", "requests", "scores"] = "answers"
+    of_flow: bool = False
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A setting of a pydantic model; `path`: the names of fields that lead to it."""
+
+    path: tuple[str, ...]
+    setting: Setting
+    info: FieldInfo
+
+    @property
+    def name(self) -> str:
+        """The field's."""
+        return self.path[-1]
+
+    @property
+    def word(self) -> str | None:
+        """Its key in a study file."""
+        return self.name if self.setting.word == "" else self.setting.word
+
+    @property
+    def flag(self) -> str | None:
+        """Its option, as Typer declares it."""
+        given = self.setting.flag
+        return f"--{self.word or self.name}".replace("_", "-") if given == "" else given
+
+    @property
+    def kind(self) -> Any:
+        """Its type, where it is not None."""
+        if not self.optional:
+            return self.info.annotation
+        return next(one for one in get_args(self.info.annotation) if one is not NoneType)
+
+    @property
+    def optional(self) -> bool:
+        """Whether it can be None."""
+        return NoneType in get_args(self.info.annotation)
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether it is one of some words."""
+        return get_origin(self.kind) is Literal
+
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+
+class NamedSettings(ModelMetaclass):
+    """Of models that users make in Python: what they refuse is one line, as everywhere.
+
+    Reading a record (`model_validate`) raises pydantic's own errors.
+    """
+
+    def __call__(self, *values: Any, **settings: Any) -> Any:
+        model = cast(type[BaseModel], self)
+        if values:
+            example = f"{self.__name__}({next(iter(model.model_fields))}={values[0]!r})"
+            raise InputError("settings are given by name", where=self.__name__, remedy=example)
+        try:
+            return super().__call__(**settings)
+        except ValidationError as error:
+            raise _told_in_python(model, error) from None
+
+
+def _told_in_python(model: type[BaseModel], error: ValidationError) -> InputError:
+    first = error.errors(include_url=False)[0]
+    place = [str(part) for part in first["loc"]]
+    if first["type"] == "extra_forbidden":
+        return unknown_setting(model, place[-1], place[:-1])
+    context = first.get("ctx", {})
+    where = ".".join([model.__name__, *place, *context.get("place", ())])
+    value = "" if isinstance(first["input"], BaseModel | dict) else f" ({first['input']!r:.60})"
+    what = str(first["msg"])
+    remedy = context.get("remedy") or f"see help(branchwise.{model.__name__})"
+    return InputError(f"{what[:1].lower()}{what[1:]}{value}", where=where, remedy=remedy)
+
+
+def unknown_setting(model: type[BaseModel], name: str, within: Sequence[str] = ()) -> InputError:
+    """The error for a setting that there is not: the nearest one, or where it is written.
+
+    `within`: the fields that lead to the model that has no such setting.
+    """
+    owner: Any = model
+    for part in within:
+        owner = owner.model_fields[part].annotation if part in owner.model_fields else owner
+    known = {one.word: one for one in declared(model) if one.word}
+    if name in known and len(known[name].path) > 1:
+        outer, inner = known[name].path[0], known[name].name
+        remedy = f"write {outer}={{{inner!r}: ...}}"
+    else:
+        remedy = did_you_mean(name, owner.model_fields)
+    where = ".".join([model.__name__, *within])
+    return InputError(f"there is no setting {name[:60]!r}", where=where, remedy=remedy)
+
+
+def refused(what: str, remedy: str, *place: str) -> PydanticCustomError:
+    """The refusal of a value, as its validator raises it: each place that reads settings tells it
+    in a line of its own. `place`: the keys within the value that lead to what is wrong.
+    """
+    context = {"what": what, "remedy": remedy, "place": place}
+    return PydanticCustomError("setting", "{what}", context)
+
+
+def told(error: PydanticCustomError, option: str) -> InputError:
+    """A refusal of an option's value, as the command line tells it."""
+    context = error.context or {}
+    where = f"{option} {'.'.join(context['place'])}".strip()
+    return InputError(context["what"], where=where, remedy=context["remedy"])
+
+
+def declared(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Declared]:
+    """The settings of a model and of the models in it, in their order."""
+    for name, info in model.model_fields.items():
+        kind = info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from declared(kind, (*path, name))
+        for mark in info.metadata:
+            if isinstance(mark, Setting):
+                yield Declared((*path, name), mark, info)
+
+
+def digested(settings: BaseModel) -> dict[str, Any]:
+    """What answers depend on: patience and streaming do not change them."""
+    values = settings.model_dump(mode="json")
+    return {
+        one.name: values[one.name]
+        for one in declared(type(settings))
+        if one.setting.changes == "answers"
+    }

@@ -1,0 +1,177 @@
+"""Building a graph folder: the store, the names, and the description that is written last."""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from branchwise.base.atomic import new_folder
+from branchwise.base.errors import InputError
+from branchwise.base.file_records import record_files
+from branchwise.base.progress import Progress, silent
+from branchwise.kg.description import (
+    NAMES_FILE,
+    STORE_FOLDER,
+    GraphDescription,
+    SourceFile,
+    is_graph,
+    read_description,
+    write_description,
+)
+from branchwise.kg.names.harvest import Harvest
+from branchwise.kg.names.tables import NameTables
+from branchwise.kg.store import StorageError, fill_store
+from branchwise.kg.world_folder import GRAPH_FILE
+
+if TYPE_CHECKING:
+    import pyoxigraph
+
+_USED_AT_ONCE = 500_000  # ids counted in memory
+_THINGS_BETWEEN_REPORTS = 1_000
+
+
+def build_graph(
+    sources: Sequence[Path], out: Path, progress: Progress = silent, *, force: bool = False
+) -> GraphDescription:
+    """Make a graph folder from files of triples, or from world folders.
+
+    N-Triples and Turtle, plain, .gz or .zst. Files are streamed: Oxigraph sorts in pieces, which
+    takes up to some 1.5 GiB, and names are sorted on disk. A graph at `out` is replaced at the end
+    if it came from files of the same names, or with `force`; after an error nothing has changed.
+    Progress is in lines read, without a total, and then in triples whose names were read. Raises
+    InputError for a source that is not such a file, broken (with its line) or without triples, if
+    `out` holds something else, or if the disk is full.
+    """
+    files = graph_files(sources)
+    _refuse_to_replace(out, files, force=force)
+    with new_folder(out) as folder, _numbered_errors():
+        store, read = fill_store(files, folder / STORE_FOLDER, progress)
+        _refuse_nothing(store, files)
+        description = _index_names(store, folder, read, progress)
+        write_description(folder, description)
+        del store  # remove its lock, too, before the files are recorded
+        record_files(folder)
+    return description
+
+
+@contextmanager
+def _numbered_errors() -> Iterator[None]:
+    """Errors of the disk with the system's number, which Oxigraph and SQLite leave out."""
+    try:
+        yield
+    except StorageError as error:
+        raise error.error from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise StorageError.of(error).error from None
+    except sqlite3.OperationalError as error:
+        if "disk" not in str(error):
+            raise
+        raise StorageError.of(error).error from None
+
+
+def _index_names(
+    store: "pyoxigraph.Store", folder: Path, read: list[SourceFile], progress: Progress
+) -> GraphDescription:
+    total, harvest = len(store), Harvest(store)
+    tables = NameTables(folder / NAMES_FILE)
+    try:
+        for number, thing in enumerate(harvest.things()):
+            tables.add(thing)
+            tables.add_used(harvest.take_used(at_least=_USED_AT_ONCE))
+            if number % _THINGS_BETWEEN_REPORTS == 0:
+                progress(harvest.triples, total)
+        tables.add_used(harvest.take_used())
+        counts = tables.finish(harvest.usage(), harvest.sampled)
+    finally:
+        tables.close()
+    progress(total, total)
+    return GraphDescription(
+        triples=total,
+        entities=counts.entities,
+        properties=counts.properties,
+        names=counts.names,
+        shared_names=counts.shared_names,
+        sha256=_digest(read),
+        sources=tuple(read),
+    )
+
+
+def graph_files(sources: Sequence[Path]) -> list[Path]:
+    """The files to read; a world folder stands for its graph. Raises InputError."""
+    if not sources:
+        raise InputError("no file of triples is given", remedy="name one, or a world folder")
+    for path in map(Path, sources):
+        if not path.exists():
+            raise InputError(
+                "no such file or folder",
+                where=str(path),
+                remedy="name files of triples, or a world folder",
+            )
+    return [_world_graph(path) if path.is_dir() else path for path in map(Path, sources)]
+
+
+def _world_graph(folder: Path) -> Path:
+    path = folder / GRAPH_FILE
+    if not path.is_file():
+        raise InputError(
+            f"no world here (there is no {GRAPH_FILE})",
+            where=str(folder),
+            remedy="name files of triples, or a world folder",
+        )
+    return path
+
+
+def _refuse_to_replace(out: Path, files: Sequence[Path], *, force: bool) -> None:
+    """Only an empty folder or an earlier graph without a source inside may be replaced: a graph of
+    the same files, or any with `force`."""
+    if not out.exists() and not out.is_symlink():
+        return
+    holds_source = any(file.resolve().is_relative_to(out.resolve()) for file in files)
+    if not holds_source and out.is_dir():
+        if not any(out.iterdir()):
+            return
+        if is_graph(out):
+            _refuse_another_graph(out, files, force=force)
+            return
+    raise InputError(
+        "this is not a graph, and is not replaced",
+        where=str(out),
+        remedy="name a new folder with --out",
+    )
+
+
+def _refuse_another_graph(out: Path, files: Sequence[Path], *, force: bool) -> None:
+    if force:
+        return
+    try:
+        earlier = sorted(source.name for source in read_description(out).sources)
+    except InputError:
+        return  # damaged: the remedy is to rebuild it
+    if earlier != sorted(file.name for file in files):
+        raise InputError(
+            f"there is a graph of {', '.join(earlier)} here already",
+            where=str(out),
+            remedy="name a new folder with --out, or replace it with --force",
+        )
+
+
+def _refuse_nothing(store: "pyoxigraph.Store", files: Sequence[Path]) -> None:
+    """Refuse a graph without triples: it answers nothing, but looks valid."""
+    if len(store):
+        return
+    raise InputError(
+        "there are no triples",
+        where=", ".join(map(str, files)),
+        remedy="give N-Triples or Turtle with statements in it",
+    )
+
+
+def _digest(read: Sequence[SourceFile]) -> str:
+    if len(read) == 1:
+        return read[0].sha256
+    lines = "".join(f"{digest}\n" for digest in sorted(source.sha256 for source in read))
+    return hashlib.sha256(lines.encode()).hexdigest()

@@ -1,0 +1,155 @@
+"""The names of a built graph: from names to things, and from things to their labels."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, zip_longest
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from urllib.parse import quote
+
+from branchwise.base.errors import InputError
+from branchwise.base.text import encodable
+from branchwise.kg.answers import GraphError, Match, SearchKind
+from branchwise.kg.description import NAMES_FILE, REBUILD, read_description
+from branchwise.kg.names.bearers import (
+    bearers,
+    labels_of,
+    most_used,
+    properties,
+    thing,
+    with_members,
+)
+from branchwise.kg.names.item_search import meant_items
+from branchwise.kg.names.property_search import meant_properties
+from branchwise.kg.names.readings import NameReadings, readings
+from branchwise.kg.names.words import NameWords
+from branchwise.kg.vocabulary import short_id, written_id
+
+MAX_LIMIT = 50
+# SQLite's words on a damaged file may hold bytes of it, which are not text.
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+_MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
+
+
+class NameIndex:
+    """`names.sqlite`, read-only. Any number of threads and processes may use one at a time.
+
+    Every method raises GraphError if the file proves to be damaged.
+    """
+
+    @classmethod
+    def open(cls, folder: Path) -> "NameIndex":
+        """The names of the graph in a folder. Raises InputError if there are none."""
+        read_description(folder)
+        index = cls(Path(folder) / NAMES_FILE)
+        try:
+            index.most_used_properties(1)
+        except GraphError:
+            raise InputError(
+                "the names are missing or damaged",
+                where=str(folder),
+                remedy=REBUILD,
+            ) from None
+        return index
+
+    def __init__(self, path: Path) -> None:
+        # Immutable: nothing locks or writes what stands beside the file.
+        self._uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+        self._idle: SimpleQueue[sqlite3.Connection] = SimpleQueue()
+
+    def close(self) -> None:
+        """Close what is open. Searches that are going on keep their own connection."""
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except Empty:
+                return
+
+    def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
+        """Things with this name, best first, bearers of one name together.
+
+        `limit` counts names (of properties: properties); up to 20 bearers of each are listed, those
+        with most statements first. If nothing has the name, similar names are found and marked
+        (`near`). A number or IRI finds the thing itself, of either kind.
+        """
+        limit = max(1, min(limit, MAX_LIMIT))
+        # Lone surrogates, which JSON may hold, are not text to SQLite.
+        text = encodable(text[:_MAX_TEXT])
+        with self._connection() as connection:
+            return with_members(connection, _searched(connection, text, kind, limit))
+
+    def labels(self, iris: Iterable[str]) -> dict[str, str]:
+        """IRI -> label, for those that have one; predicates have their property's."""
+        wanted = {iri: short_id(iri) for iri in iris}
+        with self._connection() as connection:
+            found = labels_of(connection, set(wanted.values()))
+        return {iri: found[known] for iri, known in wanted.items() if known in found}
+
+    def knows(self, identifier: str) -> bool:
+        """Whether a number ("Q42", "P57") or IRI has a name or is in a triple."""
+        with self._connection() as connection:
+            found = connection.execute(
+                "SELECT 1 FROM things WHERE id = ?", (short_id(identifier),)
+            ).fetchone()
+        return found is not None
+
+    def nearest_properties(self, words: Sequence[str], limit: int = 3) -> list[Match]:
+        """Properties that words or names of variables may mean ("birthPlace"), each tried by
+        itself, the best of each first."""
+        found = [self.search(word, "property", limit) for word in words if word.strip()]
+        first: dict[str, Match] = {}
+        for match in chain.from_iterable(zip_longest(*found)):
+            if match is not None:
+                first.setdefault(match.id, match)
+        return list(first.values())[:limit]
+
+    def most_used_properties(self, limit: int) -> list[Match]:
+        """Properties by how often they are used."""
+        with self._connection() as connection:
+            return most_used(connection, limit)
+
+    def readings(self) -> NameReadings:
+        """What the names were read from, and what has none."""
+        with self._connection() as connection:
+            return readings(connection)
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection that no other thread uses, given back afterwards."""
+        try:
+            connection = self._idle.get_nowait()
+        except Empty:
+            connection = self._connected()
+        try:
+            yield connection
+        except _DAMAGE:
+            raise _damaged() from None
+        finally:
+            self._idle.put(connection)
+
+    def _connected(self) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
+            connection.execute("PRAGMA cache_size = -16384")
+        except _DAMAGE:
+            raise _damaged() from None
+        return connection
+
+
+def _searched(
+    connection: sqlite3.Connection, text: str, kind: SearchKind, limit: int
+) -> list[Match]:
+    identifier = written_id(text.strip())
+    if identifier and (itself := thing(connection, identifier)):
+        return itself
+    names = NameWords(connection, kind)
+    if kind == "property":
+        return properties(connection, meant_properties(names, text, limit))
+    return bearers(connection, kind, meant_items(names, text, limit))
+
+
+def _damaged() -> GraphError:
+    return GraphError(
+        "damaged", "The names of the graph are damaged: the user must build the graph again."
+    )

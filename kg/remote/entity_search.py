@@ -1,0 +1,178 @@
+"""Entities by name through the search of a Wikibase: Wikidata's, or another's `api.php`."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import Request
+
+from branchwise.base.http import user_agent
+from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.base.text import one_line, printable
+from branchwise.kg.answers import GraphError, Match, SearchKind
+from branchwise.kg.remote.client import ClientSettings, HostClient
+from branchwise.kg.remote.descriptions import NameHit, as_matches, together
+from branchwise.kg.remote.refusals import clean_words, too_busy
+from branchwise.kg.remote.responses import read_json
+from branchwise.kg.remote.selecting import RunSelect
+from branchwise.kg.vocabulary import ENTITY
+
+MAX_TEXT = 250
+"""Characters of a name: CirrusSearch refuses 300."""
+
+_NAMESPACES = {"item": "0", "property": "120"}
+_PAGE = re.compile(r"(?:[A-Za-z]+:)?([QP][1-9]\d*)")
+
+
+class EntityApi:
+    """MediaWiki's action API of a Wikibase. Safe to use from any thread."""
+
+    def __init__(self, url: str, settings: ClientSettings, keys: Keys = NO_KEYS) -> None:
+        """Raises InputError if `url` is not an http(s) address."""
+        self._url, self._client = url, HostClient(url, settings, keys)
+
+    def get(self, parameters: Mapping[str, str], deadline: float) -> dict[str, Any]:
+        """The answer to one call. Raises GraphError, also for errors that come with status 200."""
+        sent = urlencode({**parameters, "format": "json", "formatversion": "2"})
+        accepted = {"Accept": "application/json", "Accept-Encoding": "gzip"}
+        request = Request(f"{self._url}?{sent}", headers={**accepted, "User-Agent": user_agent()})  # noqa: S310
+        reply = self._client.send(request, deadline)
+        match read_json(reply):
+            case {"error": {"code": "ratelimited" | "maxlag" | "readonly"}}:
+                raise too_busy(None)
+            case {"error": {"info": str(info)}}:
+                raise GraphError("endpoint", f"The search failed: {clean_words(info)}")
+            case {"error": _}:
+                raise GraphError("endpoint", "The search failed; go on with the other tools.")
+            case dict(answer):
+                return answer
+        raise _unreadable()
+
+
+def search_wikibase(
+    api: EntityApi, select: RunSelect, text: str, kind: SearchKind, limit: int, deadline: float
+) -> list[Match]:
+    """Things whose label or alias begins with `text`, else those that a full-text search finds.
+
+    Types and numbers of statements come from the endpoint, and are left out where it fails.
+    Raises GraphError.
+    """
+    text = searchable(text)
+    limit = max(1, min(limit, 50))
+    hits = list(_by_name(api, text, kind, limit, deadline))
+    if not hits:
+        hits = list(_by_text(api, text, kind, limit, deadline))
+    exact = [hit for hit in hits if hit.name.casefold() == text.casefold()]
+    hits = together([*exact, *hits])[:limit]
+    return as_matches(hits, select) if hits else []
+
+
+def searchable(text: str) -> str:
+    """The text in one line, cut to `MAX_TEXT`. Raises GraphError if it is empty."""
+    line = one_line(printable(text, " "))[:MAX_TEXT]
+    if not line:
+        raise GraphError("refused", "The search has no text: give a name, such as the question's.")
+    return line
+
+
+def _by_name(
+    api: EntityApi, text: str, kind: SearchKind, limit: int, deadline: float
+) -> Iterator[NameHit]:
+    """`wbsearchentities`: prefixes of labels and aliases, the best known first."""
+    found = api.get(
+        {
+            "action": "wbsearchentities",
+            "search": text,
+            "language": "en",
+            "uselang": "en",
+            "type": kind,
+            "limit": str(limit),
+        },
+        deadline,
+    )
+    match found:
+        case {"search": list(entries)}:
+            for entry in entries:
+                yield _named(entry)
+        case _:
+            raise _unreadable()
+
+
+def _named(entry: object) -> NameHit:
+    match entry:
+        case {"id": str(number), **rest}:
+            label, description = _text(rest.get("label")), _text(rest.get("description"))
+            matched = rest.get("match")
+            name = _text(matched.get("text")) if isinstance(matched, dict) else ""
+            return NameHit(
+                _text(rest.get("concepturi")) or ENTITY + number,
+                name or label or number,
+                label,
+                description,
+            )
+    raise _unreadable()
+
+
+def _by_text(
+    api: EntityApi, text: str, kind: SearchKind, limit: int, deadline: float
+) -> Iterator[NameHit]:
+    """Full-text search, which knows word forms: "starred in" is not how any name begins."""
+    found = api.get(
+        {
+            "action": "query",
+            "generator": "search",
+            "gsrsearch": text,
+            "gsrnamespace": _NAMESPACES[kind],
+            "gsrlimit": str(limit),
+            "prop": "entityterms",
+            "wbetterms": "label|description",
+            "wbetlanguage": "en",
+            "meta": "siteinfo",
+            "siprop": "general",
+        },
+        deadline,
+    )
+    match found.get("query", {}):
+        case {"pages": list(pages), **rest}:
+            base = _concept_base(rest)
+            for page in sorted(pages, key=_index):
+                number = _PAGE.fullmatch(_text(page.get("title")))
+                if number:
+                    label, description = (_first(page, term) for term in ("label", "description"))
+                    yield NameHit(base + number[1], label or number[1], label, description)
+
+
+def _concept_base(query: object) -> str:
+    match query:
+        case {"general": {"wikibase-conceptbaseuri": str(base)}} if base:
+            return base
+    return ENTITY
+
+
+def _index(page: object) -> int:
+    match page:
+        case {"index": int(index)}:
+            return index
+        case {}:
+            return 0
+    raise _unreadable()
+
+
+def _first(page: Mapping[str, Any], term: str) -> str:
+    match page.get("entityterms"):
+        case {**terms}:
+            texts = terms.get(term)
+            return _text(texts[0]) if isinstance(texts, list) and texts else ""
+    return ""
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _unreadable() -> GraphError:
+    return GraphError(
+        "endpoint",
+        "The search's answer is not in the form that Wikibase sends; the user must check the "
+        "address of its api.php. Write the query with the numbers that you know.",
+    )

@@ -1,0 +1,238 @@
+"""What a knowledge graph holds: types, relations with their direction and cardinality, predicates.
+
+A schema is declared in YAML (`worlds/domains/*.yaml` for worlds). Worlds are made from it and
+questions are planned over it.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from branchwise.base.errors import InputError
+from branchwise.base.files import first_problem, open_data
+
+Range = tuple[int, int]
+TypeNames = Annotated[tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else v)]
+ANY = "any"
+
+
+class _Declared(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class EntityType(_Declared):
+    """A kind of entity. A type that `is` another has its class, its kind of names and its
+    relations; what tells such types apart in the graph is their occupation."""
+
+    noun: str
+    plural: str
+    class_id: str = Field("", alias="class", pattern=r"^(Q\d+)?$")
+    parent: str = Field("", alias="is")
+    occupation: str = Field("", pattern=r"^(Q\d+)?$")
+    definite: bool = False  # its name is said with "the"
+    covers: TypeNames = ()  # types that its noun means, too, to most readers: a label is a company
+    # For making worlds only:
+    name: str = ""  # the kind of names
+    shares: str = ""  # the kind of names that entities of several types may share
+    share: float = Field(0, ge=0)  # of all entities, as a weight
+    at_least: int = Field(1, ge=1)
+    at_most: int = Field(2**31, ge=1)
+    years: Range = (0, 0)  # of birth, release, founding
+    second: Mapping[str, int] = {}  # per cent that have another occupation too
+
+
+class Said(_Declared):
+    """How a relation is said in questions: what its subjects did, and what its objects did.
+
+    A phrase is a verb and the rest, in the plural, with {} for the other side:
+
+    * "were directed by {}", "are in {}", "have {} pages": of be and have as they stand;
+    * "direct/directed {}": other verbs as infinitive/form (twice the same is the present tense);
+    * "starring {}", "by {}": without a verb, beside another phrase that has one;
+    * "are the capital[s] of {}", "have {} among [their|its] citizens": plural, plural|singular.
+
+    For dates {} is "after 1990", for numbers "at least 300", for items the item's label. The first
+    phrase is the plainest; the others are for variety. A side without a phrase is not asked for.
+    """
+
+    subject: TypeNames = ()
+    object: TypeNames = ()
+    kind: str = (
+        ""  # for items: "{} *" where a horror film is said, * is the noun; "{}s": goalkeepers
+    )
+    words: Mapping[str, str] = {}  # items that are said otherwise than by their label
+    # Items whose word, in a `kind`, would cover others, too: to most readers singers are musicians.
+    # A phrase with a verb that says which statement is meant: "have the occupation musician".
+    stated: Mapping[str, str] = {}
+
+
+class Relation(_Declared):
+    """A property between a subject type and what it may hold.
+
+    The value is an entity (`object`), an item of a closed list (`items`), a `date`, or a `number`.
+    `count` bounds the values of one subject; there are fewer if too few fit the era. `inverse`
+    is the relation's name as seen from the object; without one it is told of the subject only.
+    """
+
+    property: str = Field(pattern=r"^P\d+$")
+    label: str
+    aliases: tuple[str, ...] = ()
+    subject: TypeNames
+    object: TypeNames = ()
+    items: str = ""
+    date: Literal["year"] | Range | None = None  # in the subject's year, or so many years after
+    number: Range | None = None
+    count: Range = (1, 1)
+    inverse: str = ""
+    predicates: tuple[Literal["date", "number", "award", "type"], ...] = ()
+    source: Literal["", "class", "gender", "occupation"] = ""  # follows from the subject itself
+    said: Said | None = None  # without it, no question is asked about the relation
+    # For making worlds only:
+    chance: int | Mapping[str, int] = 100  # per cent of subjects that have any (by type)
+    even: bool = False  # all counts as likely as each other, instead of small ones likelier
+    era: Range | Mapping[str, Range] | None = None  # subject's year less object's (by type)
+    at: Literal["", "now"] = ""  # `era` and `time` count from the present
+    evenly: bool = False  # objects as likely as each other, instead of a long tail
+    cover: bool = False  # every object has at least one subject
+    exclusive: bool = False  # no object has two subjects
+    via: tuple[str, ...] = ()  # mostly the value at the end of these relations
+    # A path of the subject and one of the object that end in the same entity, where possible.
+    agree: tuple[tuple[str, ...], ...] = Field((), min_length=0, max_length=2)
+    within: str = ""  # an object whose own value of this relation is the subject
+    skew: bool = False  # small numbers likelier
+    # A relation to the subject, and a number of those who have it: more than their sum.
+    more_than: tuple[str, ...] = Field((), max_length=2)
+    time: Range | None = None  # years from the subject's year to the statement's
+    time_as: Literal["point", "start", "spells"] = "point"
+
+    @model_validator(mode="after")
+    def _one_kind_of_value(self) -> Self:
+        kinds = [
+            bool(self.object),
+            bool(self.items),
+            self.date is not None,
+            self.number is not None,
+        ]
+        if sum(kinds) + (self.source == "class") != 1:
+            raise ValueError("needs exactly one of object, items, date, number")
+        return self
+
+
+class Domain(_Declared):
+    """One file of a schema."""
+
+    types: dict[str, EntityType] = {}
+    aliases: dict[str, tuple[str, ...]] = {}  # property -> what else it is called
+    relations: dict[str, Relation] = {}
+    items: dict[str, dict[str, str]] = {}
+    since: dict[str, int] = {}  # for making worlds only: items that came up in some year
+
+
+class Schema(Domain):
+    """Types, relations and items of several domains together."""
+
+    def is_a(self, type_name: str, ancestor: str) -> bool:
+        """Whether a type is another one, or descends from it."""
+        return ancestor in (ANY, type_name) or (
+            (parent := self.types[type_name].parent) != "" and self.is_a(parent, ancestor)
+        )
+
+    def resolved(self, name: str) -> EntityType:
+        """A type with what it has from its parent filled in."""
+        own = self.types[name]
+        if not own.parent:
+            return own
+        parent = self.resolved(own.parent)
+        inherited = {
+            field: getattr(own, field) or getattr(parent, field)
+            for field in ("class_id", "name", "shares")
+        }
+        return own.model_copy(update=inherited)
+
+    @cached_property
+    def concrete(self) -> tuple[str, ...]:
+        """The types that entities are of, in the order of their declaration."""
+        parents = {kind.parent for kind in self.types.values()}
+        return tuple(name for name in self.types if name not in parents)
+
+    def subjects(self, relation: Relation) -> tuple[str, ...]:
+        """The concrete types that may have the relation."""
+        return self._concrete_among(relation.subject)
+
+    def objects(self, relation: Relation) -> tuple[str, ...]:
+        """The concrete types that its values may be of; none for items, dates and numbers."""
+        return self._concrete_among(relation.object)
+
+    def _concrete_among(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(t for t in self.concrete if any(self.is_a(t, name) for name in names))
+
+
+def merge(domains: Mapping[str, Domain], keep: bool = False) -> Schema:
+    """One schema of several domains, without what refers to types that are in none of them.
+
+    `keep`: with that, too, for a check.
+    Raises InputError where two declare the same name.
+    """
+    types: dict[str, EntityType] = {}
+    aliases: dict[str, tuple[str, ...]] = {}
+    relations: dict[str, Relation] = {}
+    items: dict[str, dict[str, str]] = {}
+    for name, domain in domains.items():
+        for declared, found in ((types, domain.types), (relations, domain.relations)):
+            if twice := sorted(declared.keys() & found.keys()):
+                raise InputError(f"{twice[0]!r} is declared twice", where=name)
+        types |= domain.types
+        relations |= domain.relations
+        for number, names in domain.aliases.items():
+            aliases[number] = (*aliases.get(number, ()), *names)
+        for group, entries in domain.items.items():
+            items[group] = items.get(group, {}) | entries
+    since = {number: year for d in domains.values() for number, year in d.since.items()}
+    if not keep:
+        relations = _possible(relations, types)
+        types = {
+            name: kind.model_copy(
+                update={
+                    "second": _known(kind.second, types),
+                    "covers": tuple(other for other in kind.covers if other in types),
+                }
+            )
+            for name, kind in types.items()
+        }
+    return Schema(types=types, aliases=aliases, relations=relations, items=items, since=since)
+
+
+def _possible(relations: Mapping[str, Relation], types: Mapping[str, Any]) -> dict[str, Relation]:
+    """The relations whose two sides are there, without the types that are not."""
+    kept = {}
+    for name, relation in relations.items():
+        subject = tuple(t for t in relation.subject if t in types or t == ANY)
+        object = tuple(t for t in relation.object if t in types)
+        if subject and bool(object) == bool(relation.object):
+            kept[name] = relation.model_copy(update={"subject": subject, "object": object})
+    return kept
+
+
+def _known(shares: Mapping[str, int], types: Mapping[str, Any]) -> dict[str, int]:
+    return {name: share for name, share in shares.items() if name in types}
+
+
+def load_domain(path: Path) -> Domain:
+    """One YAML file of a schema. Raises InputError, naming file and field."""
+    import yaml
+
+    try:
+        with open_data(path) as stream:
+            fields = yaml.safe_load(stream) or {}
+        return Domain.model_validate(fields)
+    except yaml.YAMLError as error:
+        raise InputError(f"is not YAML ({str(error).splitlines()[0]})", where=str(path)) from None
+    except RecursionError:
+        raise InputError("is not YAML (nested too deeply)", where=str(path)) from None
+    except ValidationError as error:
+        raise InputError(first_problem(error), where=str(path)) from None
+    except ValueError as error:  # a date such as 2026-13-45, a number of thousands of digits
+        raise InputError(f"is not YAML ({error})", where=str(path)) from None

@@ -1,0 +1,110 @@
+"""Tables as CSV files, one a table, with all digits."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice, repeat
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.report.exports.text import MAX_TEXT, one_line
+from branchwise.report.tables import CellValue, Table, TableColumn
+from branchwise.report.tables.table import ChangeCell
+
+DICTIONARY = "columns"
+"""Name of the file that says what the columns of the others hold."""
+_MAX_NOTES = 10_000  # all of a table's, each of which may hold a model's name
+_Value = str | int | float | None
+
+_ENDS = ("", "_low", "_high", "_n")
+_CHANGE_ENDS = ("", "_p_holm")
+# What makes a spreadsheet take a text for a formula: OWASP, "CSV Injection". An apostrophe before
+# it does not; one that stands there already gets another, so that removing one gives the text.
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
+
+
+def csv_files(tables: Sequence[Table]) -> dict[str, bytes]:
+    """File name to its content: RFC 4180 in UTF-8, texts quoted, numbers bare, unknown empty.
+
+    A mean takes four columns: itself, `_low` and `_high` (95% interval), `_n` (questions); a change
+    that stands with its test takes two, itself and `_p_holm`.
+    """
+    files = {f"{table.name}.csv": _file(table) for table in tables}
+    return {**files, f"{DICTIONARY}.csv": _dictionary(tables)}
+
+
+def guarded(text: str, most: int = MAX_TEXT) -> str:
+    """A text that no spreadsheet takes for a formula, on one line."""
+    line = one_line(text, most)
+    return f"'{line}" if line.startswith(_FORMULA) else line
+
+
+def _file(table: Table) -> bytes:
+    ends = [_ends(table, index) for index in range(len(table.columns))]
+    heading = [
+        f"{column.key}{end}"
+        for column, endings in zip(table.columns, ends, strict=True)
+        for end in endings
+    ]
+    rows = (
+        [
+            value
+            for cell, endings in zip(row, ends, strict=True)
+            for value in islice(chain(_values(cell), repeat(None)), len(endings))
+        ]
+        for row in table.rows
+    )
+    return _written([heading, *rows])
+
+
+def _ends(table: Table, index: int) -> tuple[str, ...]:
+    """What a column of the table takes in the file."""
+    cells = [row[index] for row in table.rows]
+    if any(isinstance(cell, ChangeCell) for cell in cells):
+        return _CHANGE_ENDS
+    return _ENDS if any(isinstance(cell, Aggregate) for cell in cells) else ("",)
+
+
+def _values(cell: CellValue) -> tuple[_Value, ...]:
+    if isinstance(cell, Aggregate):
+        return cell.mean, cell.low, cell.high, cell.n
+    if isinstance(cell, ChangeCell):
+        return cell.difference, cell.p
+    return (guarded(cell) if isinstance(cell, str) else cell,)
+
+
+def _dictionary(tables: Sequence[Table]) -> bytes:
+    rows = [
+        [
+            f"{table.name}.csv",
+            column.key,
+            guarded(column.whole_title),
+            _unit(column),
+            guarded(notes, _MAX_NOTES),
+        ]
+        for table in tables
+        for notes in [" ".join(table.notes)]
+        for column in table.columns
+    ]
+    return _written([["file", "column", "title", "unit", "notes on the table"], *rows])
+
+
+def _unit(column: TableColumn) -> str:
+    units: Mapping[str, str] = {
+        "share": "share, 0 to 1",
+        "change": "difference of shares, -1 to 1",
+        "usd": "USD",
+        "ratio": "times the base",
+        "p": "probability",
+    }
+    return units.get(column.unit, column.unit)
+
+
+def _written(rows: Iterable[Sequence[_Value]]) -> bytes:
+    return "".join(f"{','.join(map(_field, row))}\r\n" for row in rows).encode()
+
+
+def _field(value: _Value) -> str:
+    """Every text is quoted, so that no separator in it can begin a cell."""
+    if isinstance(value, str):
+        return '"' + value.replace('"', '""') + '"'
+    if value is None:
+        return ""
+    return repr(value if isinstance(value, int) else float(value))

@@ -1,0 +1,187 @@
+"""The questions of a report as compact JSON, which the page's scripts read and show as text."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from branchwise.agents.reply import CUT
+from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
+from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
+from branchwise.eval.errors.labels import Label
+from branchwise.eval.tasks import Column
+from branchwise.report.html.tables import MAX_NAME
+from branchwise.report.html.text import short
+from branchwise.report.question_reports import Branches, QuestionReport, SystemAnswer
+from branchwise.report.study_report import StudyReport
+from branchwise.report.terminal.lost_answers import gold_set_words, why_missing, why_wrong
+
+MAX_ANSWERS = 200
+"""Texts that a list keeps; the page says how many more there are."""
+MAX_QUESTION = 2_000
+_MAX_WHY, _MAX_NOTES = 240, 20
+_Json = dict[str, Any]
+
+# In a script element `<` could end it or begin a comment; the last two end a line of a script.
+_ESCAPED = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def questions_json(report: StudyReport) -> str:
+    """A JSON document that can stand in a script element.
+
+    Keys are short, since they are there for every answer: `i` id, `q` question, `a` whether it is
+    ambiguous, `g` gold branches as [name, texts], `s` the systems' answers (`_answer`), `o` the
+    number of gold sets if there are several; `g` then has the branches of all.
+    """
+    numbers = {system.name: index for index, system in enumerate(report.systems)}
+    columns = report.task.shown
+    document = {
+        "systems": [short(system.name, MAX_NAME) for system in report.systems],
+        "bases": [numbers[system.base] for system in report.systems],
+        "labels": [one.words for one in ANSWER_ERRORS.types],
+        "epochs": len({answer.epoch for one in report.questions for answer in one.answers}),
+        "metrics": [column.short or column.title for column in columns],
+        "main": columns.index(report.task.main),
+        "exact": next((n for n, column in enumerate(columns) if column.role == "exact"), None),
+        "called": report.task.main.name,
+        "kinds": [report.called("unambiguous"), report.called("ambiguous")],
+        "questions": [_question(one, columns, numbers) for one in report.questions],
+    }
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    for character, escaped in _ESCAPED.items():
+        text = text.replace(character, escaped)
+    return text
+
+
+def _question(
+    one: QuestionReport,
+    columns: Sequence[Column],
+    numbers: Mapping[str, int],
+) -> _Json:
+    sets = (one.gold, *one.alternatives)
+    found = {
+        "i": short(one.id, 200),
+        "q": short(one.question, MAX_QUESTION),
+        "a": int(one.ambiguous),
+        "g": [
+            [short(f"{gold_set_words(number)}: {name}" if number else name), _texts(texts)]
+            for number, gold in enumerate(sets)
+            for name, texts in gold.items()
+        ],
+        "s": [_answer(answer, sets, columns, numbers) for answer in one.answers],
+    }
+    return found | ({"o": len(sets)} if one.alternatives else {})
+
+
+def _answer(
+    answer: SystemAnswer,
+    sets: Sequence[Branches],
+    columns: Sequence[Column],
+    numbers: Mapping[str, int],
+) -> _Json:
+    """`n` system, `e` epoch, `m` the metrics that the task shows, `l` its errors, `x` notes.
+
+    `b`: what is predicted for each gold branch, in their order; `u`: [name, texts] of predicted
+    branches that stand for none.
+    """
+    number = answer.gold_set or 0
+    known = set(sets[number])
+    branches: list[_Json] = []
+    for n, gold in enumerate(sets):
+        keys = {g: [k for k, v in answer.aligned.items() if v == g] for g in gold}
+        branches += [_branch(answer, own, g) if n == number else {} for g, own in keys.items()]
+    alone = [name for name, target in answer.aligned.items() if target not in known]
+    return {
+        "n": numbers[answer.system],
+        "e": answer.epoch,
+        "m": [_rounded(answer.metrics.get(column.key)) for column in columns],
+        "l": [
+            place
+            for place, one in enumerate(ANSWER_ERRORS.types)
+            if answer.errors and one.holds(answer.errors)
+        ],
+        "b": branches,
+        "u": [[short(name), _wrong_texts(answer, [name])] for name in alone],
+        "x": _notes(answer),
+    }
+
+
+def _branch(answer: SystemAnswer, keys: Sequence[str], gold: str) -> _Json:
+    """`k` predicted names, `r` right texts, `m` missing gold answers, `w` wrong texts, each with
+    why, and `=` texts that are counted with another one."""
+    right = [text for key in keys for text in answer.right.get(key, ())]
+    missing = [
+        one for one in (answer.errors.missing if answer.errors else ()) if one.branch == gold
+    ]
+    found = {
+        "k": _texts(keys),
+        "r": _texts(right),
+        "m": _listed([_missing(one) for one in missing]),
+        "w": _wrong_texts(answer, keys),
+        "=": _texts(_repeated(answer, keys)),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _missing(one: MissingAnswer) -> list[Any]:
+    """[text, why], and 1 where it stands under another branch."""
+    said = [short(one.text), short(why_missing(one), _MAX_WHY)]
+    return [*said, 1] if one.under is not None else said
+
+
+def _wrong(one: WrongAnswer) -> list[Any]:
+    said = [short(one.text), short(why_wrong(one), _MAX_WHY)]
+    return [*said, 1] if one.belongs_to is not None else said
+
+
+def _wrong_texts(answer: SystemAnswer, keys: Iterable[str]) -> list[list[Any]]:
+    chosen = set(keys)
+    wrong = answer.errors.wrong if answer.errors else ()
+    return _listed([_wrong(one) for one in wrong if one.branch in chosen])
+
+
+def _repeated(answer: SystemAnswer, keys: Sequence[str]) -> list[str]:
+    """Predicted texts that are neither right nor wrong: further forms of one that is."""
+    wrong = answer.errors.wrong if answer.errors else ()
+    counted = {(one.branch, one.text) for one in wrong}
+    counted |= {(key, text) for key in keys for text in answer.right.get(key, ())}
+    return [
+        text
+        for key in keys
+        for text in answer.answers.get(key, ())
+        if text.strip() and (key, text) not in counted
+    ]
+
+
+def _notes(answer: SystemAnswer) -> list[str]:
+    """What happened to the item as a whole."""
+    notes = [f"failed: {answer.error}"] if answer.error else []
+    if answer.gold_set is not None:
+        notes.append(f"scored against {gold_set_words(answer.gold_set)}")
+    if isinstance(answer.errors, ItemErrors):
+        calls = answer.errors.failed_calls
+        notes += [f"tool call {one.call}, {one.tool}: {one.error}" for one in calls[:_MAX_NOTES]]
+        endings = {
+            Label.FORMAT_ERROR.words: answer.errors.format_error,
+            Label.BUDGET_SPENT.words: answer.errors.budget_spent,
+        }
+        notes += [f"{what}: {ending.reason}" for what, ending in endings.items() if ending]
+        if Label.CUT_REPLY in answer.errors.labels:
+            notes.append(f"{Label.CUT_REPLY.words}: {CUT}")
+    return [short(note, _MAX_WHY) for note in notes]
+
+
+def _texts(texts: Iterable[str]) -> list[str]:
+    listed = [short(text) for text in texts]
+    return [*listed[:MAX_ANSWERS], *_more(len(listed))]
+
+
+def _listed(pairs: list[list[Any]]) -> list[list[Any]]:
+    return [*pairs[:MAX_ANSWERS], *([more, ""] for more in _more(len(pairs)))]
+
+
+def _more(count: int) -> list[str]:
+    return [f"… and {count - MAX_ANSWERS:,} more"] if count > MAX_ANSWERS else []
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

@@ -1,0 +1,121 @@
+"""What questions are like, as figures with their data: steps, answers, branches, operations,
+predicates."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from branchwise.report.exports.csv_files import csv_files
+from branchwise.report.plots.drawing import (
+    BLACK,
+    ORANGE,
+    Drawing,
+    add_legend,
+    name_rows,
+    new_figure,
+    paper_style,
+    row_height,
+)
+from branchwise.report.plots.files import captioned
+from branchwise.report.tables.table import Table, TableColumn
+from branchwise.worlds.questions.statistics import Histogram, Statistics, SubsetCount
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_ROWS = 30
+_LOOKS: tuple[dict[str, Any], ...] = (
+    {"facecolor": "white", "hatch": "/////"},
+    {"facecolor": ORANGE},
+)
+_NAMES = ("one reading", "ambiguous")
+_BAR = 0.38
+
+
+class _Figure(NamedTuple):
+    """A heading of the statistics, the figure of DeepAmbigQA that has the same, what its rows are,
+    and what they are shares of."""
+
+    heading: str
+    number: int
+    rows: str
+    whole: str
+
+
+_FIGURES = (
+    _Figure("steps", 5, "steps of a question's plan", "questions"),
+    _Figure("answers", 6, "answers of a question, all its branches together", "questions"),
+    _Figure("branches", 7, "branches of a question", "questions"),
+    _Figure("operations", 8, "operations of plans", "steps"),
+    _Figure("predicates", 9, "what filters look at", "filters"),
+)
+
+
+def question_figures(found: Statistics) -> dict[str, bytes]:
+    """File name to its content: SVG, PDF, PNG and CSV of each figure that there is anything for,
+    and their captions. Loads matplotlib.
+
+    The same statistics give the same bytes with the same version of matplotlib.
+    """
+    shown = [(one, counts) for one in _FIGURES if (counts := found.histograms[one.heading])]
+    drawings: list[Drawing] = []
+    with paper_style():
+        for one, counts in shown:
+            figure = _draw(one, _bounded(counts))
+            drawings.append(Drawing(one.heading, _caption(one, counts), figure))
+        files = captioned(drawings)
+    return files | csv_files([_table(one, counts) for one, counts in shown])
+
+
+def _draw(one: _Figure, counts: Histogram) -> "Figure":
+    """A row a value, a bar a subset, as the share of all of the subset."""
+    from matplotlib.patches import Patch
+
+    kinds = [place for place, whole in enumerate(_wholes(counts)) if whole]
+    names = list(counts)
+    figure, (axes,) = new_figure(0.9 + len(names) * row_height(names, 0.24))
+    for shift, place in enumerate(kinds):
+        whole = _wholes(counts)[place]
+        rows = [row + (shift - (len(kinds) - 1) / 2) * _BAR for row in range(len(names))]
+        shares = [100 * count[place] / whole for count in counts.values()]
+        axes.barh(rows, shares, _BAR, edgecolor=BLACK, linewidth=0.4, **_LOOKS[place])
+    name_rows(axes, names)
+    axes.set_title(one.rows)
+    axes.set_xlim(left=0)
+    axes.set_xlabel(f"{one.whole}, %")
+    axes.grid(axis="x", color="0.9", linewidth=0.5)
+    axes.set_axisbelow(True)
+    handles = [Patch(edgecolor=BLACK, linewidth=0.4, **_LOOKS[place]) for place in kinds]
+    add_legend(figure, handles, [_NAMES[place] for place in kinds])
+    return figure
+
+
+def _bounded(counts: Histogram) -> Histogram:
+    """The rows that there is room for; the last one has all others together."""
+    if len(counts) <= _MOST_ROWS:
+        return counts
+    rows = list(counts.items())
+    rest = SubsetCount(*map(sum, zip(*(count for _, count in rows[_MOST_ROWS - 1 :]), strict=True)))
+    return dict(rows[: _MOST_ROWS - 1]) | {"all others": rest}
+
+
+def _wholes(counts: Histogram) -> list[int]:
+    """How many there are of each subset."""
+    return [sum(of) for of in zip(*counts.values(), strict=True)]
+
+
+def _caption(one: _Figure, counts: Histogram) -> str:
+    pairs = zip(_wholes(counts), _NAMES, strict=True)
+    known = " and ".join(f"{whole:,} {one.whole} ({name})" for whole, name in pairs if whole)
+    return (
+        f"{one.rows[0].upper()}{one.rows[1:]}, as shares of {known}. "
+        f"Figure {one.number} of DeepAmbigQA is this distribution of the published questions."
+    )
+
+
+def _table(one: _Figure, counts: Histogram) -> Table:
+    columns = (
+        TableColumn("value", one.rows, "text"),
+        TableColumn("one_reading", f"{one.whole} (one reading)", "count"),
+        TableColumn("ambiguous", f"{one.whole} (ambiguous)", "count"),
+    )
+    rows = tuple((value, *count) for value, count in counts.items())
+    return Table(one.heading, one.rows, columns, rows, (_caption(one, counts),))

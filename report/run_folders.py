@@ -1,0 +1,121 @@
+"""A report of run folders: what `branchwise report RUNS...` shows."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from branchwise.base.errors import InputError
+from branchwise.corpora.questions import Question
+from branchwise.report.published import benchmark_of
+from branchwise.report.study_report import StudyReport, SystemReport, study_report
+from branchwise.runs.scoring.scoring import ScoredRun
+from branchwise.runs.store import open_run
+from branchwise.runs.store.reader import QuestionMark
+from branchwise.runs.studies.folder import SystemRecord
+from branchwise.runs.studies.names import model_names, setting_name
+from branchwise.runs.studies.settings import written_settings
+
+_PATHS = ("corpus", "kg", "reranker")
+
+
+def report_of_runs(
+    runs: Sequence[tuple[str, ScoredRun]],
+    title: str | None = None,
+    records: Sequence[SystemRecord] = (),
+) -> StudyReport:
+    """Runs under their names as `systems_of_runs` has them, with their questions.
+
+    `title` is by default the runs' names. Raises InputError as `systems_of_runs` and as
+    `study_report` do.
+    """
+    systems = systems_of_runs(runs, records)
+    questions: dict[str, Question] = {}
+    sources: dict[str, None] = {}
+    for _, run in runs:
+        with closing(open_run(run.path)) as reader:
+            sources[str(reader.meta.get("source", ""))] = None
+            for question in reader.questions():
+                questions.setdefault(question.id, question)
+    names = ", ".join(name for name, _ in runs)
+    return study_report(title or names, systems, list(questions.values()), ", ".join(sources))
+
+
+def reports_of_tasks(
+    runs: Sequence[tuple[str, ScoredRun]], records: Sequence[SystemRecord] = ()
+) -> list[StudyReport]:
+    """A report for each task and benchmark of the runs, called by them.
+
+    Raises InputError as `report_of_runs` does.
+    """
+    groups: dict[str, list[tuple[str, ScoredRun]]] = {}
+    for name, run in runs:
+        task, benchmark = run.scores.scorer.task, benchmark_of(marks_of([(name, run)]))
+        title = task if benchmark in (None, task) else f"{benchmark}: {task}"
+        groups.setdefault(title, []).append((name, run))
+    return [report_of_runs(own, title, records) for title, own in groups.items()]
+
+
+def systems_of_runs(
+    runs: Sequence[tuple[str, ScoredRun]], records: Sequence[SystemRecord] = ()
+) -> list[SystemReport]:
+    """Runs under their names: those of a study with the bases of its `records`, else compared with
+    the first.
+
+    A system's changes are the settings of its run that differ from its base's. Raises InputError
+    for a name that comes twice.
+    """
+    twice = [name for name, count in Counter(name for name, _ in runs).items() if count > 1]
+    if twice:
+        raise InputError("is named twice", where=twice[0], remedy="name each run once")
+    settings = {name: _system(run.path) for name, run in runs}
+    known = {one.name: one for one in records}
+    found: list[SystemReport] = []
+    for (name, run), (model, setting) in zip(runs, _loose([*settings.values()]), strict=True):
+        base = runs[0][0]
+        if one := known.get(name):
+            model, setting = one.model, one.setting
+            base = one.base if one.base in settings else base
+        changes = _changes(dict(_flat(settings[base])), dict(_flat(settings[name])))
+        found.append(SystemReport(name, run, changes, model, setting, base))
+    return found
+
+
+def _system(path: Path) -> Mapping[str, Any]:
+    with closing(open_run(path)) as reader:
+        return reader.system
+
+
+def _loose(systems: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The model of each run's system, and in what the rest of it differs from the first's."""
+    specs = [str(one.get("model", "")) for one in systems]
+    unique = list(dict.fromkeys(specs))
+    models = dict(zip(unique, model_names(unique), strict=True))
+    words = [written_settings(one) for one in systems]
+    for spec, own in zip(specs, words, strict=True):
+        yield models[spec], setting_name(words[0], own)
+
+
+def marks_of(runs: Sequence[tuple[str, ScoredRun]]) -> list[QuestionMark]:
+    """What all questions of all runs say of themselves."""
+    found: list[QuestionMark] = []
+    for _, run in runs:
+        with closing(open_run(run.path)) as reader:
+            found += reader.question_marks()
+    return found
+
+
+def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Settings by their own names: groups (decoding, budget, roles) are left out."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value)
+        else:
+            yield name, value
+
+
+def _changes(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    names = [name for name in {**base, **own} if own.get(name) != base.get(name)]
+    # A missing path means that there is none; other missing settings mean the default.
+    return {n: "none" if n in _PATHS and own.get(n) is None else own.get(n) for n in names}

@@ -1,0 +1,300 @@
+"""A report: systems beside each other, compared with their bases, and their questions.
+
+A single run is a report of one system.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from typing import Any
+
+from branchwise.corpora.questions import Question
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.errors.classes import ErrorClasses
+from branchwise.eval.inert import inert_cautions
+from branchwise.eval.question_scores import SUBSETS, told_subsets
+from branchwise.eval.scores import Scores, all_columns, common_columns
+from branchwise.eval.statistics import Comparison, compare_each
+from branchwise.eval.tasks import Column, Task
+from branchwise.report.published import Published, benchmark_of, published_beside
+from branchwise.report.question_reports import (
+    QuestionReport,
+    SystemAnswer,
+    analysed_answer,
+    question_report,
+)
+from branchwise.runs.scoring.analysis import Analysis
+from branchwise.runs.scoring.scoring import ScoredRun
+
+
+@dataclass(frozen=True)
+class SystemReport:
+    """A system's name, its run, and what it changes of its base (empty for a base itself).
+
+    `model`: its agent's, in short. `setting`: its changes in words, the model aside; "base" where
+    there are none. `base`: the name of the system that it is compared with, a base's own; in a
+    report without it, the report's first.
+    """
+
+    name: str
+    run: ScoredRun
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
+    setting: str = ""
+    base: str = ""
+
+    @property
+    def scores(self) -> Scores:
+        """The scores that the report shows; those by names alone are `run.lexical`."""
+        return self.run.scores
+
+    def mean(self, metric: str, subset: str) -> Aggregate:
+        """A mean of the system; empty (n = 0) if it was not scored with the metric."""
+        return self.scores.mean(metric, subset)
+
+    def by_matcher(self) -> "list[SystemReport]":
+        """The system itself, or one per matcher if both were used, the analysed one last."""
+        if self.run.lexical is None:
+            return [self]
+        return [
+            replace(self, name=f"{self.name} · {matcher}", run=run)
+            for matcher, run in (
+                (
+                    "lexical",
+                    replace(self.run, scores=self.run.lexical, lexical=None, analysis=None),
+                ),
+                ("llm", replace(self.run, lexical=None)),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class StudyReport:
+    """Systems over the same questions, a base before what changes it; a single run has no
+    comparisons.
+
+    `comparisons`: system to its comparison with its base. `benchmark`: what the questions say that
+    they are of. `published`: what stands beside their scores, by default of that benchmark. `by`:
+    what the scores are broken down by, with tests between systems.
+    """
+
+    title: str
+    systems: tuple[SystemReport, ...]
+    comparisons: Mapping[str, Comparison]
+    questions: tuple[QuestionReport, ...]
+    task: Task
+    source: str
+    version: str
+    benchmark: str | None = None
+    published: Published | None = None
+    by: tuple[str, ...] = ()
+
+    @classmethod
+    def beside(cls, systems: Sequence[SystemReport]) -> "StudyReport":
+        """Systems of one task beside each other, neither compared nor with their questions."""
+        task = systems[0].scores.scorer.scored_task
+        return cls("", _with_bases(systems), {}, (), task, "", version("branchwise"))
+
+    @classmethod
+    def by_task(cls, systems: Sequence[SystemReport]) -> "list[StudyReport]":
+        """One for each task of the systems, these beside each other."""
+        tasks = dict.fromkeys(one.scores.scorer.task for one in systems)
+        return [cls.beside([s for s in systems if s.scores.scorer.task == task]) for task in tasks]
+
+    def by_matcher(self) -> "StudyReport":
+        """With two systems for each that both matchers aligned, the model's alignment last."""
+        systems = tuple(found for one in self.systems for found in one.by_matcher())
+        return replace(self, systems=systems)
+
+    def with_evidence(self) -> "StudyReport | None":
+        """With the systems that recorded what they retrieved; None where none did."""
+        kept = tuple(
+            one
+            for one in self.systems
+            if one.run.analysis
+            and one.run.analysis.ceilings.aggregates["all"]["ceiling_retrieved"].n
+        )
+        return replace(self, systems=kept) if kept else None
+
+    @property
+    def source_names(self) -> str:
+        """The question sets, without the folders of a machine in which they lie."""
+        return re.sub(r"(?<![^:\s])/(?:[^/,]+/)*", "", self.source)
+
+    @property
+    def bases(self) -> tuple[SystemReport, ...]:
+        """The systems that others are compared with: one of each model, or the first alone."""
+        return tuple(system for system in self.systems if system.base == system.name)
+
+    @property
+    def base_words(self) -> str:
+        """What a system is compared with: the base's name, or whose it is where each model has
+        one."""
+        return self.bases[0].name if len(self.bases) == 1 else "the base of the same model"
+
+    def base_of(self, system: SystemReport) -> SystemReport:
+        """The system that one is compared with; itself for a base."""
+        return next(one for one in self.systems if one.name == system.base)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What must be kept in mind of each comparison, as a note."""
+        return tuple(
+            f"{name}: {caution}."
+            for name, comparison in self.comparisons.items()
+            for caution in comparison.cautions
+        )
+
+    @property
+    def columns(self) -> list[Column]:
+        """The metrics of any system: the task's, then those of plug-ins."""
+        return all_columns([one.scores for one in self.systems])
+
+    @property
+    def further(self) -> list[Column]:
+        """The plug-ins' metrics that every system has, so that they are compared."""
+        return common_columns([one.scores for one in self.systems])
+
+    @property
+    def compared(self) -> tuple[Column, ...]:
+        """The metrics in which changes are reported: the task's headline, then those of
+        plug-ins."""
+        return (*self.task.headline, *self.further)
+
+    @property
+    def subsets(self) -> tuple[str, ...]:
+        """The subsets that any system has questions of, the main one first."""
+        return told_subsets(
+            lambda kind: any(system.scores.questions(kind) for system in self.systems)
+        )
+
+    def called(self, subset: str) -> str:
+        """What the task calls a subset."""
+        return self.task.subset_words[subset]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The subsets that share no question."""
+        return tuple(subset for subset in self.subsets if subset != "all") or ("all",)
+
+    @property
+    def analysed(self) -> list[tuple[int, str, Analysis]]:
+        """Number, name and analysis of the systems whose items were analysed; none for tasks of
+        sentences."""
+        return [
+            (index, system.name, system.run.analysis)
+            for index, system in enumerate(self.systems)
+            if system.run.analysis
+        ]
+
+    @property
+    def examined(self) -> list[tuple[int, str, ScoredRun]]:
+        """Number, name and run of the systems whose items were examined for errors."""
+        return [
+            (index, system.name, system.run)
+            for index, system in enumerate(self.systems)
+            if system.run.error_classes
+        ]
+
+    @property
+    def error_classes(self) -> ErrorClasses[Any] | None:
+        """The classes of their errors; None where there are no such systems."""
+        return next((run.error_classes for _, _, run in self.examined), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable, all of it."""
+        return {
+            "title": self.title,
+            "task": self.task.name,
+            "source": self.source,
+            "version": self.version,
+            "benchmark": self.benchmark,
+            "systems": [
+                {
+                    "name": one.name,
+                    "model": one.model,
+                    "setting": one.setting,
+                    "base": one.base,
+                    "changes": dict(one.changes),
+                    **one.run.to_json(),
+                }
+                for one in self.systems
+            ],
+            "comparisons": {name: found.to_json() for name, found in self.comparisons.items()},
+            "questions": [question.to_json() for question in self.questions],
+        }
+
+
+def study_report(
+    title: str, systems: Sequence[SystemReport], questions: Sequence[Question], source: str
+) -> StudyReport:
+    """Compare the systems with their bases and put their answers beside each question.
+
+    Raises InputError where they were scored as different tasks, or answered different questions
+    under one id.
+    """
+    systems = _with_bases(systems)
+    compared = compare_with_bases(systems)
+    answers: dict[str, list[SystemAnswer]] = {}
+    for one in systems:
+        for id, answer in _answers(one):
+            answers.setdefault(id, []).append(answer)
+    return StudyReport(
+        title,
+        systems,
+        compared,
+        tuple(question_report(one, answers.get(one.id, ())) for one in questions),
+        systems[0].scores.scorer.scored_task,
+        source,
+        version("branchwise"),
+        benchmark_of(questions),
+        published_beside(questions),
+    )
+
+
+def compare_with_bases(
+    systems: Sequence[SystemReport],
+    *,
+    metrics: Sequence[str] | None = None,
+    subsets: Sequence[str] = SUBSETS,
+) -> dict[str, Comparison]:
+    """By name each system that has a base compared with it, as in `compare_each`.
+
+    Its cautions begin with what did nothing in either: no difference is the work of that.
+    """
+    by_name = {one.name: one for one in systems}
+    pairs = {one.name: (by_name[one.base], one) for one in systems if one.base != one.name}
+    scores = {name: (base.scores, other.scores) for name, (base, other) in pairs.items()}
+    found = compare_each(scores, metrics=metrics, subsets=subsets)
+    return {
+        name: replace(
+            found[name],
+            cautions=(
+                *inert_cautions(base.run.inert, other.run.inert, base.name),
+                *found[name].cautions,
+            ),
+        )
+        for name, (base, other) in pairs.items()
+    }
+
+
+def _with_bases(systems: Sequence[SystemReport]) -> tuple[SystemReport, ...]:
+    """The systems, those whose base is not among them compared with the first."""
+    names = {one.name for one in systems}
+    first = systems[0].name
+    return tuple(one if one.base in names else replace(one, base=first) for one in systems)
+
+
+def _answers(system: SystemReport) -> list[tuple[str, SystemAnswer]]:
+    """Question id and answer, for each item of the system's run that was analysed."""
+    analysis = system.run.analysis
+    if analysis is None:
+        return []
+    metrics = {(row.id, row.epoch): row.metrics for row in analysis.rows}
+    pairs = zip(analysis.answered, analysis.item_errors, strict=True)
+    return [
+        (id, analysed_answer(system.name, item, metrics[id, item.epoch], errors))
+        for item, errors in pairs
+        for id in [item.question.id]
+    ]

@@ -1,0 +1,141 @@
+"""Scores by a property of the question, and recall against what was spent."""
+
+import hashlib
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from branchwise.eval.ceilings.breakdowns import Breakdown, bins_of, grouping_of, groupings_of
+from branchwise.eval.ceilings.curves import Effort
+from branchwise.eval.grouping import UNKNOWN
+from branchwise.eval.scores import Scores
+from branchwise.eval.statistics import compare_each
+from branchwise.report.study_report import StudyReport
+from branchwise.report.tables.changes import DIFFERENCE_NOTES, difference_cell
+from branchwise.report.tables.table import (
+    CellValue,
+    PageSection,
+    Table,
+    TableColumn,
+    system_column,
+)
+
+_CEILINGS = (("ceiling_retrieved", "retrieved", ""), ("ceiling_shown", "shown", ""))
+_CEILINGS_SAY = "Retrieved, shown: recall of a perfect reader of what was."
+_EFFORTS: tuple[tuple[Effort, str], ...] = (("calls", "tool calls"), ("tokens", "tokens"))
+
+
+def breakdown_tables(report: StudyReport) -> Iterator[Table]:
+    """A table for each property that questions have: branches, steps, operations, domain ...; of
+    those that the report is broken down by also the systems' changes."""
+    for name in dict.fromkeys((*groupings_of(report.task), *report.by)):
+        yield breakdown_table(report, name)
+    for name in report.by:
+        yield from breakdown_change_tables(report, name)
+
+
+def breakdown_table(report: StudyReport, name: str) -> Table:
+    """The headline metrics in the bins of a property that the task is broken down by; without rows
+    where no question has it."""
+    grouping = grouping_of(report.task, name)
+    headline = ((one.key, one.title, one.heading) for one in report.task.headline)
+    metrics = (*headline, *(_CEILINGS if report.analysed else ()))
+    columns = (
+        system_column(),
+        TableColumn(name, grouping.words, "text", is_key=True),
+        TableColumn("questions", "n", "count"),
+        TableColumn("items", "items", "count", printed=False),
+        *(TableColumn(key, title, heading=heading) for key, title, heading in metrics),
+    )
+    rows: tuple[tuple[CellValue, ...], ...] = tuple(
+        (system, one.label, one.questions, one.items, *(one.aggregates[k] for k, _, _ in metrics))
+        for system, found in _broken_down(report, name)
+        for one in found.bins
+    )
+    notes = [_CEILINGS_SAY] if report.analysed else []
+    if any(row[1] == UNKNOWN for row in rows):
+        notes.append(f"{UNKNOWN}: questions without it, which tests leave out.")
+    printed = len({row[1] for row in rows}) > 1  # else it repeats the main results
+    title = f"By {grouping.words}"
+    section: PageSection | None = "more" if printed else None
+    return Table(_table_name(name), title, columns, rows, tuple(notes), printed, section)
+
+
+def breakdown_change_tables(report: StudyReport, name: str) -> Iterator[Table]:
+    """The systems' changes against their bases in each bin of a property of the question.
+
+    None of what systems spent: the bins of two systems then hold different questions. A question
+    is in the bins of its base's item, should alternative gold sets make a difference.
+    """
+    grouping, metrics = grouping_of(report.task, name), report.task.headline
+    by_name = {one.name: one for one in report.systems}
+    pairs: dict[tuple[str, str], tuple[Scores, Scores]] = {}
+    for one in report.systems:
+        base = by_name.get(one.base)
+        if grouping.is_spent or base is None or base is one:
+            continue
+        for label, ids in bins_of(base.run.places(grouping.name)).items():
+            both = (_only(base.scores, ids), _only(one.scores, ids))
+            if all(scores.items for scores in both):
+                pairs[one.name, label] = both
+    compared = compare_each(
+        {"\0".join(key): both for key, both in pairs.items()},
+        metrics=[metric.key for metric in metrics],
+        subsets=("all",),
+    )
+    rows: list[tuple[CellValue, ...]] = []
+    for (system, label), comparison in zip(pairs, compared.values(), strict=True):
+        found = [comparison.find(metric.key) for metric in metrics]
+        cells = [cell for f in found for cell in (difference_cell(f), f.corrected_p)]
+        rows.append((system, label, max(f.n for f in found), *cells))
+    columns = [
+        system_column(),
+        TableColumn(name, grouping.words, "text", is_key=True),
+        TableColumn("n", "n", "count"),
+    ]
+    for metric in metrics:
+        columns.append(TableColumn(metric.key, metric.title, "change", metric.digits))
+        columns.append(TableColumn(f"{metric.key}_p_holm", "p", "p", 3))
+    title = f"Changes against {report.base_words}, by {grouping.words}"
+    holm = "p is corrected by Holm's method over all systems and rows of the table."
+    name = f"{_table_name(name)}-changes"
+    notes = (*DIFFERENCE_NOTES, holm, *report.cautions)
+    yield Table(name, title, tuple(columns), tuple(rows), notes)
+
+
+def _only(scores: Scores, ids: Collection[str]) -> Scores:
+    return replace(scores, items=tuple(item for item in scores.items if item.id in ids))
+
+
+def _table_name(grouping: str) -> str:
+    """Safe in a path: keys of `meta` come from question files."""
+    safe = re.sub(r"[^A-Za-z0-9_]+", "-", grouping).strip("-")[:40]
+    digest = hashlib.sha256(grouping.encode("utf-8", "replace")).hexdigest()[:6]
+    return f"by-{safe}" if safe == grouping.replace(".", "-") else f"by-{safe}-{digest}"
+
+
+def _broken_down(report: StudyReport, name: str) -> Iterator[tuple[str, Breakdown]]:
+    """Name and breakdown of each system; of entities, where the items have traces."""
+    for system in report.systems:
+        has_any = system.run.analysis or not report.task.is_attributable
+        if has_any and (found := system.run.breakdown(name)):
+            yield system.name, found
+
+
+def curve_tables(report: StudyReport) -> Iterator[Table]:
+    """Recall of a perfect reader over what was retrieved so far; for files only."""
+    for by, words in _EFFORTS:
+        rows: tuple[tuple[CellValue, ...], ...] = tuple(
+            (system, point.effort, point.recall, point.searching)
+            for _, system, analysis in report.analysed
+            for point in analysis.curve(by).points
+        )
+        columns = (
+            system_column(),
+            TableColumn(by, words, "count"),
+            TableColumn("recall", "recall"),
+            TableColumn("searching", "items still searching", "count"),
+        )
+        note = "Recall of a perfect reader over what was retrieved so far, all questions."
+        title = f"Retrieved against {words}"
+        yield Table(f"retrieved-by-{by}", title, columns, rows, (note,), False, None)

@@ -1,0 +1,131 @@
+"""The model of a table: columns that declare their units, and cells with all their digits."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal
+
+from branchwise.base.numbers import Unit
+from branchwise.eval.bootstrap import Aggregate
+
+
+@dataclass(frozen=True)
+class ChangeCell:
+    """A difference of means with the p-value of its test, corrected; None is unknown."""
+
+    difference: float | None
+    p: float | None
+
+
+CellValue = str | int | float | Aggregate | ChangeCell | None
+"""A text, a number, a mean (or a difference of means) with its interval and n, a difference with
+its p-value; None is unknown."""
+
+OF_INTERVALS = "In brackets"
+"""How a note on the intervals of a table begins, where they stand in brackets."""
+
+PageSection = Literal[
+    "summary", "scores", "changes", "errors", "cost", "ceilings", "tools", "matchers", "more"
+]
+"""A section of the page; `more` takes the tables of no other section."""
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column: its `key` for programs, its `title` for readers, its unit.
+
+    `digits` after the point where it is printed. One that is not `printed` is in files for
+    programs (CSV, JSON) only. `heading`: the title with line breaks, where columns are narrow.
+    Key columns tell the rows apart. Neighbours of one `group` stand under its name.
+    """
+
+    key: str
+    title: str
+    unit: Unit = "share"
+    digits: int = 2
+    printed: bool = True
+    heading: str = ""
+    is_key: bool = False
+    group: str = ""
+
+    @property
+    def whole_title(self) -> str:
+        """The title with its group's, for where columns cannot stand under another heading."""
+        return f"{self.group}: {self.title}" if self.group else self.title
+
+
+def column_groups(columns: Sequence[TableColumn]) -> list[tuple[str, int]]:
+    """The groups of neighbouring columns, each with their number; none where no column has one."""
+    found = [(name, len([*span])) for name, span in groupby(column.group for column in columns)]
+    return found if any(name for name, _ in found) else []
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: `name` is safe in a path, `title` is what it shows, rows have a cell a column.
+
+    `notes` say what the numbers mean, a line each. Every table is a CSV file; one that is `printed`
+    stands in Markdown and LaTeX, too; `section`: where on the page, None for nowhere. Names in it
+    come from outside: every output escapes them.
+    """
+
+    name: str
+    title: str
+    columns: tuple[TableColumn, ...]
+    rows: tuple[tuple[CellValue, ...], ...]
+    notes: tuple[str, ...] = ()
+    printed: bool = True
+    section: PageSection | None = "more"
+
+    def as_printed(self) -> "Table":
+        """With the columns that are for readers."""
+        return self.with_columns([column.key for column in self.columns if column.printed])
+
+    def with_all_printed(self) -> "Table":
+        """With every column for readers."""
+        return replace(self, columns=tuple(replace(one, printed=True) for one in self.columns))
+
+    def with_columns(self, keys: Collection[str]) -> "Table":
+        """With these columns alone, in their order."""
+        kept = [index for index, column in enumerate(self.columns) if column.key in keys]
+        return replace(
+            self,
+            columns=tuple(self.columns[index] for index in kept),
+            rows=tuple(tuple(row[index] for index in kept) for row in self.rows),
+        )
+
+    def over(self, subset: str) -> "Table":
+        """The rows of one subset of the questions, without the column that names it."""
+        place = self.place(SUBSET)
+        rows = tuple(row for row in self.rows if place is None or row[place] == subset)
+        keys = [column.key for column in self.columns if column.key != SUBSET]
+        return replace(self, rows=rows).with_columns(keys)
+
+    def place(self, key: str) -> int | None:
+        """The index of a column, or None."""
+        keys = [column.key for column in self.columns]
+        return keys.index(key) if key in keys else None
+
+    @property
+    def key_columns(self) -> list[int]:
+        """The columns by whose values rows are grouped, then the one that names a row.
+
+        The subset comes first, and the system only where there are several.
+        """
+        keys = [index for index, column in enumerate(self.columns) if column.is_key]
+        if len(keys) > 1 and len({row[keys[0]] for row in self.rows}) == 1:
+            del keys[0]
+        return sorted(keys, key=lambda index: self.columns[index].key != SUBSET) or [0]
+
+
+SYSTEM, SUBSET = "system", "subset"
+
+
+def system_column() -> TableColumn:
+    """The name of the system, first in most tables."""
+    return TableColumn(SYSTEM, "system", "text", is_key=True)
+
+
+def subset_column() -> TableColumn:
+    """Which questions: all, ambiguous or unambiguous ones, as the task calls them."""
+    return TableColumn(SUBSET, "questions", "text", is_key=True)

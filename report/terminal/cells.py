@@ -1,0 +1,73 @@
+"""What tables on a terminal are made of: headings, means over intervals, notes below."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from branchwise.base.numbers import as_text, number
+from branchwise.base.text import printable
+from branchwise.eval.bootstrap import Aggregate
+
+if TYPE_CHECKING:
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+_MAX_NAME = 200
+
+
+def plain(text: str, style: str = "") -> "Text":
+    """Text that is never read as markup."""
+    from rich.text import Text
+
+    return Text(text, style=style)
+
+
+def run_name(name: str) -> str:
+    """A run's name as it is shown: bounded, without what could steer a terminal."""
+    return printable(name)[:_MAX_NAME]
+
+
+def heading(title: str, runs: Iterable[str]) -> "Text":
+    """The line above a table: the run's name stands in it where there is only one.
+
+    Not the table's own title: that is wrapped to the table's width.
+    """
+    names = list(runs)
+    return plain(f"\n{title}" + (f" · {run_name(names[0])}" if len(names) == 1 else ""), "bold")
+
+
+def new_table(*, tight: bool = False) -> "Table":
+    """A table whose first column holds labels; `tight` where every column of 80 is needed."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 0 if tight else 1, 0, 0))
+    table.add_column(overflow="fold", min_width=11)
+    return table
+
+
+def indented(text: "Text") -> "Padding":
+    """Every line of it, also those that a narrow terminal wraps, two columns in."""
+    from rich.padding import Padding
+
+    return Padding(text, (0, 0, 0, 2), expand=False)
+
+
+def notes(lines: Iterable[str]) -> "Padding":
+    """What the numbers of a table mean, below it."""
+    return indented(plain("\n" + "\n".join(lines), "dim"))
+
+
+def mean_cell(
+    found: Aggregate, digits: int, questions: int | None, *, is_change: bool = False
+) -> "Text":
+    """The mean, with its sign if it is a change; under it the interval, and n where it is not the
+    number of questions."""
+    text = plain(as_text(found.mean, "change" if is_change else "share", digits))
+    if found.low is not None and found.high is not None:
+        joint = " to " if found.low < 0 else "–"
+        interval = f"\n{number(found.low, digits)}{joint}{number(found.high, digits)}"
+        text.append(interval, style="dim")
+    if questions is not None and 0 < found.n != questions:
+        text.append(f"\nn={found.n}", style="dim")
+    return text

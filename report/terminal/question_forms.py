@@ -1,0 +1,58 @@
+"""The forms of question sets and the fields of our own format, for a terminal and for programs."""
+
+from collections.abc import Iterator
+
+from branchwise.corpora.loaders.format_fields import OBJECTS
+from branchwise.corpora.loaders.forms import FORMS, OWN, QuestionForm
+from branchwise.report.terminal.console import console, print_line, printable_json
+
+
+def print_forms() -> None:
+    """Print every form with its fields, what goes to `meta`, where it comes from, its licence."""
+    for form in (OWN, *FORMS.values()):
+        console().print(f"{form.prefix}  [dim]{form.title}[/dim]", highlight=False)
+        for heading, text in _told(form):
+            print_line(console(), f"  {heading:<9}{text}")
+
+
+def forms_as_json() -> str:
+    """The same for a program."""
+    return printable_json(
+        [
+            {
+                "form": form.prefix,
+                "title": form.title,
+                "fields": form.reads,
+                "meta": form.keeps,
+                "not_read": form.drops,
+                "origin": form.origin or None,
+                "licence": form.licence or None,
+                "task": form.task,
+                "takes_fields": form.takes_fields,
+            }
+            for form in (OWN, *FORMS.values())
+        ]
+    )
+
+
+def print_fields() -> None:
+    """Print every field of our own format."""
+    for what, fields in OBJECTS.items():
+        console().print(f"{what}:", highlight=False)
+        for field in fields:
+            name = f"{field.name}*" if field.required else field.name
+            about = f"; {field.about}" if field.about else ""
+            print_line(console(), f"  {name:<11}{field.written}{about}")
+    console().print("\n* required. Other fields are kept in meta. docs/format.md has examples.")
+
+
+def _told(form: QuestionForm) -> Iterator[tuple[str, str]]:
+    yield "fields", ", ".join(form.reads)
+    if form.keeps:
+        yield "in meta", ", ".join(form.keeps)
+    if form.drops:
+        yield "not read", ", ".join(form.drops)
+    if form.origin:
+        yield "from", form.origin
+    if form.licence:
+        yield "licence", form.licence

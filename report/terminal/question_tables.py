@@ -1,0 +1,156 @@
+"""What questions are like, for a terminal."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from branchwise.base.text import printable
+from branchwise.corpora.questions import Question
+from branchwise.report.terminal.console import console, print_line, printable_json
+from branchwise.worlds.questions.settings import GenerationTally
+from branchwise.worlds.questions.statistics import (
+    AMBIGUOUS,
+    OTHER,
+    PUBLISHED,
+    SOURCE,
+    Histogram,
+    Means,
+    Statistics,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_WIDEST_BAR, _MOST_KEYS = 40, 20
+
+
+def print_statistics(found: Statistics) -> None:
+    """Print means, of questions with plans beside the published ones, and histograms as bars."""
+    console().print(_means(found))
+    if found.have_plans:
+        print_line(console(), f"published: {SOURCE}")
+    if (found.means[OTHER].most_branches or 0) > 1:
+        print_line(console(), "one reading: of one annotator at least; others may list several")
+    console().print()
+    for line in _histograms(found):
+        print_line(console(), line)
+    if found.have_plans:
+        print_line(console(), f"plan shapes: {found.shapes}")
+    if found.meta:
+        known = Counter(found.meta).most_common(_MOST_KEYS)
+        keys = ", ".join(f"{printable(key)[:60]} ({count:,})" for key, count in known)
+        print_line(console(), f"for `report --by meta.KEY`: {keys}")
+
+
+def as_json(found: Statistics) -> str:
+    """The same for a program."""
+    halves = {"one reading": OTHER, "ambiguous": AMBIGUOUS}
+    return printable_json(
+        {
+            "means": {name: asdict(found.means[kind]) for name, kind in halves.items()},
+            "published": {name: asdict(PUBLISHED[kind]) for name, kind in halves.items()},
+            "histograms": {
+                heading: {
+                    value: dict(zip(halves, (count.other, count.ambiguous), strict=True))
+                    for value, count in counts.items()
+                }
+                for heading, counts in found.histograms.items()
+            },
+            "shapes": found.shapes,
+            "meta": dict(found.meta),
+        }
+    )
+
+
+def summary(tally: GenerationTally, strayed: Mapping[str, int]) -> Iterator[str]:
+    """What became of all tries, a line each. `strayed`: why a writer's text was not taken."""
+    yield f"{accepted(tally)}; rejected:"
+    yield from _counted(tally.rejected)
+    if strayed:
+        yield f"worded by the grammar, for the writer strayed: {sum(strayed.values()):,}"
+        yield from _counted(strayed)
+
+
+def accepted(tally: GenerationTally) -> str:
+    """How many of all tries gave a question."""
+    share = tally.accepted / max(1, tally.tries)
+    return f"{tally.accepted:,} of {tally.tries:,} tries accepted ({share:.1%})"
+
+
+def _counted(reasons: Mapping[str, int]) -> Iterator[str]:
+    for reason, count in sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0])):
+        yield f"  {count:>7,}  {reason}"
+
+
+def _means(found: Statistics) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("means")
+    columns = {"one reading": found.means[OTHER], "ambiguous": found.means[AMBIGUOUS]}
+    shown = [
+        column
+        for (heading, own), kind in zip(columns.items(), (OTHER, AMBIGUOUS), strict=True)
+        for column in [(heading, own), ("published", PUBLISHED[kind])][: 1 + found.have_plans]
+    ]
+    for heading, _ in shown:
+        table.add_column(heading, justify="right")
+    for name, cells in _rows([means for _, means in shown]):
+        if set(cells) != {"-"}:
+            table.add_row(name, *cells)
+    return table
+
+
+def _rows(columns: list[Means]) -> Iterator[tuple[str, list[str]]]:
+    yield "questions", [f"{column.questions:,}" for column in columns]
+    yield "words", [_number(column.words) for column in columns]
+    yield "answers, all branches", [_number(column.answers) for column in columns]
+    yield "answers of a branch", [_number(column.branch_answers) for column in columns]
+    yield "steps", [_number(column.steps) for column in columns]
+    yield "different entities", [_number(column.entities) for column in columns]
+    yield "branches", [_number(column.branches) for column in columns]
+    most = [column.most_branches for column in columns]
+    yield "most branches", ["-" if number is None else f"{number:,}" for number in most]
+    several = [column.with_alternatives for column in columns]
+    if any(several):
+        yield "with alternatives", [f"{number:,}" if number else "-" for number in several]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f}"
+
+
+def _histograms(found: Statistics) -> Iterator[str]:
+    for heading, counts in found.histograms.items():
+        if counts:
+            yield f"{heading}:"
+            yield from _bars(counts)
+            yield ""
+
+
+def _bars(counts: Histogram) -> Iterator[str]:
+    width = max(map(len, counts))
+    totals = {name: sum(count) for name, count in counts.items()}
+    largest = max(1, *totals.values())
+    for name, count in totals.items():
+        bar = "█" * round(_WIDEST_BAR * count / largest)
+        yield f"  {printable(name):<{width}}  {count:>6,}  {bar}".rstrip()
+
+
+def question_lines(question: Question) -> Iterator[str]:
+    """A question, its plan's steps in words, each branch with the sizes of the steps' sets, and its
+    alternatives."""
+    yield f"{question.id}  {question.question}"
+    yield from (f"  {step}" for step in question.meta.get("plan", ()))
+    for branch in question.branches:
+        sizes = question.meta.get("sizes", {}).get(branch.name, ())
+        found = f" (sets of {', '.join(map(str, sizes))})" if sizes else ""
+        yield f"{branch.name}{found}"
+        yield f"  {'; '.join(answer.text for answer in branch.answers)}"
+    for number, branches in enumerate(question.alternatives, start=1):
+        yield f"alternative {number}:"
+        for branch in branches:
+            yield f"  {branch.name}"
+            yield f"    {'; '.join(answer.text for answer in branch.answers)}"

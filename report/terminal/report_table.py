@@ -1,0 +1,162 @@
+"""A report's tables on a terminal: means over intervals, rows in groups."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from branchwise.base.numbers import as_text, short_count
+from branchwise.base.text import printable
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.scores import Counts
+from branchwise.report.exports.text import change_mark
+from branchwise.report.study_report import StudyReport, SystemReport
+from branchwise.report.tables.results import (
+    alternatives_notes,
+    evidence_notes,
+    results_tables,
+    scored_by,
+)
+from branchwise.report.tables.table import (
+    OF_INTERVALS,
+    CellValue,
+    ChangeCell,
+    Table,
+    TableColumn,
+)
+from branchwise.report.terminal.cells import (
+    heading,
+    indented,
+    mean_cell,
+    new_table,
+    notes,
+    plain,
+    run_name,
+)
+from branchwise.report.terminal.grouped_columns import in_groups
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.padding import Padding
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+
+def drawn(table: Table, title: str = "") -> "Iterator[RenderableType]":
+    """A table under its title, which names the system where there is only one."""
+    title = title or table.title[:1].lower() + table.title[1:]
+    yield heading(title, dict.fromkeys(str(row[0]) for row in table.rows))
+    yield body(table)
+
+
+def with_notes(table: Table) -> "Iterator[RenderableType]":
+    """A table under its title and over its notes."""
+    yield from drawn(table)
+    said = (re.sub(f"^{OF_INTERVALS}:", "Below a number:", note) for note in table.notes)
+    yield notes(map(printable, said))
+
+
+def body(table: Table) -> "RichTable":
+    """The rows of a table, those of a subset or system under its name where there are several."""
+    printed = table.as_printed()
+    *groups, label = printed.key_columns
+    shown = [
+        i for i, one in enumerate(printed.columns) if not one.is_key and i not in (*groups, label)
+    ]
+    cells = [[*_cells(printed, row, shown)] for row in printed.rows]
+    heads, cells = in_groups([printed.columns[i] for i in shown], cells)
+    # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.
+    tight = _intervals_width(printed) >= 6 * len("1.00–1.00")
+    drawn = new_table(tight=tight)
+    lines = max(head.count("\n") for head in heads)
+    for head in heads:
+        padded = "\n" * (lines - head.count("\n")) + head
+        drawn.add_column(plain(padded), justify="right", no_wrap=True)
+    found = zip(printed.rows, cells, strict=True)
+    for group, rows in groupby(found, lambda one: [str(one[0][i]) for i in groups]):
+        if groups:
+            drawn.add_section()
+            drawn.add_row(plain(run_name(" · ".join(group)), "bold"))
+        for row, shown_cells in rows:
+            name = plain(run_name(str(row[label])))
+            drawn.add_row(indented(name) if groups else name, *shown_cells)
+    return drawn
+
+
+def _intervals_width(table: Table) -> int:
+    """Characters of a row's intervals at their widest."""
+    means = zip(table.columns, table.rows[0], strict=True)
+    return sum(2 * (column.digits + 2) + 1 for column, c in means if isinstance(c, Aggregate))
+
+
+def _cells(table: Table, row: Sequence[CellValue], shown: Sequence[int]) -> "Iterator[Text]":
+    place = table.place("n")
+    questions = row[place] if place is not None else None
+    n = questions if isinstance(questions, int) else None
+    return (_cell(table.columns[i], row[i], n) for i in shown)
+
+
+def _cell(column: TableColumn, cell: CellValue, n: int | None) -> "Text":
+    if isinstance(cell, str):
+        return plain(run_name(cell))
+    if isinstance(cell, Aggregate):
+        return mean_cell(cell, column.digits, n, is_change=column.unit == "change")
+    if isinstance(cell, ChangeCell):
+        said = as_text(cell.difference, column.unit, column.digits)
+        return plain(f"{said} {change_mark(cell.difference, cell.p)}".strip())
+    if column.unit in ("count", "tokens", "seconds"):
+        return plain(short_count(cell))
+    return plain(as_text(cell, column.unit, column.digits))
+
+
+def score_tables(
+    report: StudyReport, only: Collection[str] | None = None
+) -> "Iterator[RenderableType]":
+    """The means of the systems' metrics, what they mean, and how the items ended.
+
+    `only`: the groups of the task's columns that are wanted.
+    """
+    report = report.by_matcher()
+    tables = [t for t in results_tables(report) if only is None or group_of(t) in only]
+    for table in tables:
+        # The names say which matcher.
+        shown = [one.key for one in table.columns if one.key != "scored_by"]
+        yield from drawn(table.with_columns(shown), group_of(table))
+    kept = {column.key for table in tables for column in table.columns}
+    yield score_notes(report, [one.note for one in report.columns if one.note and one.key in kept])
+    yield counts_lines(report.systems)
+
+
+def group_of(results: Table) -> str:
+    """What the task calls the columns of a table of results."""
+    return results.title.removeprefix("Results: ")
+
+
+def score_notes(report: StudyReport, lines: list[str]) -> "Padding":
+    """`lines`, what n and intervals are, and what aligned branches."""
+    lines.append("n: questions; below a mean its 95% bootstrap interval")
+    lines += [printable(line) for line in (*alternatives_notes(report), *evidence_notes(report))]
+    matchers = {one.name: printable(scored_by(one.scores.scorer)) for one in report.systems}
+    if len(set(matchers.values())) == 1:
+        lines.append(f"matcher: {next(iter(matchers.values()))}")
+    else:
+        lines += [f"matcher of {run_name(name)}: {words}" for name, words in matchers.items()]
+    return notes(lines)
+
+
+def counts_lines(systems: Sequence[SystemReport]) -> "Padding":
+    """How the items of each system ended."""
+    text = plain("")
+    for system in systems:
+        counts = system.scores.counts
+        text.append(f"\n{run_name(system.name)}: items {counts.items} · answered {counts.answered}")
+        for what, number in _losses(counts):
+            text.append(f" · {what} {number}", style="bold red" if number else "")
+    return indented(text)
+
+
+def _losses(counts: Counts) -> list[tuple[str, int]]:
+    losses = [("failed", counts.failed), ("format errors", counts.format_errors)]
+    rarer = [("cut", counts.cut), ("interrupted", counts.interrupted)]
+    rarer += [("without a prediction", counts.missing), ("not ended", counts.pending)]
+    return losses + [loss for loss in rarer if loss[1]]

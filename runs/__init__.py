@@ -1,0 +1,1 @@
+"""Runs: options, store, runner, studies, forks, costs."""

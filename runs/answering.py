@@ -1,0 +1,107 @@
+"""One system answers one item: how the item ended becomes a record, whatever happened."""
+
+import traceback
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from branchwise.agents.caller import ModelError
+from branchwise.agents.journal import Journal
+from branchwise.agents.outages import PassEndedError
+from branchwise.base.text import one_line, whole_characters
+from branchwise.corpora.questions import Question
+from branchwise.eval.tasks import Task
+from branchwise.graphs.agent import Agent, Outcome
+from branchwise.graphs.ledger import Ledger
+from branchwise.runs.store import StoreError
+from branchwise.trace.events import Error, Event
+
+MAX_ERROR_CHARS = 1000
+HasAnswers = Callable[[], Awaitable[bool]]
+"""Whether any item of a part has been answered in this pass."""
+
+
+@dataclass(frozen=True)
+class Answering:
+    """One system answers items, in whichever process its agent is.
+
+    `name`: the part's. `has_answers`: whether any item of the part has ended in this pass.
+    """
+
+    agent: Agent
+    task: Task
+    name: str
+    has_answers: HasAnswers
+
+    async def record_of(
+        self, question: Question, journal: Journal, opening: Sequence[Event] = ()
+    ) -> dict[str, Any]:
+        """Answer a question, and say how it ended. Raises StoreError and PassEndedError."""
+        ledger, agent = Ledger(), self.agent
+        brief = self.task.brief(question, has_tools=bool(agent.tools), system=agent.system)
+        try:
+            return outcome_record(await agent.answer(brief, journal, ledger, opening), ledger)
+        except (StoreError, PassEndedError):
+            raise
+        except ModelError as error:
+            if await self._is_hopeless(error):
+                name = f"{self.name}: " if self.name else ""
+                raise PassEndedError(f"{name}{error}") from error
+            journal.event(*Error(kind=error.kind, message=str(error)).written())
+            return error_record(error, ledger)
+        except Exception as error:  # noqa: BLE001 - one item's failure must not end the others
+            where = whole_characters(traceback.format_exc(limit=-3))
+            journal.event(*Error(kind=type(error).__name__, message=where[-4000:]).written())
+            return error_record(error, ledger)
+
+    async def _is_hopeless(self, error: ModelError) -> bool:
+        """Whether every other question would end the same way: the key is refused, its credit is
+        spent, or the model, path or permission is missing and nothing has been answered yet."""
+        if error.kind == "credit" or (error.kind == "auth" and error.status == 401):
+            return True
+        return error.is_everywhere and not await self.has_answers()
+
+
+def status_of(record: Mapping[str, Any]) -> str:
+    """How an item with this record ended, as its row says it."""
+    return "done" if record["error"] is None else "failed"
+
+
+def outcome_record(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
+    """An item that was answered (perhaps with a format error, which `how` = failed says)."""
+    return {
+        "prediction": outcome.prediction.model_dump(mode="json"),
+        "how": outcome.how,
+        "problem": outcome.problem,
+        "evidence": list(outcome.evidence),
+        "turns": outcome.spent.turns,
+        "calls": outcome.spent.calls,
+        "tokens": outcome.spent.tokens,
+        "usage": ledger.record(),
+        "seconds": round(outcome.seconds, 3),
+        "error": None,
+    }
+
+
+def error_record(error: BaseException, ledger: Ledger) -> dict[str, Any]:
+    """An item that could not be answered: an empty prediction that counts 0, and why.
+
+    The cost of its calls so far is kept: it was paid for.
+    """
+    kind = getattr(error, "kind", type(error).__name__)
+    message = one_line(_words(error))[:MAX_ERROR_CHARS]
+    return {
+        "prediction": {},
+        "how": "failed",
+        "problem": None,
+        "evidence": [],
+        "usage": ledger.record(),
+        "error": f"{kind}: {message}",
+    }
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return whole_characters(str(error))
+    except Exception:  # noqa: BLE001 - plug-ins and models may raise any exception
+        return "(an error without words)"

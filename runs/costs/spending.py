@@ -1,0 +1,196 @@
+"""`--max-cost`: no request is sent that could make it cost more."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from math import isfinite
+from typing import Any
+
+from branchwise.agents.reply import ModelError
+from branchwise.agents.restraints import AllowanceSpentError, Payment
+from branchwise.agents.spec import ModelSpec
+from branchwise.base.errors import FLAGS, InputError, SettingNames
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
+from branchwise.graphs.role_decoding import RoleDecoding
+from branchwise.graphs.system import System
+from branchwise.runs.costs.price_table import Price
+from branchwise.runs.costs.prices import Prices, cost_at
+from branchwise.runs.costs.usage import role_model
+from branchwise.runs.store import RunReader
+from branchwise.trace.parts import Usage
+
+OPTION = "--max-cost"
+_PERHAPS_PAID = frozenset({"timeout", "cut", "invalid_response"})
+"""Failures of requests that the server may have answered, and counts, all the same."""
+
+
+class Spending:
+    """An allowance (`agents.restraints.Allowance`) in USD: a study's, a run's, a scoring's.
+
+    A request may go where what is spent, what requests on their way can cost, and what it can cost
+    itself come to at most `most`. What it can cost: the bytes of its text as input tokens, since a
+    token is a byte at least, and max_tokens of output. Where there is too little, it waits for
+    those on their way, which mostly cost less; alone, it ends the pass. For one event loop at a
+    time. Raises InputError for a limit that is not a finite amount.
+
+    A request that failed on its way back (a time-out, a response that broke off) counts with its
+    largest possible cost until the process ends: no server reports the true cost.
+    """
+
+    def __init__(self, most: float, prices: Prices) -> None:
+        # `spent > nan` is never true: such a limit would hold nothing back.
+        if not isfinite(most) or most < 0:
+            raise InputError(f"{most} is not an amount in USD", where=OPTION)
+        self.most, self.prices = most, prices
+        self.spent = self.reserved = 0.0
+        self.has_refused = False
+        self._on_their_way = 0
+        self._uncounted: ModelSpec | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @asynccontextmanager
+    async def request(self, spec: ModelSpec, most: Usage) -> AsyncIterator[Payment]:
+        price = self.prices.price(str(spec))
+        bound = _bound(price, most)
+        if not bound:
+            yield Payment()
+            return
+        await self._set_aside(bound)
+        payment, cost = Payment(), bound
+        try:
+            yield payment
+            cost = self._cost(spec, price, payment, bound)
+        except ModelError as error:
+            cost = bound if error.kind in _PERHAPS_PAID else 0.0
+            raise
+        finally:
+            self._on_their_way -= 1
+            # Adding and subtracting floats leaves rounding errors.
+            self.reserved = self.reserved - bound if self._on_their_way else 0.0
+            self.spent += cost
+            self._changed.set()
+
+    def _belong_here(self) -> None:
+        """Begin anew in another event loop: no request of an ended one is on its way."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._changed = loop, asyncio.Event()
+            self._on_their_way, self.reserved = 0, 0.0
+
+    async def _set_aside(self, bound: float) -> None:
+        self._belong_here()
+        # After one refusal the pass ends: a smaller call that still fits would be cut off.
+        while self.has_refused or self.spent + self.reserved + bound > self.most or self._uncounted:
+            if self._uncounted:
+                what = f"{self._uncounted} counts no tokens, so its cost is unknown"
+                raise AllowanceSpentError(f"{what}: {OPTION} cannot be enforced")
+            if not self._on_their_way or self.has_refused:
+                self.has_refused = True
+                raise AllowanceSpentError(
+                    f"the next call can cost up to ${bound:.4f}, and ${self.spent:.4f} of "
+                    f"{OPTION} {self.most:g} are spent"
+                )
+            self._changed.clear()
+            await self._changed.wait()
+        self._on_their_way += 1
+        self.reserved += bound
+
+    def _cost(self, spec: ModelSpec, price: Price | None, payment: Payment, bound: float) -> float:
+        if payment.usage is None:
+            return bound
+        found = cost_at(price, RoleUsage().plus(payment.usage, 0.0))
+        if found is None:
+            self._uncounted = spec
+        return bound if found is None else found
+
+
+def recorded_cost(system: System, run: RunReader, prices: Prices, name: str = "") -> float:
+    """USD of all replies that are recorded in a run of the system; `name` in a study.
+
+    Raises InputError if a server counted no tokens, since the cost of its replies is then unknown.
+    """
+    settings, total = system.model_dump(), 0.0
+    by_role: dict[str, Price | None] = {}
+    for role, usage in run.model_usage():
+        if role not in by_role:
+            by_role[role] = prices.price(role_model(settings, role))
+        cost = cost_at(by_role[role], RoleUsage().plus(Usage(**usage), 0.0))
+        if cost is None:
+            whose = f"system {name!r}" if name else "the run"
+            raise InputError(
+                f"{whose} has replies without a count of tokens: their cost is unknown",
+                where=OPTION,
+                remedy=f"leave out {OPTION}",
+            )
+        total += cost
+    return total
+
+
+def check_bounded(
+    system: System, prices: Prices, name: str = "", words: SettingNames = FLAGS
+) -> None:
+    """Raise InputError if the cost of a call has no upper bound that is known in advance."""
+    remedy = f"set {words.name('max_tokens')}"
+    for role, model in models_of(system):
+        limit = system.decoding_of(role).max_tokens
+        _check_call(model, limit, prices, f" (system {name!r})" if name else "", remedy)
+
+
+def check_bounded_scoring(
+    choice: ScoringChoice,
+    system: Mapping[str, Any] | None,
+    roles: RoleDecoding,
+    prices: Prices,
+    words: SettingNames = FLAGS,
+    beside: str | None = None,
+) -> None:
+    """The same of the calls of matcher and judge, and of a model that judges `beside` it.
+
+    `system`: settings of the run, if there is one; `roles`: their own decoding.
+    """
+    chosen = choice.resolved(system)
+    for role, model in (("matcher", chosen.model), ("judge", chosen.judge), ("judge", beside)):
+        if model is not None:
+            limit = roles.get(role, {}).get("max_tokens")
+            remedy = f"set {words.name('role_decoding')} {role}.max_tokens"
+            _check_call(model, limit, prices, f" (the {role})", remedy)
+
+
+def check_begun(begun: Mapping[str, Any], prices: Prices) -> None:
+    """The same of a run that was begun, by its settings; matcher and judge included."""
+    system = System.model_validate(begun["system"])
+    check_bounded(system, prices)
+    choice = ScoringChoice(**begun.get("scoring", {}))
+    check_bounded_scoring(choice, begun["system"], system.role_decoding, prices)
+
+
+def _check_call(model: str, limit: object, prices: Prices, whose: str, remedy: str) -> None:
+    price = prices.price(model)
+    if price is None:
+        raise InputError(
+            f"no price is known for {model}{whose}",
+            where=OPTION,
+            remedy=f"name it in --prices FILE (USD per million tokens), "
+            f'models: {{"{model}": {{input: 0.25, output: 2}}}}, or leave out {OPTION}',
+        )
+    if price.output and limit is None:
+        raise InputError(
+            f"a call of {model} has no limit of output tokens{whose}",
+            where=OPTION,
+            remedy=f"{remedy}, or leave out {OPTION}",
+        )
+
+
+def models_of(system: System) -> Iterator[tuple[str, str]]:
+    """The roles that the system asks, with their models."""
+    settings = system.model_dump()
+    roles = {AGENT: True, EXPANDER: system.expand, EXTRACTOR: system.extract}
+    yield from ((role, role_model(settings, role)) for role, asked in roles.items() if asked)
+
+
+def _bound(price: Price | None, most: Usage) -> float:
+    """USD that this many tokens cost at most. `check_bounded` has checked that the price is
+    known."""
+    assert price is not None
+    return (most.input * price.dearest_input + most.output * price.output) / 1e6

@@ -1,0 +1,140 @@
+"""What a run is expected to take, from what its system took for some questions.
+
+The estimate of a total is the sample's mean times the items, with the cost of those that the run
+keeps as it is. Its range is mean * exp(+-t s / (m sqrt(n))), m and s the mean and the standard
+deviation of n items, t of Student's distribution: costs are skewed, and never below 0.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.usage import run_costs
+from branchwise.runs.store import RunReader
+
+_T_90 = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75)
+"""Student's t with 1, 2, ... degrees of freedom of a 90% interval; beyond them that of a normal."""
+_NORMAL_90 = 1.64
+
+
+@dataclass(frozen=True)
+class Expected:
+    """An expected total and the range in which it is with a probability of about 90%."""
+
+    value: float
+    low: float
+    high: float
+
+    def plus(self, other: "Expected") -> "Expected":
+        """The sum: systems that answer the same questions are off in the same direction."""
+        return Expected(self.value + other.value, self.low + other.low, self.high + other.high)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What all items of a system, or of several, are expected to take; `sample`: from how many.
+
+    `calls`: model calls by role; `seconds` from now on, at the concurrency that was asked for;
+    `cost` in USD, None where it is unknown.
+    """
+
+    sample: int
+    calls: Mapping[str, float]
+    tool_calls: float
+    tokens: Expected
+    cost: Expected | None
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable; an unknown cost is null."""
+        cost = vars(self.cost) if self.cost else None
+        return {**vars(self), "calls": dict(self.calls), "tokens": vars(self.tokens), "cost": cost}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Ended items of a system: their `outcomes` (`eval.runner.outcome_record`), and its recorded
+    `system`. Failed ones are left out, as they cost less. `kept`: they are the run's own items.
+    """
+
+    system: Mapping[str, Any]
+    outcomes: tuple[Mapping[str, Any], ...]
+    kept: bool
+
+    @classmethod
+    def read(cls, run: Path, digest: str, *, kept: bool) -> "Sample | None":
+        """The sample of a run; None if it is of another system, or nothing has been answered."""
+        with closing(RunReader.open(run)) as reader:
+            if reader.meta["system_digest"] != digest:
+                return None
+            rows = [row.outcome for row in reader.items() if row.status == "done"]
+            outcomes = tuple(row for row in rows if row is not None and "usage" in row)
+            return cls(reader.system, outcomes, kept) if outcomes else None
+
+    def estimate(self, items: int, prices: Prices, concurrency: int) -> Estimate:
+        """What `items` are expected to take, `concurrency` at a time."""
+        done = len(self.outcomes) if self.kept else 0
+        costs = [run_costs([one], self.system, prices) for one in self.outcomes]
+        tokens = [float(cost.usage.input + cost.usage.output) for cost in costs]
+        usd = [cost.cost for cost in costs if cost.cost is not None]
+        of_all = run_costs(self.outcomes, self.system, prices)
+        share = items / len(self.outcomes)
+        seconds = fmean(float(one.get("seconds", 0.0)) for one in self.outcomes)
+        left = max(0, items - done)
+        return Estimate(
+            len(self.outcomes),
+            {role.role: role.usage.calls * share for role in of_all.roles},
+            sum(one.get("calls", 0) for one in self.outcomes) * share,
+            _expected(tokens, done, left),
+            _expected(usd, done, left) if len(usd) == len(costs) else None,
+            seconds * left / min(concurrency, left or 1),
+        )
+
+
+def _expected(values: Sequence[float], done: int, left: int) -> Expected:
+    """The total of the first `done` values, and of `left` more like all of them."""
+    paid, mean = math.fsum(values[:done]), fmean(values)
+    factor = math.exp(_t(len(values) - 1) * _relative_error(values, mean))
+    return Expected(paid + mean * left, paid + mean * left / factor, paid + mean * left * factor)
+
+
+def _relative_error(values: Sequence[float], mean: float) -> float:
+    if len(values) < 2 or not mean:
+        # One item says nothing of how they differ: a factor of 2 each way.
+        return math.log(2.0) / _NORMAL_90 if mean else 0.0
+    return stdev(values) / mean / math.sqrt(len(values))
+
+
+def _t(freedom: int) -> float:
+    if freedom < 1:
+        return _NORMAL_90
+    return _T_90[freedom - 1] if freedom <= len(_T_90) else _NORMAL_90
+
+
+def together(estimates: Iterable[Estimate | None]) -> Estimate | None:
+    """The estimate of several systems; None if one has none."""
+    found = list(estimates)
+    known = [one for one in found if one is not None]
+    if not known or len(known) < len(found):
+        return None
+    calls: dict[str, float] = {}
+    tokens, cost = known[0].tokens, known[0].cost
+    for one in known:
+        for role, count in one.calls.items():
+            calls[role] = calls.get(role, 0.0) + count
+    for one in known[1:]:
+        tokens = tokens.plus(one.tokens)
+        cost = cost.plus(one.cost) if cost and one.cost else None
+    return Estimate(
+        min(one.sample for one in known),
+        calls,
+        sum(one.tool_calls for one in known),
+        tokens,
+        cost,
+        sum(one.seconds for one in known),
+    )

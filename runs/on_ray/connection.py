@@ -1,0 +1,154 @@
+"""Where `--on` says that items are answered, and the connection to it."""
+
+import logging
+import os
+import re
+import socket
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from branchwise.base.cores import usable_cores
+from branchwise.base.errors import InputError
+from branchwise.base.extras import require
+
+LOCAL, CLUSTER = "ray", "ray://"
+OPTION = "--on"
+_STORE_BYTES = 256 * 2**20
+"""Ray's shared memory on this machine: messages only pass through it."""
+_CONNECT_SECONDS = 5.0
+_STARTS = 3
+"""Ray gives its own processes half a minute, which a busy machine may not keep."""
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".*",
+    "RAY_ENABLE_AUTO_CONNECT": "0",
+}
+"""Read when Ray is imported, which would report each start to its makers, write of dead workers
+among a command's results, and start a Ray of its own where a cluster is lost."""
+
+
+@dataclass(frozen=True)
+class RayPlace:
+    """A Ray of this machine (`address` None), or the cluster at HOST:PORT; `workers`: how many are
+    wanted, None: one a core."""
+
+    address: str | None = None
+    workers: int | None = None
+
+    @classmethod
+    def parse(cls, text: str, workers: int | None = None) -> "RayPlace":
+        """Read `ray` or `ray://HOST:PORT`. Raises InputError, also where Ray is not installed."""
+        remedy = f"write {OPTION} {LOCAL} or {OPTION} {CLUSTER}HOST:PORT"
+        if text != LOCAL and not text.startswith(CLUSTER):
+            raise InputError(f"{text[:60]!r} is not a place to run", where=OPTION, remedy=remedy)
+        try:
+            parts = urlsplit(text)
+            if text != LOCAL and not (parts.hostname and parts.port):
+                raise ValueError
+        except ValueError:
+            raise InputError(
+                f"{text[:60]!r} has no host and port", where=OPTION, remedy=remedy
+            ) from None
+        require("ray", text, where=OPTION)
+        return cls(None if text == LOCAL else parts.netloc, workers)
+
+    @property
+    def words(self) -> str:
+        """For messages."""
+        return f"Ray at {self.address}" if self.address else "Ray on this machine"
+
+    @contextmanager
+    def connected(self) -> Iterator[int]:
+        """Yields the number of workers to start, while there is a connection.
+
+        A process that has one keeps it. Raises InputError where no Ray answers.
+        """
+        for name, value in _QUIET.items():
+            os.environ.setdefault(name, value)
+        import ray
+
+        if self.address is not None:
+            self._check_reached(self.address)
+        begun = ray.is_initialized()
+        if not begun:
+            self._connect()
+        try:
+            yield self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        finally:
+            if not begun:
+                ray.shutdown()
+
+    def _connect(self) -> None:
+        import ray
+
+        tries = _STARTS if self.address is None else 1
+        for left in reversed(range(tries)):
+            try:
+                with warnings.catch_warnings():
+                    # What they say, the error says as well.
+                    warnings.simplefilter("ignore")
+                    ray.init(**self._settings, log_to_driver=False, logging_level=logging.CRITICAL)
+                return
+            except Exception as error:  # noqa: BLE001 - of gRPC, of versions, of Ray
+                ray.shutdown()
+                if not left:
+                    raise self._no_connection(error) from None
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """Of `ray.init`."""
+        if self.address is not None:
+            return {"address": CLUSTER + self.address}
+        return {
+            "address": "local",
+            "num_cpus": self.workers or _fewer_cores(),
+            "include_dashboard": False,
+            "object_store_memory": _STORE_BYTES,
+        }
+
+    def _no_connection(self, error: Exception) -> InputError:
+        if self.address is None:
+            return InputError(
+                f"Ray did not start on this machine ({one_line_of(error)})",
+                where=OPTION,
+                remedy="try it again when the machine is less busy, or leave out --on",
+            )
+        return InputError(
+            f"{self.words} refuses the connection ({one_line_of(error)})",
+            where=OPTION,
+            remedy="use the Python and Ray of the cluster's nodes and, if it asks for a token, "
+            "its own (RAY_AUTH_MODE=token)",
+        )
+
+    def _check_reached(self, address: str) -> None:
+        """At once, where Ray's own client tries for half a minute."""
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+        except OSError as error:
+            raise InputError(
+                f"there is no Ray at {address} ({error.strerror or error})",
+                where=OPTION,
+                remedy="check the address (the client's port is 10001 by default), or start it: "
+                "ray start --head",
+            ) from None
+
+
+def _fewer_cores() -> int | None:
+    """Of this process, where it may not use all of the machine's, which Ray would count; otherwise
+    None, as Ray also knows how much of them a container is given."""
+    usable = usable_cores()
+    return usable if usable < (os.cpu_count() or 1) else None
+
+
+def one_line_of(error: BaseException) -> str:
+    """What an error of Ray's, or of gRPC, says, in short."""
+    said = str(error)
+    if details := re.search(r'details = "([^"\n]+)', said):
+        return details[1][:300]
+    lines = [line.strip() for line in said.splitlines() if len(line.strip()) > 1]
+    return (lines[-1] if lines else type(error).__name__)[:300]

@@ -1,0 +1,158 @@
+"""A scored run, saved in its store and reused where nothing changed that it was made from.
+
+What it was made from: the store's rows, the settings of the scoring, the prices, and the code. Only
+scores by names alone are saved: what models judged is kept reply by reply (`eval.judging`), and
+what a plug-in measures may depend on anything.
+"""
+
+import functools
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from branchwise.eval.ceilings.breakdowns import Places, groupings_of
+from branchwise.eval.ceilings.ceilings import CeilingScores
+from branchwise.eval.ceilings.curves import EFFORTS, Curve, Effort
+from branchwise.eval.ceilings.epochs import EpochSpread
+from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.module_work import ModuleWork
+from branchwise.eval.errors.totals import ErrorTotals
+from branchwise.eval.grouping import BinPlace
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.question_scores import ItemScore
+from branchwise.eval.scores import Scores
+from branchwise.eval.tasks import get_task
+from branchwise.runs.costs.usage import Costs
+from branchwise.runs.left_out import OmittedField, RemarkedReplies
+from branchwise.runs.scoring.analysis import Analysis, TracedRun
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from branchwise.runs.scoring.scoring import ScoredRun
+
+_SCORED_BY = ("base", "trace", "kg", "corpora", "tools", "agents", "graphs", "eval", "runs")
+"""Folders whose code the scores of a run depend on."""
+_LIBRARIES = ("numpy", "scipy", "sacrebleu", "pydantic")
+
+
+class SavedPlaces(NamedTuple):
+    """The bins of items by a property: all different ones, and which of them each item has."""
+
+    bins: tuple[tuple[BinPlace, ...], ...]
+    items: tuple[int, ...]
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[ItemScore], places: Places) -> "SavedPlaces":
+        """Those of the items in these rows."""
+        found = [tuple(places[row.id, row.epoch]) for row in rows]
+        numbers = {bins: number for number, bins in enumerate(dict.fromkeys(found))}
+        return cls(tuple(numbers), tuple(map(numbers.__getitem__, found)))
+
+    def by_item(self, rows: Iterable[ItemScore]) -> Places:
+        """The bins again. Raises ValueError where they are of other rows."""
+        numbered = zip(rows, self.items, strict=True)
+        return {(row.id, row.epoch): self.bins[number] for row, number in numbered}
+
+
+@dataclass(frozen=True)
+class SavedScores:
+    """What a `ScoredRun` holds, without its items: those are read again where they are asked for.
+
+    `of`: a digest of the store that it was made from and of the code that made it.
+    """
+
+    of: str
+    scores: Scores
+    costs: Costs
+    modules: ModuleWork
+    left_out: tuple[OmittedField, ...]
+    remarks: tuple[RemarkedReplies, ...]
+    errors: ErrorTotals | None = None
+    ceilings: CeilingScores | None = None
+    epochs: EpochSpread | None = None
+    right: Mapping[str, int] = field(default_factory=dict)
+    curves: Mapping[Effort, Curve] = field(default_factory=dict)
+    places: Mapping[str, SavedPlaces] = field(default_factory=dict)
+
+    @classmethod
+    def of_run(cls, of: str, run: "ScoredRun") -> "SavedScores":
+        """What is saved of a run that was scored."""
+        analysis = run.analysis
+        saved = cls(of, run.scores, run.costs, run.modules, run.left_out, run.remarks)
+        if analysis is None:
+            return saved
+        return replace(
+            saved,
+            errors=analysis.errors,
+            ceilings=analysis.ceilings,
+            epochs=analysis.epochs,
+            right=analysis.right,
+            curves={by: analysis.curve(by) for by in EFFORTS},
+            places={
+                by: SavedPlaces.of_rows(run.scores.items, analysis.places(by))
+                for by in groupings_of(analysis.task)
+            },
+        )
+
+    @classmethod
+    def read(cls, body: bytes) -> "SavedScores":
+        """What `to_bytes` wrote. Raises ValueError for anything else."""
+        return _adapter().validate_json(body)
+
+    def to_bytes(self) -> bytes:
+        """JSON, every digit of every number kept."""
+        return _adapter().dump_json(self)
+
+    def analysis(
+        self,
+        read: Callable[[], TracedRun],
+        read_errors: Callable[[], tuple[ItemErrors, ...]],
+        read_answered: Callable[[], Sequence[AnsweredItem]],
+    ) -> Analysis | None:
+        """The run's analysis. Should they be asked for, `read` reads its items with their traces,
+        `read_answered` without, and `read_errors` what was saved of what went wrong in them."""
+        if self.errors is None or self.ceilings is None:
+            return None
+        task, rows = get_task(self.scores.scorer.task), self.scores.items
+        found = Analysis(read, task, rows, read_errors=read_errors, read_answered=read_answered)
+        # As computed before: these are what an analysis makes of its items when it is asked.
+        vars(found).update(errors=self.errors, ceilings=self.ceilings, epochs=self.epochs)
+        vars(found).update(right=self.right, _curves=dict(self.curves))
+        places = {by: saved.by_item(self.scores.items) for by, saved in self.places.items()}
+        vars(found).update(_places=places)
+        return found
+
+
+@functools.cache
+def _adapter() -> "TypeAdapter[SavedScores]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(SavedScores)
+
+
+def settings_digest(*parts: Any) -> str:
+    """What scores are saved under: a digest of JSON-serialisable settings."""
+    return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+
+def made_of(store: str) -> str:
+    """A digest of what scores are made of: the state of a store, and the code."""
+    return hashlib.sha256(f"{store} {_code_digest()}".encode()).hexdigest()
+
+
+@functools.cache
+def _code_digest() -> str:
+    """Of the source of all that scoring runs, and of the libraries that compute for it."""
+    found = hashlib.sha256(repr([(name, version(name)) for name in _LIBRARIES]).encode())
+    for folder in _SCORED_BY:
+        root = Path(str(files(f"branchwise.{folder}")))
+        for file in sorted(root.rglob("*.py")):
+            found.update(str(file.relative_to(root)).encode() + file.read_bytes())
+    return found.hexdigest()

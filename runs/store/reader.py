@@ -1,0 +1,334 @@
+"""A run folder open for reading: works beside a writer, after a kill, and on an ended run."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from sys import intern
+from typing import Any, NamedTuple
+
+import orjson
+
+from branchwise.agents.journal import CallKey
+from branchwise.agents.prediction import Prediction
+from branchwise.agents.reply import CUT
+from branchwise.base.errors import InputError
+from branchwise.corpora.questions import Question
+from branchwise.eval.evidence import Evidence
+from branchwise.eval.items import AnsweredItem
+from branchwise.graphs.ledger import AGENT
+from branchwise.runs.store.connection import DATABASE, DRAFT
+from branchwise.runs.store.damage import DamagedError, check_line, reading
+from branchwise.runs.store.item_rows import ItemRows
+from branchwise.runs.store.packing import PACKED
+from branchwise.runs.store.passage_references import references, unfold, unfold_question
+from branchwise.runs.store.passages import StoredPassages
+from branchwise.runs.store.run_file import RunFile
+from branchwise.runs.store.tables import COLUMNS, ENDED, Row
+from branchwise.trace.events import Event
+
+_MAX_NAMED = 5
+
+
+class ItemRow(NamedTuple):
+    """An item of any status; `outcome` is present once it has ended."""
+
+    item: int
+    question: Question
+    epoch: int
+    status: str
+    outcome: Mapping[str, Any] | None
+
+
+def is_cut(outcome: Mapping[str, Any]) -> bool:
+    """Whether a reply of the agent met the token limit, as an item's final record says."""
+    return CUT in ((outcome.get("usage") or {}).get(AGENT) or {}).get("remarks", {})
+
+
+class QuestionMark(NamedTuple):
+    """A question's id, and what its set says of it (`Question.meta`)."""
+
+    id: str
+    meta: Mapping[str, Any]
+
+
+class RunReader:
+    """Read access to one run. Use `open_run`; close it, or let it go."""
+
+    def __init__(self, file: RunFile) -> None:
+        self._file, self.path, self.meta = file, file.run, file.meta
+        self.name = file.run.resolve().name
+        self.task: str = self.meta["task"]
+        self.system: Mapping[str, Any] = self.meta["system"]
+        self.rows = ItemRows(file)
+        self._passages = StoredPassages(file)
+
+    @staticmethod
+    def check(path: Path) -> None:
+        """Raise InputError unless the folder holds a run."""
+        if not (path / DATABASE).is_file():
+            what = "is not a run folder" if path.exists() else "there is no such run"
+            remedy = "name a folder made by `branchwise run --out`"
+            if (path / DRAFT).exists():
+                what, remedy = (
+                    "the run was killed while it was being created",
+                    "make it again: nothing is lost",
+                )
+            if runs := sorted(str(file.parent) for file in path.glob(f"runs/*/{DATABASE}")):
+                # A study's folder.
+                more = f" and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""
+                remedy = f"name one of its runs: {', '.join(runs[:_MAX_NAMED])}{more}"
+            raise InputError(what, where=str(path), remedy=remedy)
+
+    @classmethod
+    def open(cls, path: Path) -> "RunReader":
+        """Open a run; raises InputError if the folder holds none, a damaged one, or one of a newer
+        version."""
+        cls.check(path)
+        return cls(RunFile(path))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def check_file(self) -> None:
+        """Raise DamagedError if the file's pages do not fit together: rows may then be unreachable.
+
+        Costs a fiftieth of scoring."""
+        for (line,) in self._file.query("PRAGMA integrity_check(1)"):
+            if problem := check_line(str(line)):
+                raise DamagedError(self.path, problem)
+
+    def progress(self) -> dict[str, int]:
+        """Number of items: total, done, failed, pending (running ones count as pending)."""
+        sql = "SELECT status, COUNT(*) FROM items {} GROUP BY status"
+        with self._file.snapshot():
+            counts: dict[str, int] = dict(self._file.query(sql.format("")))
+            of_table: dict[str, int] = dict(self._file.query(sql.format("NOT INDEXED")))
+        if counts != of_table:
+            raise DamagedError(self.path, "the items and their index by status disagree")
+        done, failed = counts.get("done", 0), counts.get("failed", 0)
+        total = sum(counts.values())
+        return {"total": total, "done": done, "failed": failed, "pending": total - done - failed}
+
+    def question(self, n: int) -> Question:
+        """The question with number `n` (position in the set)."""
+        with reading(self.path):
+            ((_, _, body),) = self._file.rows("questions", "WHERE n = ?", (n,))
+            return unfold_question(body, self._passages.of)
+
+    def question_marks(self) -> Iterator[QuestionMark]:
+        """What all questions say of themselves, without their gold and passages."""
+        for _, id, body in self._file.each("questions", "ORDER BY n"):
+            with reading(self.path):
+                yield QuestionMark(id, orjson.loads(body)["meta"])
+
+    def questions(self) -> Iterator[Question]:
+        """All questions in order."""
+        count = 0
+        for _, _, body in self._file.each("questions", "ORDER BY n"):
+            with reading(self.path):
+                question = unfold_question(body, self._passages.of)
+            count += 1
+            yield question
+        self._check_count("questions", count, self._file.question_count)
+
+    def cut_items(self) -> list[int]:
+        """The items that were answered, and of whose agent a reply met the token limit."""
+        with reading(self.path):
+            rows = self._file.each("items", "WHERE status = 'done' ORDER BY item")
+            return [row[0] for row in rows if is_cut(orjson.loads(row[-1]))]
+
+    def items_with_status(self, statuses: Sequence[str]) -> list[tuple[int, int, int, str]]:
+        """(item, question number, epoch, status) of the items in these states, in order."""
+        marks = ", ".join("?" * len(statuses))
+        sql = f"SELECT item, question, epoch, status FROM items WHERE status IN ({marks})"  # noqa: S608 - only question marks are inserted
+        return [(*row,) for row in self._file.query(f"{sql} ORDER BY item", statuses)]
+
+    def items(self, questions: Sequence[Question] | None = None) -> Iterator[ItemRow]:
+        """All items in order, ended or not. `questions`: all of them, where they are at hand."""
+        questions = list(self.questions()) if questions is None else questions
+        count = 0
+        for item, n, epoch, status, _, _, outcome in self._file.each("items", "ORDER BY item"):
+            with reading(self.path):
+                row = ItemRow(item, questions[n], epoch, status, self._outcome(status, outcome))
+                if status == "pending":
+                    self._check_not_begun(item)
+            count += 1
+            yield row
+        self._check_count("items", count, self._file.item_count)
+
+    def answered_items(self) -> Iterator[AnsweredItem]:
+        """The ended items, as scorers read them."""
+        for answered, _ in self.ended_items():
+            yield answered
+
+    def ended_items(
+        self, questions: Sequence[Question] | None = None
+    ) -> Iterator[tuple[AnsweredItem, Mapping[str, Any]]]:
+        """The same, each with its outcome."""
+        for row in self.items(questions):
+            if row.outcome is not None:
+                with reading(self.path):
+                    answered = AnsweredItem(
+                        item=row.item,
+                        question=row.question,
+                        prediction=Prediction.model_validate(row.outcome["prediction"]),
+                        epoch=row.epoch,
+                        # Ids that come in many items are held once.
+                        evidence=Evidence(tuple(map(intern, row.outcome["evidence"]))),
+                        how=row.outcome["how"],
+                        error=row.outcome.get("error"),
+                        cut=is_cut(row.outcome),
+                    )
+                yield answered, row.outcome
+
+    def events(self, item: int, *, contents: bool = True) -> Iterator[Event]:
+        """The trace of an item, in order, passages filled in.
+
+        Without `contents`, a tool result that only shows the passages of its artifact has "" for
+        `content`: for readers of artifacts only, which saves a sixth of the time.
+        """
+        with reading(self.path), self._file.snapshot():
+            rows = self._event_rows(item)
+            unfolded = self._unfolded([row[4] for row in rows], contents=contents)
+        for (_, seq, kind, at, _), data in zip(rows, unfolded, strict=True):
+            yield Event(seq, kind, at, data)
+
+    def opening(self) -> Iterator[Event]:
+        """The events that a fork's item starts with; none in other runs."""
+        if not self.meta.get("fork"):
+            return
+        with reading(self.path), self._file.snapshot():
+            rows = self._file.rows("opening", "ORDER BY seq")
+            self._check_count("events of the opening", len(rows), self._file.opening_count)
+            unfolded = self._unfolded([row[3] for row in rows])
+        for (seq, kind, at, _), data in zip(rows, unfolded, strict=True):
+            yield Event(seq, kind, at, data)
+
+    def module_events(self) -> Iterator[Event]:
+        """What tools, expansion, extraction and nodes did in the items that ended, in order,
+        without the rest of traces; passages are left folded."""
+        has_tools = (self.meta.get("identity") or {}).get("tools")
+        if not has_tools and not any(map(self.system.get, ("expand", "extract", "nodes"))):
+            return
+        for item, _, _, _ in sorted(self.items_with_status(("done", "failed"))):
+            with self._file.snapshot():
+                rows = self._event_rows(item)
+            for _, seq, kind, at, body in rows:
+                if kind in ("expansion", "tool", "extraction", "node"):
+                    with reading(self.path):
+                        data = orjson.loads(body)
+                    yield Event(seq, kind, at, data)
+
+    def responses(self, item: int) -> dict[tuple[CallKey, int], Mapping[str, Any]]:
+        """The recorded responses of an item by key and occurrence."""
+        with reading(self.path), self._file.snapshot():
+            rows = self._file.of_item("responses", item)
+            self._check_item(item, responses=len(rows))
+            unfolded = self._unfolded([row[5] for row in rows])
+        return {
+            (CallKey(kind, role, digest), occurrence): response
+            for (_, kind, role, digest, occurrence, _), response in zip(rows, unfolded, strict=True)
+        }
+
+    def packed_rows(self, item: int) -> list[tuple[str, Row]]:
+        """Table and row of everything that is packed of an item."""
+        return self._file.packed_rows(item)
+
+    def model_usage(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Role and tokens of every recorded model reply, including those of unended items."""
+        with self._file.snapshot():
+            rows = self._file.rows("responses", "WHERE kind = 'model'")
+            packed = self._file.packed_items()
+        for item in packed:
+            rows += [row for table, row in self.packed_rows(item) if table == "responses"]
+        for _, kind, role, _, _, body in rows:
+            if kind == "model":
+                with reading(self.path):
+                    usage = orjson.loads(body)["usage"]
+                yield role, usage
+
+    def saved_scores(self, scorer_digest: str) -> Mapping[str, Any] | None:
+        """Scores saved under this scorer's digest."""
+        return self._result("scores", "WHERE digest = ?", (scorer_digest,))
+
+    def saved_errors(self, scorer_digest: str, item: int) -> Mapping[str, Any] | None:
+        """Where an item's answers were lost, as saved with these scores."""
+        rest = "WHERE scorer = ? AND item = ?"
+        return self._result("item_errors", rest, (scorer_digest, item))
+
+    def every_saved_error(self, scorer_digest: str) -> Iterator[Mapping[str, Any]]:
+        """The same of every item, in order."""
+        rest = "WHERE scorer = ? ORDER BY item"
+        for _, _, body in self._file.each("item_errors", rest, (scorer_digest,)):
+            with reading(self.path):
+                yield orjson.loads(body)
+
+    def kept_reach(self, key: str) -> Mapping[str, Any] | None:
+        """What was found in the run's corpus and graph (`eval.ceilings.reach`)."""
+        return self._result("reach", "WHERE key = ?", (key,))
+
+    def scored_run(self, settings: str) -> bytes | None:
+        """What scoring saved of the whole run, under the digest of its settings."""
+        rows = self._file.rows("scored_runs", "WHERE settings = ?", (settings,))
+        return rows[0][-1] if rows else None
+
+    def state(self) -> str:
+        """A digest of all that scoring reads, but what models judged.
+
+        Of the rows' checksums, which are over their contents: a fiftieth of reading them.
+        """
+        found = hashlib.sha256()
+        packs = sorted(set(PACKED.values()))
+        tables = ["meta", "questions", "items", "events", "responses", *packs]
+        with self._file.snapshot():
+            for table in tables:
+                rows = self._file.query(f"SELECT rowid, checksum FROM {table} ORDER BY rowid")  # noqa: S608 - names of ours
+                found.update(orjson.dumps([table, list(rows)]))
+        return found.hexdigest()
+
+    def _result(self, table: str, rest: str, key: tuple[Any, ...]) -> Mapping[str, Any] | None:
+        rows = self._file.rows(table, rest, key)
+        with reading(self.path):
+            return orjson.loads(rows[0][-1]) if rows else None
+
+    def _outcome(self, status: str, outcome: bytes | None) -> Mapping[str, Any] | None:
+        """How an item ended; None if it has not. Raises ValueError for an impossible outcome."""
+        if (outcome is not None) is not (status in ENDED):
+            raise ValueError(f"an item is {status}, and has {'an' if outcome else 'no'} outcome")
+        if outcome is None:
+            return None
+        record: Mapping[str, Any] = orjson.loads(outcome)
+        return record
+
+    def _event_rows(self, item: int) -> list[Row]:
+        rows = self._file.of_item("events", item)
+        self._check_item(item, events=len(rows))
+        return rows
+
+    def _check_not_begun(self, item: int) -> None:
+        sql = "SELECT 1 FROM responses WHERE item = ? LIMIT 1"
+        if list(self._file.query(sql, (item,))) or self._file.packed_rows(item):
+            raise DamagedError(self.path, f"item {item} has started, but its row says otherwise")
+
+    def _check_item(self, item: int, **counts: int) -> None:
+        """Raise DamagedError if the item ended with another number of rows than exist."""
+        for row in self._file.rows("items", "WHERE item = ?", (item,)):
+            said = dict(zip(COLUMNS["items"], row, strict=True))
+            for table, count in counts.items():
+                self._check_count(f"{table} of item {item}", count, said[table])
+
+    def _check_count(self, what: str, count: int, expected: int | None) -> None:
+        if expected is not None and count != expected:
+            raise DamagedError(self.path, f"{count} {what} are there, not {expected}")
+
+    def _unfolded(self, bodies: Iterable[bytes], *, contents: bool = True) -> list[dict[str, Any]]:
+        """Records of one item as originally given; all their passages are read at once."""
+        records = [orjson.loads(body) for body in bodies]
+        stored = self._passages.of(hash for record in records for hash in references(record))
+        return [unfold(record, stored, contents=contents) for record in records]
+
+
+def open_run(path: Path) -> RunReader:
+    """Open a run folder for reading; raises InputError if it holds no run."""
+    return RunReader.open(path)

@@ -1,0 +1,183 @@
+"""The model responses that a run recorded, as `replay:RUN` answers with them."""
+
+import bisect
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import orjson
+
+from branchwise.agents.journal import Asker, Slot
+from branchwise.agents.reply import ModelError
+from branchwise.base.errors import InputError
+from branchwise.runs.store.reader import RunReader
+from branchwise.runs.store.run_file import RunFile
+from branchwise.runs.store.tables import Row
+from branchwise.runs.store.verifying import check_whole
+
+_T = TypeVar("_T")
+
+
+class _Place(NamedTuple):
+    """Where a response is stored; places of one request sort by this tuple."""
+
+    item: int
+    occurrence: int
+
+
+class RunRecordings:
+    """Implements `agents.replay.Recordings` for a run folder, which is only read.
+
+    The recorded response for a request depends on the asker, not on time or on other items:
+
+    * an item whose question (by id) and epoch the run has is answered by that item alone, the
+      n-th time that it makes a request by the n-th reply to it;
+    * an item whose question the run lacks, by the run's items of the same epoch;
+    * an asker that is not an item (`ask`), by all items; in the last two cases in the order of
+      items, then of occurrences.
+
+    Works beside a process that writes the run: new records are found at once.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        RunReader.check(path)
+        # A lost reply would look like one that was never recorded.
+        check_whole(path)
+        reader = RunReader.open(path)
+        self.identity: Mapping[str, Any] = reader.meta.get("identity") or {}
+        reader.close()
+        self._file: RunFile | None = None
+        self._items: dict[Asker, int] = {}
+        self._epochs: dict[int, int] = {}
+        self._questions: frozenset[str] = frozenset()
+        self._known: defaultdict[tuple[str, str], list[_Place]] = defaultdict(list)
+        self._packed: set[int] = set()
+        self._has_trimmed: bool | None = None
+
+    def find(self, slot: Slot) -> Mapping[str, Any] | None:
+        """The payload for a slot; None if there is none."""
+        place = self._place(slot)
+        return None if place is None else self._payload(slot, place)
+
+    def has_nothing_of(self, slot: Slot) -> bool:
+        """Whether the asker's own item has no response of the slot's role."""
+        item = self._own(slot.asker)
+        return item is not None and not any(
+            row[1:3] == ("model", slot.key.role) for row in self._of_item("responses", item)
+        )
+
+    def was_trimmed(self, slot: Slot) -> bool:
+        """Whether the asker's own item (any item, if it has none) left out tool results."""
+        if (item := self._own(slot.asker)) is not None:
+            return self._is_trimmed(item)
+        if self._has_trimmed is None:
+            self._has_trimmed = any(map(self._is_trimmed, self._epochs))
+        return self._has_trimmed
+
+    def _is_trimmed(self, item: int) -> bool:
+        return any(kind == "context_trimmed" for _, _, kind, *_ in self._of_item("events", item))
+
+    def close(self) -> None:
+        """Close the file; the next look-up opens it again."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _place(self, slot: Slot) -> _Place | None:
+        own = self._own(slot.asker)
+        if own is not None:
+            return _Place(own, slot.occurrence)
+        if slot.asker is not None and slot.asker.question in self._questions:
+            return (
+                None  # An epoch that was not run: another epoch's reply would not be a new sample.
+            )
+        places = self._places(slot)
+        if slot.asker is not None:
+            places = [at for at in places if self._epochs[at.item] == slot.asker.epoch]
+        return places[slot.occurrence] if slot.occurrence < len(places) else None
+
+    def _own(self, asker: Asker | None) -> int | None:
+        if not self._items:
+            self._read_items()
+        return None if asker is None else self._items.get(asker)
+
+    def _read_items(self) -> None:
+        sql = "SELECT item, id, epoch FROM items JOIN questions ON n = question"
+        rows = self._rows(sql, ())
+        self._items = {Asker(id, epoch): item for item, id, epoch in rows}
+        self._epochs = {item: epoch for item, _, epoch in rows}
+        self._questions = frozenset(id for _, id, _ in rows)
+
+    def _places(self, slot: Slot) -> list[_Place]:
+        """All places of a request. Responses have no index by digest: it is built here and grows.
+        A row stays where it is, until it is packed with the others of its item.
+        """
+        key = (slot.key.role, slot.key.digest)
+        if slot.occurrence >= len(self._known.get(key, ())):
+            self._read_on()
+        return self._known.get(key, [])
+
+    def _read_on(self) -> None:
+        file = self._opened()
+        sql = """SELECT item, role, digest, occurrence FROM responses
+            WHERE kind = 'model' ORDER BY rowid"""
+        for item, role, digest, occurrence in self._rows(sql, ()):
+            self._know(item, role, digest, occurrence)
+        for item in set(self._checked(file.packed_items)) - self._packed:
+            for _, kind, role, digest, occurrence, _ in self._of_item("responses", item):
+                if kind == "model":
+                    self._know(item, role, digest, occurrence)
+            self._packed.add(item)
+
+    def _know(self, item: int, role: str, digest: str, occurrence: int) -> None:
+        known, place = self._known[role, digest], _Place(item, occurrence)
+        if place not in known:
+            bisect.insort(known, place)
+
+    def _payload(self, slot: Slot, place: _Place) -> Mapping[str, Any] | None:
+        key = ("model", slot.key.role, slot.key.digest, place.occurrence)
+        for _, *found, body in self._of_item("responses", place.item):
+            if tuple(found) == key:
+                try:
+                    record = orjson.loads(body)
+                except ValueError as error:
+                    raise self._unreadable(error) from None
+                if not isinstance(record, dict):
+                    raise self._unreadable(ValueError("a reply is not an object"))
+                return record
+        return None
+
+    def _of_item(self, table: str, item: int) -> list[Row]:
+        def read() -> list[Row]:
+            file = self._opened()
+            with file.snapshot():
+                return file.of_item(table, item)
+
+        return self._checked(read)
+
+    def _rows(self, sql: str, values: Iterable[Any]) -> list[Any]:
+        return self._checked(lambda: list(self._opened().query(sql, tuple(values))))
+
+    def _checked(self, read: Callable[[], _T]) -> _T:
+        try:
+            return read()
+        except InputError as error:
+            raise self._unreadable(error.what) from error
+
+    def _opened(self) -> RunFile:
+        if self._file is None:
+            self._file = RunFile(self._path)
+        return self._file
+
+    def _unreadable(self, error: object) -> ModelError:
+        return ModelError("invalid_response", f"{self._path}: cannot be read ({error})"[:500])
+
+
+def open_recordings(path: Path) -> RunRecordings:
+    """Open a run for replays (`agents.replay.OpenRecordings`).
+
+    Raises InputError if the folder holds no run, or one of a newer version.
+    """
+    return RunRecordings(path)

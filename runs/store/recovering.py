@@ -1,0 +1,227 @@
+"""Saving the intact part of a damaged run into a new one, which `resume` then completes."""
+
+import os
+import shlex
+import shutil
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from branchwise.base.atomic import room_for
+from branchwise.base.errors import InputError
+from branchwise.corpora.loaders import questions_digest
+from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.scratch import scratch_folder
+from branchwise.runs.store.connection import DATABASE
+from branchwise.runs.store.item_rows import Place
+from branchwise.runs.store.membership import check_of_study
+from branchwise.runs.store.packing import pack_ended
+from branchwise.runs.store.passage_references import references
+from branchwise.runs.store.reader import RunReader
+from branchwise.runs.store.remains import Remains
+from branchwise.runs.store.run_file import OPENING_COUNT, QUESTION_COUNT
+from branchwise.runs.store.run_store import begin_file, hold, new_file, places, put_question
+from branchwise.runs.store.spec import RunSpec
+from branchwise.runs.store.survey import Survey, survey
+from branchwise.runs.store.tables import LATER, Row
+
+_SAVED = (
+    "passages",
+    "questions",
+    "items",
+    "opening",
+    "events",
+    "responses",
+    "judgements",
+    "reach",
+)
+"""Scores and their errors are left out: scoring makes them again from the recovered items."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """The result. `saved`: rows of each kind; `items` are the whole ones.
+
+    `lost`: the questions given again and the items that start again, as (id, epoch);
+    `responses_lost`: responses of the latter, as far as their rows say."""
+
+    run: Path
+    items: int
+    saved: Mapping[str, int]
+    questions_given: Sequence[str]
+    begun_again: Sequence[tuple[str, int]]
+    responses_lost: int
+    damaged: Mapping[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        return {
+            "run": str(self.run),
+            "items": self.items,
+            "saved": dict(self.saved),
+            "questions_given": list(self.questions_given),
+            "begun_again": [{"id": id, "epoch": epoch} for id, epoch in self.begun_again],
+            "responses_lost": self.responses_lost,
+            "damaged": dict(self.damaged),
+        }
+
+
+def recover_run(run: Path, out: Path, questions: QuestionSet | None = None) -> Recovery:
+    """Make a run at `out` of everything that is whole in the one at `run`, which is only read.
+
+    An item is saved with its trace and responses, or starts again with its intact responses.
+    `questions`: the run's own set, for lost questions. Raises InputError if `run` is not a run or
+    is being written, if its settings or questions are lost, or if `out` cannot be made.
+    """
+    RunReader.check(run)
+    with _copied(run) as copy, closing(Remains(copy, run)) as remains, new_file(out) as connection:
+        return _Recovering(connection, remains, run, out).done(questions)
+
+
+@contextmanager
+def _copied(run: Path) -> Iterator[Path]:
+    """A folder with a copy of the run's file and log: reading may change the latter."""
+    handle = hold(run) if os.access(run, os.W_OK) else None
+    try:
+        with scratch_folder("branchwise-recover-") as folder:
+            for name in (DATABASE, f"{DATABASE}-wal"):
+                if (run / name).exists():
+                    with room_for(folder / name):
+                        shutil.copyfile(run / name, folder / name)
+            yield folder
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+class _Recovering:
+    """Fills the file of a new run."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, remains: Remains, run: Path, out: Path
+    ) -> None:
+        self._new, self._remains, self._run, self._out = connection, remains, run, out
+        meta = remains.meta
+        check_of_study(run, meta)
+        self._spec = RunSpec(**{f.name: meta[f.name] for f in fields(RunSpec) if f.name in meta})
+        self._old = survey(remains.rows, meta)
+        self._count = self._old.question_count
+        self._opening = int(meta[OPENING_COUNT])
+        self._layout = begin_file(connection, self._spec, self._count, self._opening)
+
+    def done(self, questions: QuestionSet | None) -> Recovery:
+        self._add_rows()
+        given = self._add_questions(questions)
+        self._restore_opening()
+        found = self._survey()
+        ids = [found.questions[n] for n in range(self._count)]
+        expected = places(self._spec, ids)
+        kept = {p.item for p in expected if found.has_ended(p.item) and found.is_whole(p.item)}
+        again = [place for place in expected if place.item not in kept]
+        self._begin_again(again)
+        recovery = Recovery(
+            self._out,
+            len(expected),
+            self._saved(kept),
+            given,
+            [(found.questions[p.question], p.epoch) for p in again if self._had_begun(p, found)],
+            sum(self._lost_responses(place.item, found) for place in again),
+            {table: count for table, count in self._remains.damaged.items() if count},
+        )
+        pack_ended(self._new, self._layout, also_rest=True)
+        return recovery
+
+    def _add_rows(self) -> None:
+        for table in LATER:
+            self._new.execute(self._layout.create(table))
+        for table in _SAVED:
+            insert = self._layout.insert(table, "INSERT OR IGNORE")
+            self._new.executemany(insert, self._remains.rows(table))
+        self._new.execute("DELETE FROM items WHERE item > ?", (self._old.item_count,))
+        self._new.execute(
+            """DELETE FROM events WHERE seq >=
+            (SELECT items.events FROM items WHERE items.item = events.item)"""
+        )
+
+    def _survey(self) -> Survey:
+        return survey(self._rows, {**self._remains.meta, QUESTION_COUNT: self._count})
+
+    def _rows(self, table: str) -> Iterator[Row]:
+        sql = f"SELECT {self._layout.columns(table)} FROM {table}"  # noqa: S608 - names of ours
+        yield from filter(None, (self._layout.read(table, row) for row in self._new.execute(sql)))
+
+    def _add_questions(self, questions: QuestionSet | None) -> list[str]:
+        """Fill in the lost questions; returns their ids."""
+        lost = self._survey().lost_questions
+        if not lost:
+            return []
+        whole = _own_questions(questions, self._spec, self._count) if questions else ()
+        if not whole:
+            source = shlex.quote(self._spec.source)
+            what = f"questions of the run are lost ({len(lost)} of {self._count})"
+            raise InputError(
+                f"{what}, and these are others" if questions else what,
+                where=questions.source if questions else str(self._run / DATABASE),
+                remedy=f"give exactly the run's questions: --questions {source}",
+            )
+        for n in lost:
+            self._new.execute("DELETE FROM questions WHERE n = ?", (n,))
+            put_question(self._new, self._layout, n, whole[n])
+        return [whole[n].id for n in lost]
+
+    def _restore_opening(self) -> None:
+        """A started item of a fork has its opening as its first events."""
+        sql = "SELECT seq, kind, at, body FROM events WHERE item = 1 AND seq < ?"
+        rows = self._new.execute(sql, (self._opening,)).fetchall()
+        self._new.executemany(self._layout.insert("opening", "INSERT OR IGNORE"), rows)
+        if self._survey().opening < self._opening:
+            raise InputError(
+                "the events that this fork starts with are lost",
+                where=str(self._run / DATABASE),
+                remedy="make the fork again",
+            )
+
+    def _begin_again(self, again: Sequence[Place]) -> None:
+        """Leave items to `resume`, with their intact responses."""
+        passages = {row[0] for row in self._rows("passages")}
+        for place in again:
+            self._new.execute("DELETE FROM events WHERE item = ?", (place.item,))
+            sql = "SELECT rowid, body FROM responses WHERE item = ?"
+            rows = self._new.execute(sql, (place.item,)).fetchall()
+            broken = [
+                row for row, body in rows if not passages.issuperset(references(orjson.loads(body)))
+            ]
+            for row in broken:
+                self._new.execute("DELETE FROM responses WHERE rowid = ?", (row,))
+            state = "running" if len(rows) > len(broken) else "pending"
+            insert = self._layout.insert("items", "INSERT OR REPLACE")
+            self._new.execute(insert, (*place, state, None, None, None))
+
+    def _had_begun(self, place: Place, found: Survey) -> bool:
+        """Whether part of the item is lost; an item that was never run has nothing to lose."""
+        state = found.items.get(place.item)
+        return state is None or state.status != "pending"
+
+    def _lost_responses(self, item: int, found: Survey) -> int:
+        state = found.items.get(item)
+        said = state.responses if state else None
+        ((left,),) = self._new.execute("SELECT COUNT(*) FROM responses WHERE item = ?", (item,))
+        return max(0, (said or 0) - int(left))
+
+    def _saved(self, kept: set[int]) -> dict[str, int]:
+        counts = {"items": len(kept)}
+        for table in ("questions", "events", "responses", "passages", "judgements"):
+            ((count,),) = self._new.execute(f"SELECT COUNT(*) FROM {table}")  # noqa: S608 - names of ours
+            counts[table] = int(count)
+        return counts
+
+
+def _own_questions(given: QuestionSet, spec: RunSpec, count: int) -> tuple[Question, ...]:
+    """The run's questions from its set, which may be only its first ones; else none."""
+    questions = given.questions[:count]
+    return questions if questions_digest(questions) == spec.questions_digest else ()

@@ -1,0 +1,208 @@
+"""A run's file open for reading: every row that it returns is checked."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from branchwise.base.errors import InputError
+from branchwise.runs.store.connection import DATABASE, FORMAT, connect_to_read
+from branchwise.runs.store.damage import DamagedError, reading
+from branchwise.runs.store.membership import check_of_study
+from branchwise.runs.store.packing import unpacked
+from branchwise.runs.store.spec import RunSpec
+from branchwise.runs.store.tables import (
+    BY_ITSELF,
+    COLUMNS,
+    LATER,
+    Layout,
+    Row,
+    expected_schema,
+    read_schema,
+)
+
+RUN_ID, QUESTION_COUNT, OPENING_COUNT = "run_id", "question_count", "opening_count"
+"""Keys of `meta` in addition to those of `RunSpec` and the format: a number of the run's own, so
+that no row of another run passes for its own, and how many questions and opening events it has."""
+_AT_ONCE = 256
+
+
+class RunFile:
+    """A run's rows, read and checked. Raises DamagedError, InputError for a newer version and for
+    a run that is not the one that its study names.
+
+    `meta`: the run's settings; `layout`: how its rows are written. `tolerant`: for inspecting a
+    damaged file; texts may then be invalid.
+    """
+
+    def __init__(self, run: Path, *, tolerant: bool = False) -> None:
+        self.run = run
+        with reading(run):
+            self.connection = connect_to_read(run / DATABASE)
+            try:
+                if tolerant:
+                    self.connection.text_factory = _any_text
+                self.layout, self.meta = read_meta(self.connection, run)
+                if not tolerant:
+                    check_schema(self.connection, run)
+                    check_of_study(run, self.meta)
+            except BaseException:
+                self.connection.close()
+                raise
+
+    @classmethod
+    def over(cls, run: Path, connection: sqlite3.Connection) -> "RunFile":
+        """The rows as the connection sees them that is writing the run."""
+        file = cls.__new__(cls)
+        file.run, file.connection = run, connection
+        with reading(run):
+            file.layout, file.meta = read_meta(connection, run)
+        return file
+
+    @property
+    def question_count(self) -> int:
+        """How many questions the run has."""
+        return int(self.meta[QUESTION_COUNT])
+
+    @property
+    def item_count(self) -> int:
+        """How many items the run has."""
+        return count_items(self.meta, self.question_count)
+
+    @property
+    def opening_count(self) -> int:
+        """How many events a fork's item begins with."""
+        return int(self.meta[OPENING_COUNT])
+
+    def rows(self, table: str, rest: str = "", values: Sequence[Any] = ()) -> list[Row]:
+        """Rows of a table without their checksums. `rest`: what follows the table's name."""
+        return list(self.each(table, rest, values))
+
+    def each(self, table: str, rest: str = "", values: Sequence[Any] = ()) -> Iterator[Row]:
+        """The same, read as needed. A table that is made later may be missing."""
+        if table in LATER and not self.has(table):
+            return
+        columns = self.layout.columns(table)
+        for row in self.query(f"SELECT {columns} FROM {table} {rest}", values):  # noqa: S608 - names of ours
+            yield self.checked(table, row)
+
+    def checked(self, table: str, row: Row) -> Row:
+        """The row as it was written, without its checksum; raises DamagedError if it is not what
+        was written."""
+        if found := self.layout.read(table, row):
+            return found
+        raise DamagedError(self.run, f"a row of {table} is not what was written")
+
+    def of_item(self, table: str, item: int) -> list[Row]:
+        """An item's events by their numbers, or its responses, packed or not."""
+        order = "ORDER BY seq" if table == "events" else ""
+        return self.rows(table, f"WHERE item = ? {order}", (item,)) or [
+            row for name, row in self.packed_rows(item) if name == table
+        ]
+
+    def packed_rows(self, item: int) -> list[tuple[str, Row]]:
+        """Table and row of everything that is packed of an item; none where it is not packed."""
+        packs = self.rows("packed_items", "WHERE item = ?", (item,))
+        with reading(self.run):
+            return [found for pack in packs for found in unpacked("packed_items", pack)]
+
+    def packed_items(self) -> list[int]:
+        """The items that are packed, by number."""
+        return [item for (item,) in self.query("SELECT item FROM packed_items ORDER BY item")]
+
+    def query(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        """The result of a query, as stored."""
+        with reading(self.run):
+            cursor = self.connection.execute(sql, values)
+        while True:
+            with reading(self.run):
+                rows = cursor.fetchmany(_AT_ONCE)
+            if not rows:
+                return
+            yield from rows
+
+    def has(self, table: str) -> bool:
+        """Whether a table that is made on first use is there."""
+        sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
+        return next(self.query(sql, (table,)), None) is not None
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Queries see one state of the file, whatever is written meanwhile."""
+        with reading(self.run):
+            self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            # Nothing was written; open cursors continue.
+            with suppress(sqlite3.Error):
+                self.connection.commit()
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+
+def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mapping[str, Any]]:
+    """How the rows of the run's file are written, and its settings.
+
+    Raises DamagedError, sqlite3.Error, InputError for a newer version, and ValueError, TypeError or
+    KeyError for damaged settings.
+    """
+    rows = connection.execute("SELECT * FROM meta").fetchall()
+    # The first format's rows had no checksums: they are not damaged, but of another version.
+    has_checksums = all(len(row) > len(COLUMNS["meta"]) for row in rows)
+    if has_checksums and not all(BY_ITSELF.read("meta", row) for row in rows):
+        raise DamagedError(run, "the run's settings are not what was written")
+    meta = {row[0]: orjson.loads(row[1]) for row in rows}
+    _check_format(meta, run)
+    if missing := missing_settings(meta):
+        raise DamagedError(run, f"settings of the run are missing: {', '.join(sorted(missing))}")
+    return Layout.of_run(meta[RUN_ID]), meta
+
+
+def missing_settings(meta: Mapping[str, Any]) -> set[str]:
+    """The required settings of a run that are missing here."""
+    spec = {field.name for field in fields(RunSpec)}
+    return {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *spec} - meta.keys()
+
+
+def count_items(meta: Mapping[str, Any], questions: int) -> int:
+    """How many items a run of so many questions has by its settings."""
+    return questions * (1 if meta.get("fork") else int(meta["epochs"]))
+
+
+def check_schema(connection: sqlite3.Connection, run: Path) -> None:
+    """Raise DamagedError if the file's tables are not those of a run."""
+    must, may = expected_schema()
+    schema = read_schema(connection)
+    if not must <= schema <= must | may:
+        raise DamagedError(run, "its tables are not those of a run")
+
+
+def _any_text(text: bytes) -> str:
+    return text.decode(errors="surrogateescape")
+
+
+def layout_of(connection: sqlite3.Connection, run: Path) -> Layout:
+    """How the rows of the run's file are written; raises as `read_meta`."""
+    layout, _ = read_meta(connection, run)
+    check_schema(connection, run)
+    return layout
+
+
+def _check_format(meta: Mapping[str, Any], run: Path) -> None:
+    written_by = int(meta["format"])
+    if written_by == FORMAT:
+        return
+    is_newer = written_by > FORMAT
+    raise InputError(
+        f"the run was written by {'a newer' if is_newer else 'an earlier'} version"
+        f" ({meta.get('version')})",
+        where=str(run),
+        remedy="upgrade branchwise to read it" if is_newer else "run again",
+    )

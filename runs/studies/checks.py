@@ -1,0 +1,190 @@
+"""Checks that what a study names exists: models, tools, folders, indexes. Nothing is opened or
+asked."""
+
+from pathlib import Path
+
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.spec import ModelSpec, is_replay
+from branchwise.base.errors import InputError, SettingNames, nearest
+from branchwise.base.plugins.specs import find_plugin
+from branchwise.base.yaml_lines import KeyPath, shown
+from branchwise.corpora.folder import CORPUS_FILE, is_source, no_corpus
+from branchwise.corpora.forms import source_at
+from branchwise.corpora.kinds import FLASHRAG, SERVERS
+from branchwise.corpora.open import (
+    absolute_name,
+    chosen_index,
+    is_plugin_retriever,
+    needs_corpus,
+)
+from branchwise.corpora.reranking import check_cross_encoder
+from branchwise.corpora.search_server import server_url
+from branchwise.eval.judging.readiness import role_spec
+from branchwise.graphs.system import System
+from branchwise.graphs.system_checks import check_system
+from branchwise.kg.open import graph_folder, open_graph
+from branchwise.runs.store.recordings import open_recordings
+from branchwise.runs.studies.errors import StudyError
+from branchwise.runs.studies.parts import check_tools
+from branchwise.runs.studies.paths import (
+    absolute,
+    is_elsewhere,
+    kind_of,
+    near_paths,
+    resolved,
+)
+from branchwise.runs.studies.settings import FACTORS, FIELDS, MODELS, WORDS, Value
+
+
+def check_value(key: str, value: Value, folder: Path, place: KeyPath) -> None:
+    """Raise StudyError if a setting's value names something that does not exist."""
+    if value is None or key not in FIELDS:
+        return
+    if key in MODELS:
+        check_model(key, str(value), place)
+        if is_replay(str(value)):
+            _check_run(key, str(value), folder, place)
+    elif isinstance(value, tuple):
+        check_tools(value, folder, place)
+    elif FIELDS[key].setting.holds in ("folder", "graph"):
+        _check_folder(key, str(value), folder, place)
+    elif FIELDS[key].setting.holds == "retriever" and not needs_corpus(str(value)):
+        _check_retriever(str(value), folder, place)
+
+
+def check_model(key: str, text: str, place: KeyPath) -> None:
+    """Raise StudyError if a text is not a model spec."""
+    try:
+        if key not in FACTORS:
+            role_spec(key, text)
+        ModelSpec.parse(text)
+    except InputError as error:
+        near = _near_model(text.strip()) if error.what.startswith("unknown model") else None
+        remedy = error.remedy if near is None or "***" in error.what else f"did you mean {near}?"
+        raise StudyError(f"{key}: {error.what}", place, remedy) from None
+
+
+def _check_run(key: str, text: str, folder: Path, place: KeyPath) -> None:
+    """Check that a run to be replayed exists and can be read."""
+    try:
+        open_recordings(ModelSpec.parse(resolved(key, text, folder)).run)
+    except InputError as error:
+        remedy = f"{error.remedy}; paths are relative to the study file"
+        raise StudyError(f"{key}: {shown(text)}: {error.what}", place, remedy) from None
+
+
+def _near_model(text: str) -> str | None:
+    """The spec that a text may have meant: a misspelt provider, or a name without one."""
+    provider, colon, name = text.partition(":")
+    if nearest(provider, ("offline", "offline reader"), cutoff=0.7):
+        return "offline"
+    near = f"openai:{name}" if colon else f"openai:{text}"
+    if colon and not nearest(provider, ("openai", "open_ai")):
+        return None
+    try:
+        ModelSpec.parse(near)
+    except InputError:
+        return None
+    return near[:80]
+
+
+def _check_folder(key: str, text: str, folder: Path, place: KeyPath) -> None:
+    path = Path(resolved(key, text, folder))
+    if is_elsewhere(key, text):
+        if key == "kg":
+            _open_address(text, place)
+        return
+    if (kind := kind_of(path)) != "folder":
+        named = text if not kind and ":" in text else str(path)
+        if key == "corpus" and source_at(named):
+            refusal = no_corpus(Path(named))
+            raise StudyError(f"{key} {shown(text)}: {refusal.what}", place, refusal.remedy)
+        what = "is not a folder" if kind else "no such folder"
+        remedy = "name a folder" if kind else near_paths(path, text)
+        raise StudyError(f"{key}: {what}: {shown(text)}", place, remedy)
+    try:
+        _look_into(key, path)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise StudyError(f"{key} {shown(text)}: cannot be read ({why})", place) from None
+    except InputError as error:
+        if error.where and Path(error.where) != path and Path(error.where).is_file():
+            raise  # a file in the folder is wrong: it says where
+        raise StudyError(f"{key} {shown(text)}: {error.what}", place, error.remedy) from None
+
+
+def _check_retriever(text: str, folder: Path, place: KeyPath) -> None:
+    """Check a retriever that brings its own corpus: its address is valid, its file exists."""
+    if text.startswith(FLASHRAG):
+        written = text.removeprefix(FLASHRAG)
+        check_file("retriever", written, absolute(written, folder), place)
+        return
+    try:
+        if is_plugin_retriever(text):
+            find_plugin(absolute_name(text, folder), "retrievers")
+        else:
+            server_url(text)
+    except InputError as error:
+        raise StudyError(f"retriever: {error.what}", place, error.remedy) from None
+
+
+def check_file(key: str, written: str, path: Path, place: KeyPath) -> None:
+    """Raise StudyError if the file does not exist, suggesting a similar name."""
+    if (kind := kind_of(path)) != "file":
+        what = f"is {'a folder' if kind == 'folder' else 'not a file'}" if kind else "no such file"
+        remedy = "name a file" if kind else near_paths(path, written)
+        raise StudyError(f"{key}: {what}: {shown(written)}", place, remedy)
+
+
+def _open_address(text: str, place: KeyPath) -> None:
+    """Check that an address is valid, without sending anything."""
+    try:
+        open_graph(text).close()
+    except InputError as error:
+        raise StudyError(f"kg: {error.what}", place, error.remedy) from None
+    except ValueError:
+        raise StudyError("kg: is not an address", place, "write https://HOST/PATH") from None
+
+
+def _look_into(key: str, path: Path) -> None:
+    """Raise InputError if a folder does not hold what its key requires."""
+    if key == "kg":
+        graph_folder(path)
+    elif key == "prompts":
+        Prompts.load(path)
+    elif key == "reranker":
+        check_cross_encoder(path)
+    elif not (path / CORPUS_FILE).is_file() or is_source(path):
+        raise no_corpus(path)
+
+
+def retriever_of(system: System) -> str | None:
+    """The retriever that a system searches with; None where it searches nothing."""
+    if system.retriever is not None and not needs_corpus(system.retriever):
+        is_server = system.retriever.startswith(SERVERS)
+        return server_url(system.retriever) if is_server else system.retriever
+    if not system.corpus:
+        return system.retriever
+    return chosen_index(Path(system.corpus), system.retriever)
+
+
+class _Keys(SettingNames):
+    """The words of a study file: `corpus`, `add corpus: DIR to base`."""
+
+    def name(self, setting: str) -> str:
+        return WORDS.get(setting, setting)
+
+    def add(self, setting: str, value: str = "on") -> str:
+        return f"add {self.name(setting)}: {value} to base"
+
+
+KEYS = _Keys()
+"""Settings as study files write them."""
+
+
+def check_parts(system: System) -> None:
+    """Raise SettingError, in the file's words, where a system's parts do not fit, or it has no
+    such index; the same rules as on the command line."""
+    check_system(system, KEYS)
+    if system.corpus and needs_corpus(system.retriever):
+        chosen_index(Path(system.corpus), system.retriever, KEYS)

@@ -1,0 +1,192 @@
+"""Checks the plug-ins that a study names: that tools, nodes and metrics exist, and their settings.
+
+Their files are imported, as they are when the study runs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from branchwise.base.errors import InputError, SettingError, did_you_mean
+from branchwise.base.plugins.settings import check_settings
+from branchwise.base.plugins.specs import absolute_spec, find_plugin, is_mcp
+from branchwise.base.yaml_lines import KeyPath, shown
+from branchwise.corpora.open import is_plugin_retriever
+from branchwise.corpora.plugin_retriever import RetrieverPlugin
+from branchwise.runs.studies.errors import StudyError
+from branchwise.runs.studies.settings import Value
+from branchwise.runs.studies.study import Study
+from branchwise.tools.registry import check_known, known_tools
+
+
+@contextmanager
+def refusing(key: str, place: KeyPath) -> Iterator[None]:
+    """Report why a plug-in is refused at its place in the study."""
+    try:
+        yield
+    except InputError as error:
+        where = f"{error.where}: " if error.where else ""
+        raise StudyError(f"{key}: {where}{error.what}", place, error.remedy) from None
+
+
+def check_tools(names: Sequence[str], folder: Path, place: KeyPath) -> None:
+    """Raise StudyError for an unknown tool, and for one that is listed twice."""
+    for n, name in enumerate(names):
+        if name in names[:n]:
+            raise StudyError(f"the tool {name} is listed twice", (*place, n), "keep one of them")
+        try:
+            check_known(name)
+        except SettingError as error:
+            raise StudyError(error.what, (*place, n), error.remedy) from None
+        if name in known_tools() or is_mcp(name):
+            continue
+        with refusing("tools", (*place, n)):
+            _tool(absolute_spec(name, folder))
+
+
+def check_metrics(specs: Sequence[str], folder: Path) -> None:
+    """Raise StudyError for an unknown metric, and for two of one name."""
+    if not specs:
+        return
+    from branchwise.eval.plugin_metrics import load_metrics
+
+    absolute: list[str] = []
+    for n, spec in enumerate(specs):
+        with refusing("metrics", ("metrics", n)):
+            absolute.append(absolute_spec(spec, folder))
+            load_metrics(absolute)
+
+
+@dataclass(frozen=True)
+class _Plugin:
+    """A plug-in's name, and the model of its settings."""
+
+    name: str
+    settings: type[BaseModel] | None
+
+
+@dataclass(frozen=True)
+class StudyPlugins:
+    """Nodes and tools of a study that are plug-ins, by how the file names them."""
+
+    study: Study
+    folder: Path
+
+    def check(self) -> None:
+        """Raise StudyError for an unknown node, and for invalid settings."""
+        seen: dict[str, str] = {}
+        for key, plugin in self._nodes.items():
+            if other := seen.get(plugin.name):
+                what = f"the nodes {other} and {key} are both called {plugin.name!r}"
+                remedy = "leave one out, or give it another name: @node(..., name=...)"
+                raise StudyError(what, ("nodes", key), remedy)
+            seen[plugin.name] = key
+        known = {one.name: one.settings for one in self._known}
+        for name, given in self.study.settings.items():
+            if name in known:
+                self._check_settings(name, known[name], given)
+            elif not self._has_unnamed:
+                remedy = did_you_mean(name, known, else_=_named(known))
+                raise StudyError(f"no plug-in is called {shown(name)}", ("settings", name), remedy)
+        for name in known.keys() - self.study.settings.keys():
+            self._check_settings(name, known[name], {}, self._place_of(name))
+
+    def settings_of(
+        self, nodes: Sequence[str], tools: Value, retriever: Value
+    ) -> dict[str, Mapping[str, Any]]:
+        """The settings of a system with these plug-ins, those of others left out."""
+        own = {self._nodes[key].name for key in nodes}
+        own |= {self._tools[spec].name for spec in _specs(tools) if spec in self._tools}
+        own |= {one.name for spec, one in self._retrievers.items() if one and spec == retriever}
+        all_known = {one.name for one in self._known}
+        return {
+            name: given
+            for name, given in self.study.settings.items()
+            if name in own or name not in all_known
+        }
+
+    def _place_of(self, name: str) -> KeyPath:
+        """Where a plug-in is named, which has no settings in the file."""
+        key = next((key for key, one in self._nodes.items() if one.name == name), None)
+        if key is not None:
+            return ("nodes", key)
+        kind = "tools" if any(one.name == name for one in self._tools.values()) else "retriever"
+        return ("factors" if kind in self.study.factors else "base", kind)
+
+    def _check_settings(
+        self,
+        name: str,
+        model: type[BaseModel] | None,
+        given: Mapping[str, Any],
+        at: KeyPath | None = None,
+    ) -> None:
+        try:
+            check_settings(name, model, given)
+        except InputError as error:
+            keys = (error.where or "").removeprefix(f"{name}.").split(".")
+            place: KeyPath = at or ("settings", name, *keys)
+            wanted = f"write settings: {{{name}: {{{keys[0]}: VALUE}}}} at the top of the file"
+            remedy = wanted if at else (error.remedy or "").replace("--set ", "")
+            raise StudyError(f"{'.'.join((name, *keys))}: {error.what}", place, remedy) from None
+
+    @cached_property
+    def _nodes(self) -> dict[str, _Plugin]:
+        if not self.study.nodes:
+            return {}
+        from branchwise.graphs.plugin_nodes import load_node
+
+        found = {}
+        for key, spec in self.study.nodes.items():
+            with refusing(f"the node {key}", ("nodes", key)):
+                plugin = load_node(absolute_spec(spec, self.folder))
+                found[key] = _Plugin(plugin.name, plugin.settings)
+        return found
+
+    @cached_property
+    def _tools(self) -> dict[str, _Plugin]:
+        """Of those that were checked already; a server's tools are known when it is asked."""
+        named = [self.study.base.get("tools"), *self.study.factors.get("tools", ())]
+        specs = dict.fromkeys(spec for value in named for spec in _specs(value))
+        others = [spec for spec in specs if spec not in known_tools() and not is_mcp(spec)]
+        return {spec: _tool(absolute_spec(spec, self.folder)) for spec in others}
+
+    @cached_property
+    def _retrievers(self) -> dict[str, _Plugin | None]:
+        """None for a function that makes one: its name is known once it was called."""
+        named = [self.study.base.get("retriever"), *self.study.factors.get("retriever", ())]
+        found: dict[str, _Plugin | None] = {}
+        for spec in named:
+            if isinstance(spec, str) and is_plugin_retriever(spec):
+                one = find_plugin(absolute_spec(spec, self.folder), "retrievers").object
+                is_one = isinstance(one, RetrieverPlugin)
+                found[spec] = _Plugin(one.name, one.settings) if is_one else None
+        return found
+
+    @property
+    def _known(self) -> list[_Plugin]:
+        retrievers = filter(None, self._retrievers.values())
+        return [*self._tools.values(), *self._nodes.values(), *retrievers]
+
+    @property
+    def _has_unnamed(self) -> bool:
+        return None in self._retrievers.values()
+
+
+def _tool(spec: str) -> _Plugin:
+    from branchwise.tools.plugin_tools import find_tool
+
+    tool = find_tool(spec).object
+    return _Plugin(tool.name, getattr(tool, "settings", None))
+
+
+def _specs(value: Value) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else ()
+
+
+def _named(known: Mapping[str, Any]) -> str:
+    return f"there are {', '.join(known)}" if known else "the study has none: name a tool or node"

@@ -1,0 +1,365 @@
+"""What a study or run may cost, before it is asked: calls, tokens and money of each system.
+
+At most: an upper bound from the budgets, far above what most questions take. Expected: from a
+pilot or an earlier run (`eval.estimates`).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.retrieval import MAX_K
+from branchwise.eval.bounds import CONCURRENCY
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks.protocols import flow_of
+from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
+from branchwise.graphs.system import System
+from branchwise.graphs.system_checks import tools_of
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.estimates import Estimate, Sample, together
+from branchwise.runs.studies.grading_plan import GradingPlan, grading_plans
+from branchwise.runs.studies.schema import LoadedStudy
+from branchwise.runs.studies.systems import NamedSystem
+from branchwise.tools.passage_blocks import MAX_MORE_QUERIES, MAX_OPENED
+from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
+
+AGENT_INPUT, MODULE_INPUT, REPLY = 128_000, 4_000, 16_000
+"""Tokens that one request is taken to have at most: a conversation, a module's prompt with its
+passage, a reply where the study sets no `max_tokens`."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Tokens of all model calls, and what they cost in USD (None: a price is unknown)."""
+
+    tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True)
+class SystemPlan:
+    """The most that a system may take over all its items.
+
+    `calls`: model calls by role, retries not counted; `tool_calls` likewise. `within`: what the
+    budget's `max_tokens_total` allows. `at_most`: with what goes beyond it, because it is looked at
+    before each turn: one turn, its extractions, the answer and a repair. Without tools there is no
+    further turn and the two are the same. `unpriced`: models without a known price. `model` as in
+    `NamedSystem`. `expected`: None where nothing is known of it.
+    """
+
+    name: str
+    model: str
+    items: int
+    calls: Mapping[str, int]
+    tool_calls: int
+    within: Bound
+    at_most: Bound
+    unpriced: tuple[str, ...]
+    expected: Estimate | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable; an unknown cost is null."""
+        return {
+            **vars(self),
+            "calls": dict(self.calls),
+            "within": vars(self.within),
+            "at_most": vars(self.at_most),
+            "unpriced": list(self.unpriced),
+            "expected": self.expected.to_json() if self.expected else None,
+        }
+
+
+@dataclass(frozen=True)
+class PlanTotal:
+    """Several systems together: the sums of their calls by role, of their bounds and estimates."""
+
+    name: str
+    calls: Mapping[str, int]
+    within: Bound
+    at_most: Bound
+    expected: Estimate | None = None
+
+    @classmethod
+    def of(cls, name: str, systems: Sequence[SystemPlan]) -> "PlanTotal":
+        calls = Counter[str]()
+        for one in systems:
+            calls.update(one.calls)
+        within, at_most = (one.within for one in systems), (one.at_most for one in systems)
+        expected = together(one.expected for one in systems)
+        return cls(name, calls, _sum(within), _sum(at_most), expected)
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """The plan of a whole study, or of a run, whose `design` is empty. `within` and `at_most` are
+    sums; `grading`: of a judge of free text, by system, apart from them. `scored_by`: the models
+    that score otherwise, whose calls are in none. `models`: those that have a base of their own,
+    where there are several.
+    """
+
+    name: str
+    design: str
+    questions: int
+    epochs: int
+    models: tuple[str, ...]
+    systems: tuple[SystemPlan, ...]
+    within: Bound
+    at_most: Bound
+    max_cost: float | None
+    scored_by: tuple[str, ...]
+    as_of: str | None
+    grading: tuple[GradingPlan, ...] = ()
+
+    @property
+    def items(self) -> int:
+        """Questions times epochs times systems."""
+        return sum(system.items for system in self.systems)
+
+    @property
+    def totals(self) -> tuple[PlanTotal, ...]:
+        """What each model's systems come to, then all systems; none of a single system."""
+        by_model = {
+            f"all of {model}": [one for one in self.systems if one.model == model]
+            for model in self.models
+        }
+        whole = {"all": self.systems} if len(self.systems) > 1 else {}
+        return tuple(PlanTotal.of(*one) for one in (by_model | whole).items())
+
+    @property
+    def expected(self) -> Estimate | None:
+        """What all systems are expected to take; None where one of them is unknown."""
+        return together(one.expected for one in self.systems)
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """Models without a known price, each once."""
+        models = [model for one in self.systems for model in one.unpriced]
+        models += [one.demand.spec for one in self.grading if one.cost is None]
+        return tuple(dict.fromkeys(models))
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable; an unknown cost is null."""
+        return {
+            **vars(self),
+            "items": self.items,
+            "systems": [system.to_json() for system in self.systems],
+            "within": vars(self.within),
+            "at_most": vars(self.at_most),
+            "scored_by": list(self.scored_by),
+            "unpriced": list(self.unpriced),
+            "grading": [one.to_json() for one in self.grading],
+            "expected": self.expected.to_json() if self.expected else None,
+        }
+
+
+@dataclass(frozen=True)
+class PlanPace:
+    """How what is planned is to be run, and what is known of it: `samples` by system."""
+
+    concurrency: int = CONCURRENCY
+    max_cost: float | None = None
+    samples: Mapping[str, Sample] = field(default_factory=dict)
+
+
+def plan_of(
+    loaded: LoadedStudy,
+    systems: Sequence[NamedSystem],
+    questions: QuestionSet,
+    prices: Prices,
+    pace: PlanPace | None = None,
+) -> StudyPlan:
+    """What a study's systems may take over these questions, by their budgets and `samples`."""
+    study = loaded.study
+    models = tuple(one.model for one in systems if one.base == one.name) if study.models else ()
+    plan = plan_systems(
+        study.name,
+        systems,
+        questions,
+        study.questions.epochs,
+        loaded.scoring,
+        prices,
+        pace or PlanPace(study.concurrency, study.max_cost),
+    )
+    return replace(plan, design=study.design, models=models)
+
+
+def plan_run(
+    name: str,
+    system: System,
+    questions: QuestionSet,
+    epochs: int,
+    scoring: ScoringChoice,
+    prices: Prices,
+    pace: PlanPace,
+) -> StudyPlan:
+    """The same of a run, whose one system is called as the run is."""
+    named = NamedSystem(name, name, system, {}, system.model, "", name)
+    return plan_systems(name, [named], questions, epochs, scoring, prices, pace)
+
+
+def plan_systems(
+    name: str,
+    systems: Sequence[NamedSystem],
+    questions: QuestionSet,
+    epochs: int,
+    scoring: ScoringChoice,
+    prices: Prices,
+    pace: PlanPace,
+) -> StudyPlan:
+    """What systems may take over these questions."""
+    items = len(questions) * epochs
+    planned = tuple(
+        _system_plan(named, items, _conversations(questions, named), prices, pace)
+        for named in systems
+    )
+    grading = grading_plans(scoring, systems, questions, epochs, prices)
+    return StudyPlan(
+        name=name,
+        design="",
+        questions=len(questions),
+        epochs=epochs,
+        models=(),
+        systems=planned,
+        within=_sum(one.within for one in planned),
+        at_most=_sum(one.at_most for one in planned),
+        max_cost=pace.max_cost,
+        scored_by=() if grading else _scorers(scoring, systems),
+        as_of=_as_of(systems, prices),
+        grading=grading,
+    )
+
+
+@dataclass(frozen=True)
+class _Role:
+    """The most that a role takes for one item, and how much of it after the tokens are spent."""
+
+    role: str
+    model: str
+    calls: int
+    late: int
+    input: int
+    output: int
+
+    def times(self, conversations: int) -> "_Role":
+        """Of so many conversations."""
+        calls, late = conversations * self.calls, conversations * self.late
+        return replace(self, calls=calls, late=late)
+
+    @property
+    def tokens(self) -> int:
+        return self.calls * (self.input + self.output)
+
+    @property
+    def late_tokens(self) -> int:
+        return self.late * (self.input + self.output)
+
+
+def _conversations(questions: QuestionSet, named: NamedSystem) -> int:
+    return flow_of(get_task(questions.task), named.system).conversations
+
+
+def _system_plan(
+    named: NamedSystem, items: int, conversations: int, prices: Prices, pace: PlanPace
+) -> SystemPlan:
+    """`conversations`: of an item, each with all turns and calls of the budget."""
+    system, sample = named.system, pace.samples.get(named.name)
+    roles = [role.times(conversations) for role in _roles(system)]
+    budget = system.budget.tokens
+    everything = sum(role.tokens for role in roles)
+    # The budget is looked at where there are tools alone: without them nothing can be left out.
+    within = min(everything, budget) if tools_of(system) else everything
+    at_most = min(everything, within + sum(role.late_tokens for role in roles))
+    missing = [role.model for role in roles if prices.price(role.model) is None]
+    return SystemPlan(
+        name=named.name,
+        model=named.model,
+        items=items,
+        calls={role.role: items * role.calls for role in roles},
+        tool_calls=items * conversations * _tool_calls(system),
+        within=_bound(roles, within, items, prices),
+        at_most=_bound(roles, at_most, items, prices),
+        unpriced=tuple(dict.fromkeys(missing)),
+        expected=sample.estimate(items, prices, pace.concurrency) if sample else None,
+    )
+
+
+def _roles(system: System) -> list[_Role]:
+    """The models that a system asks, with the most calls of each for one item."""
+    tool_calls = _tool_calls(system)
+    turns = 1 + min(system.budget.turns - 1, tool_calls)
+    # The turn that spends the last tokens, the answer, a repair.
+    agent = _Role(
+        AGENT, system.model, turns + 1, min(3, turns + 1), AGENT_INPUT, _reply(system, AGENT)
+    )
+    roles = [agent]
+    if system.expand:
+        model = system.roles.expander or system.model
+        roles.append(_Role(EXPANDER, model, 1, 0, MODULE_INPUT, _reply(system, EXPANDER)))
+    if system.extract:
+        model = system.roles.extractor or system.model
+        searched = tool_calls * _passages_a_call(system)
+        reply = _reply(system, EXTRACTOR)
+        asked, read = searched, MODULE_INPUT
+        if system.extract_by == "search":
+            # Two together, of no use, and each alone; a passage is in three requests at most.
+            asked, read = -(-3 * searched // 2), 2 * MODULE_INPUT
+        roles.append(_Role(EXTRACTOR, model, asked, asked, read, reply))
+    return [role for role in roles if role.calls]
+
+
+def _passages_a_call(system: System) -> int:
+    """The most that one tool call brings."""
+    queries = 1 if system.prompt_set == "paper" else 1 + MAX_MORE_QUERIES
+    brought = {SEARCH_TOOL: queries * (system.k or MAX_K), OPENING_TOOL: MAX_OPENED}
+    return max((brought.get(tool, 0) for tool in tools_of(system)), default=0)
+
+
+def _reply(system: System, role: str) -> int:
+    return system.decoding_of(role).max_tokens or REPLY
+
+
+def _tool_calls(system: System) -> int:
+    """The last turn is kept for the answer, so one turn alone calls no tool."""
+    return system.budget.calls if tools_of(system) and system.budget.turns > 1 else 0
+
+
+def _bound(roles: Iterable[_Role], tokens: int, items: int, prices: Prices) -> Bound:
+    """So many tokens an item, spent where they cost most."""
+    portions: list[tuple[float, int]] = []
+    for role in roles:
+        price = prices.price(role.model)
+        if price is None:
+            return Bound(tokens * items, None)
+        portions += [
+            (price.dearest_input, role.calls * role.input),
+            (price.output, role.calls * role.output),
+        ]
+    left, cost = tokens, 0.0
+    for usd, most in sorted(portions, reverse=True):
+        taken = min(left, most)
+        left, cost = left - taken, cost + taken * usd
+    return Bound(tokens * items, cost * items / 1e6)
+
+
+def _sum(bounds: Iterable[Bound]) -> Bound:
+    found = list(bounds)
+    costs = [bound.cost for bound in found if bound.cost is not None]
+    cost = sum(costs) if len(costs) == len(found) else None
+    return Bound(sum(bound.tokens for bound in found), cost)
+
+
+def _as_of(systems: Sequence[NamedSystem], prices: Prices) -> str | None:
+    """The day of the built-in prices, where one of them is used."""
+    models = (role.model for named in systems for role in _roles(named.system))
+    used = any(prices.is_built_in(model) for model in models)
+    return prices.as_of.isoformat() if prices.as_of and used else None
+
+
+def _scorers(scoring: ScoringChoice, systems: Sequence[NamedSystem]) -> tuple[str, ...]:
+    """The models that align and judge."""
+    chosen = [scoring.resolved(named.system.model_dump()) for named in systems]
+    specs = [spec for choice in chosen for spec in (choice.model, choice.judge) if spec]
+    return tuple(dict.fromkeys(specs))

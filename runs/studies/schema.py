@@ -1,0 +1,141 @@
+"""Reading a study file: everything in it is checked before anything runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.keys import Keys
+from branchwise.base.plugins.specs import absolute_spec
+from branchwise.base.yaml_lines import KeyPath, line_of, read_document
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.studies.checks import check_file, check_model
+from branchwise.runs.studies.errors import StudyError, first_error
+from branchwise.runs.studies.parts import check_metrics
+from branchwise.runs.studies.paths import absolute, question_source
+from branchwise.runs.studies.study import Questions, Study
+from branchwise.runs.studies.systems import NamedSystem, systems_of
+
+__all__ = ["LoadedStudy", "Questions", "Study", "load_study"]
+
+
+@dataclass(frozen=True)
+class LoadedStudy:
+    """A study, its file, and the line of every key and list entry of it by its place."""
+
+    study: Study
+    path: Path
+    lines: Mapping[KeyPath, int]
+
+    @property
+    def folder(self) -> Path:
+        """The folder to which the file's paths are relative."""
+        return self.path.resolve().parent
+
+    def where(self, *place: str | int) -> str:
+        """File and line of a place, for a message: `where("factors", "k", 1)`."""
+        return f"{self.path}:{line_of(self.lines, place)}"
+
+    @property
+    def scoring(self) -> ScoringChoice:
+        """How all systems are scored."""
+        study = self.study
+        return ScoringChoice.parse(
+            study.matcher,
+            judge_entities=study.judge_entities,
+            judge=study.judge,
+            metrics=[absolute_spec(spec, self.folder) for spec in study.metrics],
+            judge_pairs=study.judge_pairs,
+            variant=study.variant,
+        )
+
+    def systems(self) -> tuple[NamedSystem, ...]:
+        """The systems, the base first. Raises InputError, naming file and line."""
+        return systems_of(self.study, self.folder, lambda place: self.where(*place))
+
+    def with_keys(self, keys: Keys) -> "LoadedStudy":
+        """With these keys, before those that the file names."""
+        named = dict(keys.over(self.study.keys).variables)
+        return replace(self, study=self.study.model_copy(update={"keys": named}))
+
+    def prices(self) -> Prices:
+        """The built-in prices, those of the study's own file before them. Raises InputError."""
+        given = self.study.prices
+        return Prices.load(absolute(given, self.folder) if given else None)
+
+
+def load_study(path: Path | str) -> LoadedStudy:
+    """Read and check a study file.
+
+    Raises InputError for the first thing that is wrong, with file and line, and the nearest valid
+    name: invalid YAML, unknown or repeated keys, values of a wrong type or out of range, what
+    `systems_of` refuses, a missing file of questions, ids or prices. Asks no model, opens no index,
+    and does not read the questions.
+    """
+    path = Path(path)
+    remedy = "see examples/studies for files to start from"
+    document = read_document(path, wanted="a study file", remedy=remedy)
+    if not isinstance(document.value, dict):
+        what = "is empty" if document.value is None else "holds no study"
+        raise InputError(what, where=f"{path}:1", remedy="see examples/studies")
+    try:
+        study = Study.model_validate(document.value)
+    except ValidationError as error:
+        nodes = document.value.get("nodes")
+        first = first_error(error, document.lines, nodes if isinstance(nodes, dict) else ())
+        where = f"{path}:{line_of(document.lines, first.place)}"
+        raise first.located(where) from None
+    loaded = LoadedStudy(study, path, document.lines)
+    try:
+        _check_files(loaded)
+        _check_scoring(study)
+        check_metrics(study.metrics, loaded.folder)
+        _check_keys(study)
+    except StudyError as error:
+        raise error.located(loaded.where(*error.place)) from None
+    loaded.systems()
+    return loaded
+
+
+def _check_files(loaded: LoadedStudy) -> None:
+    study, folder = loaded.study, loaded.folder
+    questions, place = study.questions, ("questions", "source")
+    _, file = question_source(questions.source, folder)
+    if file is not None:
+        check_file("questions", questions.source, file, place)
+    if isinstance(questions.ids, str):
+        ids = absolute(questions.ids, folder)
+        check_file("ids", questions.ids, ids, ("questions", "ids"))
+    if study.prices is not None:
+        check_file("prices", study.prices, absolute(study.prices, folder), ("prices",))
+        loaded.prices()
+
+
+def _check_keys(study: Study) -> None:
+    for host, variable in study.keys.items():
+        try:
+            Keys({host: variable})
+        except InputError as error:
+            raise StudyError(f"keys: {error.what}", ("keys", host), error.remedy) from None
+    Keys(study.keys)
+
+
+def _check_scoring(study: Study) -> None:
+    if study.judge is not None:
+        check_model("judge", study.judge, ("judge",))
+    elif not study.judge_entities and study.judge_pairs:
+        what = "judge_pairs has no effect: nothing is graded"
+        raise StudyError(what, ("judge_pairs",), "name a judge")
+    kind, colon, spec = study.matcher.strip().partition(":")
+    if kind in ("llm", "both"):
+        if colon:
+            check_model("matcher", spec, ("matcher",))
+        return
+    try:
+        ScoringChoice.parse(study.matcher)
+    except InputError as error:
+        remedy = did_you_mean(study.matcher, ("lexical", "llm", "both"), else_=error.remedy or "")
+        raise StudyError(f"matcher: {error.what}", ("matcher",), remedy) from None

@@ -1,0 +1,209 @@
+"""What the systems of a study share: questions, one retriever per index, one graph per folder."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from branchwise.agents.restraints import Restraints
+from branchwise.base.errors import InputError, SettingError
+from branchwise.base.files import read_lines
+from branchwise.base.keys import Keys
+from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.open import is_plugin_retriever
+from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.rows.fields import OPTION
+from branchwise.eval.selection import Selection
+from branchwise.eval.tasks import Task, get_task, gold_of, is_graded
+from branchwise.eval.tasks.protocols import check_questions, flow_of
+from branchwise.graphs.system import System
+from branchwise.graphs.system_checks import tools_of
+from branchwise.kg.answers import Graph
+from branchwise.kg.open import is_address, open_graph
+from branchwise.runs.store.recordings import open_recordings
+from branchwise.runs.studies.checks import KEYS
+from branchwise.runs.studies.paths import absolute, question_source
+from branchwise.runs.studies.schema import LoadedStudy
+from branchwise.runs.studies.settings import WORDS
+from branchwise.runs.studies.systems import NamedSystem
+from branchwise.tools.batcher import Batcher
+
+if TYPE_CHECKING:
+    from branchwise.graphs.agent import Agent
+
+
+class SharedSources:
+    """Retrievers and graphs, each opened once however many systems name it."""
+
+    def __init__(self) -> None:
+        self._retrievers: dict[tuple[str | None, str | None, str | None, str], Batcher | None] = {}
+        self._graphs: dict[str, Graph] = {}
+
+    def retriever(self, system: System) -> Batcher | None:
+        """What the system searches, asked by all that share it in common batches."""
+        from branchwise.graphs.sources import retriever_of
+
+        plugged = is_plugin_retriever(system.retriever)
+        settings = system.model_dump_json(include={"settings"}) if plugged else ""
+        settings += str(sorted(system.keys.items())) + str(sorted(system.headers.items()))
+        key = (_place(system.corpus), system.retriever, _place(system.reranker), settings)
+        if key not in self._retrievers:
+            found = retriever_of(system)
+            self._retrievers[key] = Batcher(found) if found else None
+        return self._retrievers[key]
+
+    def graph(self, system: System) -> Graph | None:
+        """The system's graph."""
+        if system.kg is None:
+            return None
+        keys = Keys(system.keys)
+        key = str(_place(system.kg))
+        if is_address(system.kg):
+            key = f"{system.kg} {keys.variable(system.kg)}"
+        if key not in self._graphs:
+            self._graphs[key] = open_graph(system.kg, keys)
+        return self._graphs[key]
+
+    def close(self) -> None:
+        """Let go of the graphs' processes. Safe to call twice."""
+        for graph in self._graphs.values():
+            graph.close()
+
+
+def make_agents(
+    systems: Sequence[NamedSystem],
+    task: Task,
+    restraints: Restraints,
+    shared: SharedSources,
+) -> list["Agent"]:
+    """The agents of all systems, in order; InputError where one cannot start, by its name."""
+    return [_agent(named, task, restraints, shared) for named in systems]
+
+
+def _agent(
+    named: NamedSystem, task: Task, restraints: Restraints, shared: SharedSources
+) -> "Agent":
+    try:
+        return open_agent(named.system, task, restraints, shared)
+    except InputError as error:
+        what = f"system {named.name!r}: {error.what}"
+        raise InputError(what, where=error.where, remedy=error.remedy) from None
+
+
+def open_agent(
+    system: System, task: Task, restraints: Restraints, shared: SharedSources
+) -> "Agent":
+    """The agent of one of several systems. Raises InputError where it cannot start."""
+    from branchwise.graphs.agent import Agent
+
+    return Agent(
+        system,
+        flow_of(task, system),
+        retriever=shared.retriever(system),
+        graph=shared.graph(system),
+        restraints=restraints,
+        recordings=open_recordings,
+    )
+
+
+def _place(folder: str | None) -> str | None:
+    return None if folder is None else str(Path(folder).resolve())
+
+
+def questions_of(loaded: LoadedStudy) -> QuestionSet:
+    """The study's question set, as far as `ids` and `limit` choose of it.
+
+    Raises InputError: what is wrong in the questions' file with its own file and line, what is
+    wrong about the choice with the study's.
+    """
+    asked = loaded.study.questions
+    source, file = question_source(asked.source, loaded.folder)
+    task = _task(loaded)
+    try:
+        found = load_questions(
+            source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(task)
+        )
+    except InputError as error:
+        if file is not None and error.where and error.where.startswith(str(file)):
+            raise
+        of_fields = error.where and error.where.startswith(OPTION)
+        where = loaded.where("questions", "fields" if of_fields else "source")
+        raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
+    found = replace(found, task=task or found.task)
+    _check_task(loaded, found.task)
+    chosen = Selection(_ids(loaded), asked.limit)
+    try:
+        found = chosen.of(found)
+    except InputError as error:
+        key = "ids" if asked.ids is not None else "limit"
+        where = loaded.where("questions", key)
+        raise InputError(error.what, where=where, remedy=f"correct {key}") from None
+    _check_put(loaded, found)
+    return found
+
+
+def _task(loaded: LoadedStudy) -> str | None:
+    """The task that the study names."""
+    named = loaded.study.questions.task
+    try:
+        return None if named is None else get_task(named).name
+    except InputError as error:
+        where = loaded.where("questions", "task")
+        raise InputError(error.what, where=where, remedy=error.remedy) from None
+
+
+def _check_task(loaded: LoadedStudy, task: str) -> None:
+    try:
+        loaded.scoring.check_task(task)
+    except SettingError as error:
+        remedy = error.remedy if loaded.study.judge or not is_graded(task) else "name a judge"
+        raise InputError(error.what, where=loaded.where(error.setting), remedy=remedy) from None
+    except InputError as error:
+        key = "judge_entities" if loaded.scoring.matcher == "lexical" else "matcher"
+        remedy = "leave out matcher, judge_entities and judge"
+        if is_graded(task):
+            key, remedy = "matcher", "leave out matcher"
+        elif loaded.study.judge_pairs:
+            key, remedy = "judge_pairs", "leave out judge_pairs"
+        raise InputError(error.what, where=loaded.where(key), remedy=remedy) from None
+
+
+def _check_put(loaded: LoadedStudy, questions: QuestionSet) -> None:
+    """Raise InputError where a system cannot be asked the questions as its settings want."""
+    task = get_task(questions.task)
+    for named in loaded.systems():
+        try:
+            flow_of(task, named.system, KEYS)
+            has_tools = bool(tools_of(named.system))
+            check_questions(
+                task,
+                named.system,
+                questions.questions,
+                has_tools=has_tools,
+                source=questions.source,
+            )
+        except InputError as error:
+            what, where = error.what, error.where
+            if isinstance(error, SettingError):
+                key = WORDS[error.setting]
+                what = f"{key}: {what}"
+                where = loaded.where("factors" if key in loaded.study.factors else "base", key)
+            what = f"{what} (system {named.name!r})"
+            raise InputError(what, where=where, remedy=error.remedy) from None
+
+
+def _ids(loaded: LoadedStudy) -> Sequence[str] | None:
+    """The chosen ids: those in the study, or those in a file, one a line."""
+    ids = loaded.study.questions.ids
+    if not isinstance(ids, str):
+        return ids
+    path: Path = absolute(ids, loaded.folder)
+    found = []
+    for number, line in read_lines(path):
+        try:
+            found.append(line.decode("utf-8").strip())
+        except UnicodeDecodeError:
+            raise InputError("is not UTF-8 text", where=f"{path}:{number}") from None
+    if not found:
+        raise InputError("holds no ids", where=str(path), remedy="write one a line")
+    return found

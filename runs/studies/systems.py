@@ -1,0 +1,431 @@
+"""The systems of a study: the base, and what the factors make of it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.spec import ModelSpec
+from branchwise.base.errors import InputError, SettingError, did_you_mean
+from branchwise.base.plugins.declare import is_name
+from branchwise.base.plugins.specs import absolute_spec
+from branchwise.base.yaml_lines import KeyPath, shown
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.graphs.flows.conditions import CONDITIONS
+from branchwise.graphs.system import MODULES, Roles, System
+from branchwise.graphs.system_checks import tools_of
+from branchwise.runs.studies.checks import (
+    check_parts,
+    check_value,
+    retriever_of,
+)
+from branchwise.runs.studies.errors import StudyError
+from branchwise.runs.studies.names import distinct_names, model_names, slugs, system_name
+from branchwise.runs.studies.parts import StudyPlugins
+from branchwise.runs.studies.paths import resolved
+from branchwise.runs.studies.settings import FIELDS, MODEL, MODEL_LIST, WORDS, Value
+from branchwise.runs.studies.study import Study
+from branchwise.tools.registry import GRAPH_TOOLS, NAMES_TOOL, SEARCH_TOOL
+
+MAX_SYSTEMS = 256
+ROLES = WORDS["role_decoding"]
+"""The key of decoding by role."""
+
+
+@dataclass(frozen=True)
+class NamedSystem:
+    """A system of a study.
+
+    `name` is shown, `slug` names its folder: each is the system's alone. `changes`: the factors in
+    which it is not its base, with its values as the file has them. `model`: its agent's, in short.
+    `setting`: what it changes of its base in words, the model aside; "base" where nothing. `base`:
+    the name of the system that it is compared with, a base's own.
+    """
+
+    name: str
+    slug: str
+    system: System
+    changes: Mapping[str, Value]
+    model: str
+    setting: str
+    base: str
+
+
+def systems_of(
+    study: Study, folder: Path, where: Callable[[KeyPath], str] | None = None
+) -> tuple[NamedSystem, ...]:
+    """The systems of a study whose file lies in `folder`, the base first.
+
+    `vary`: then each other value of each factor alone; `factorial`: then all other combinations,
+    those that change least first; both in the file's order. Of several models each has all of
+    these, one model after the other. A model for a module is left out of systems that do not have
+    the module, `at_most` of those whose protocol has no such
+    bound. Raises InputError where something named is not there, does not fit, or two systems
+    are the same; `where` gives file and line of a place in the study.
+    """
+    said = where or (lambda place: ".".join(map(str, place)) or study.name)
+    try:
+        return _Systems(study, folder).checked()
+    except StudyError as error:
+        raise error.located(said(error.place)) from None
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A system before it has names: all its settings, and which of them it changes."""
+
+    settings: Mapping[str, Value]
+    changes: Mapping[str, Value]
+
+    @property
+    def model(self) -> str:
+        """The agent's, as the file has it."""
+        return str(self.settings[MODEL])
+
+
+@dataclass(frozen=True)
+class _Systems:
+    study: Study
+    folder: Path
+
+    def checked(self) -> tuple[NamedSystem, ...]:
+        self._check_values()
+        self._check_left_out()
+        self._check_scorers()
+        self._check_plugins()
+        found = self._named()
+        self._check_modules(found)
+        self._check_nodes(found)
+        for named in found:
+            self._check(named)
+        self._check_distinct(found)
+        return tuple(found)
+
+    def _named(self) -> list[NamedSystem]:
+        """The systems, each model's own base before what is changed of it."""
+        base, levels, drafts = self._base(), self._levels(), list(self._drafts())
+        written = list(dict.fromkeys(draft.model for draft in drafts))
+        models = dict(zip(written, model_names(written), strict=True))
+        several = bool(self.study.models)
+        names = distinct_names(
+            system_name(one.changes, base, levels, models[one.model] if several else None)
+            for one in drafts
+        )
+        each = len(drafts) // (len(self.study.models) or 1)
+        parts = zip(drafts, names, slugs(names), self._setting_names(drafts), strict=True)
+        return [
+            NamedSystem(
+                name=name,
+                slug=slug,
+                system=self._system(draft.settings),
+                changes=draft.changes,
+                model=models[draft.model],
+                setting=setting,
+                base=names[n - n % each],
+            )
+            for n, (draft, name, slug, setting) in enumerate(parts)
+        ]
+
+    def _drafts(self) -> Iterator["_Draft"]:
+        base = self._base()
+        all_changes = list(self._changes(base, self._levels()))
+        for model in self.study.models or (base.get(MODEL, System().model),):
+            for changes in all_changes:
+                yield _Draft({**base, MODEL: model, **changes}, changes)
+
+    def _setting_names(self, drafts: Sequence["_Draft"]) -> list[str]:
+        """What each changes in words, the model aside: the same words for each model."""
+        aside = [{k: v for k, v in one.changes.items() if k != MODEL} for one in drafts]
+        unique = [one for n, one in enumerate(aside) if one not in aside[:n]]
+        names = distinct_names(system_name(one, self._base(), self._levels()) for one in unique)
+        return [names[unique.index(one)] for one in aside]
+
+    def _base(self) -> dict[str, Value]:
+        """The base's settings; where a factor's is not given it is the first of its values."""
+        firsts = {key: values[0] for key, values in self.study.factors.items()}
+        base = firsts | {key: v for key, v in self.study.base.items() if key != MODEL_LIST}
+        if ROLES in firsts:
+            base[ROLES] = _of_modules(self.study.base.get(ROLES)) or firsts[ROLES]
+        return base
+
+    def _levels(self) -> dict[str, tuple[Value, ...]]:
+        """All values of each factor: the base's before them where they do not have it."""
+        base = self._base()
+        return {
+            key: values if base[key] in values else (base[key], *values)
+            for key, values in self.study.factors.items()
+        }
+
+    def _changes(
+        self, base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
+    ) -> Iterator[dict[str, Value]]:
+        factorial = self.study.design == "factorial"
+        sizes = [len(values) for values in levels.values()]
+        count = prod(sizes) if factorial else 1 + sum(size - 1 for size in sizes)
+        count *= len(self.study.models) or 1
+        if count > MAX_SYSTEMS:
+            fewer = "fewer models or values" if self.study.models else "fewer values"
+            remedy = f"at most {MAX_SYSTEMS}: write design: vary, or {fewer}"
+            raise StudyError(f"comes to {count:,} systems", ("factors",), remedy)
+        yield {}
+        changed = _combined(base, levels) if factorial else _alone(base, levels)
+        yield from (one for one in changed if not self._is_left_out({**base, **one}))
+
+    def _is_left_out(self, settings: Mapping[str, Value]) -> bool:
+        return any(
+            all(settings[key] == value for key, value in one.items())
+            for one in self.study.leave_out
+        )
+
+    def _system(self, settings: Mapping[str, Value]) -> System:
+        nodes = [name for name in self.study.nodes if settings.get(name)]
+        given = {key: value for key, value in settings.items() if key not in self.study.nodes}
+        given |= {ROLES: self._roles(given)} if ROLES in given else {}
+        plugins = self._plugins.settings_of(nodes, given.get("tools"), given.get("retriever"))
+        return System.of(
+            {
+                FIELDS[key].path: self._located(key, given[key])
+                for key in given
+                if _asked(key, given) and not self._is_unbounded(key, given)
+            }
+            | {
+                ("nodes",): self._located("nodes", tuple(self.study.nodes[name] for name in nodes)),
+                ("settings",): plugins,
+                ("keys",): self.study.keys,
+                ("headers",): self.study.headers,
+            }
+        )
+
+    def _is_unbounded(self, key: str, given: Mapping[str, Value]) -> bool:
+        """Whether the bound on answers has no place in this protocol, while others are asked."""
+        if key != "at_most" or "protocol" not in self.study.factors:
+            return False
+        protocol = str(given["protocol"])
+        return protocol in CONDITIONS.protocols and CONDITIONS.by(protocol).at_most is None
+
+    def _roles(self, given: Mapping[str, Value]) -> dict[str, Any]:
+        """The decoding of the roles that the system asks, and of those who score."""
+        scoring = {
+            role: own
+            for role, own in _by_role(self.study.base.get(ROLES)).items()
+            if role not in MODULES
+        }
+        asked = _of_modules(given[ROLES]).items()
+        return scoring | {role: own for role, own in asked if given.get(WORDS[MODULES[role]])}
+
+    def _located(self, key: str, value: Value) -> Value:
+        """The value with the paths in it made absolute."""
+        if isinstance(value, tuple):
+            return tuple(absolute_spec(spec, self.folder) for spec in value)
+        return resolved(key, value, self.folder) if isinstance(value, str) else value
+
+    def _check_left_out(self) -> None:
+        """Refuse what leaves out nothing, or the base."""
+        levels, base = self._levels(), self._base()
+        for n, one in enumerate(self.study.leave_out):
+            for key, value in one.items():
+                if key not in levels:
+                    place = ("leave_out", n, key)
+                    raise StudyError(f"{key} is not a factor", place, did_you_mean(key, levels))
+                if value not in levels[key]:
+                    what = f"{key} never is {shown(value)}"
+                    raise StudyError(what, ("leave_out", n, key), "name one of its values")
+            if not one or all(base[key] == value for key, value in one.items()):
+                what = "would leave out the base" if one else "names no combination"
+                raise StudyError(what, ("leave_out", n), "name factors and values of others")
+            if len(one) > 1 and self.study.design != "factorial":
+                changed = [key for key, value in one.items() if base[key] != value]
+                if len(changed) > 1:
+                    what = "leaves out nothing: no system changes several factors"
+                    raise StudyError(what, ("leave_out", n), "write design: factorial")
+
+    def _check_values(self) -> None:
+        for key, value in self.study.base.items():
+            check_value(key, value, self.folder, ("base", key))
+        for n, model in enumerate(self.study.models):
+            check_value(MODEL, model, self.folder, ("base", MODEL_LIST, n))
+        for key, values in self.study.factors.items():
+            for n, value in enumerate(values):
+                check_value(key, value, self.folder, ("factors", key, n))
+
+    @cached_property
+    def _plugins(self) -> StudyPlugins:
+        return StudyPlugins(self.study, self.folder)
+
+    def _check_plugins(self) -> None:
+        """The nodes, each with a name of its own, and the settings of all plug-ins."""
+        for name in self.study.nodes:
+            is_taken = name in FIELDS or name == MODEL_LIST
+            if is_taken or not is_name(name):
+                what = "already a setting" if is_taken else "not a name for a node"
+                remedy = "use another: letters, digits, - and _, no digit first"
+                raise StudyError(f"{shown(name)} is {what}", ("nodes", name), remedy)
+        self._plugins.check()
+
+    def _check_nodes(self, found: Sequence[NamedSystem]) -> None:
+        """Refuse a node that is off in every system."""
+        for name in self.study.nodes:
+            used = {self.study.base.get(name), *self.study.factors.get(name, ())}
+            if True not in used:
+                remedy = f"write {name}: on in base, make it a factor, or leave it out"
+                raise StudyError(f"the node {name} is off in every system", ("nodes", name), remedy)
+
+    def _check_modules(self, found: Sequence[NamedSystem]) -> None:
+        """Refuse a setting whose module is off in every system."""
+        for key, setting in _settings_of_modules():
+            module = WORDS[setting]
+            section = "base" if self.study.base.get(key) else "factors"
+            named = self.study.base.get(key) or key in self.study.factors
+            if named and not any(getattr(one.system, setting) for one in found):
+                remedy = f"write {module}: on in base, make it a factor, or leave out {key}"
+                what = f"no {key} is used: {module} is off in every system"
+                raise StudyError(what, (section, key), remedy)
+            at = next((place for place, own in self._named_roles() if key in own), None)
+            if at and not any(getattr(one.system, setting) for one in found):
+                what = f"no {key} is used: {module} is off in every system"
+                remedy = f"write {module}: on in base, make it a factor, or leave it out"
+                raise StudyError(what, (*at, key), remedy)
+
+    def _named_roles(self) -> list[tuple[KeyPath, Mapping[str, Any]]]:
+        """Each place with decoding by role, and what is there."""
+        factor = enumerate(self.study.factors.get(ROLES, ()))
+        levels = [(("factors", ROLES, n), _by_role(value)) for n, value in factor]
+        return [(("base", ROLES), _by_role(self.study.base.get(ROLES))), *levels]
+
+    def _check_scorers(self) -> None:
+        """Refuse decoding of those who score as a part of what is varied."""
+        for place, own in self._named_roles():
+            if place[0] == "factors" and (role := next((r for r in own if r not in MODULES), None)):
+                remedy = "all systems are scored alike: write it below roles in base"
+                raise StudyError(f"{role} is not a factor", (*place, role), remedy)
+
+    def _check(self, named: NamedSystem) -> None:
+        """Raise StudyError where the parts of a system do not fit, by the command line's rules."""
+        try:
+            check_parts(named.system)
+        except SettingError as error:
+            key = WORDS[error.setting]
+            prefix = f"{key}: " if error.where == key else ""
+            self._refuse(named, key, f"{prefix}{error.what}", error.remedy)
+        study = self.study
+        choice = ScoringChoice.parse(
+            study.matcher, judge_entities=study.judge_entities, judge=study.judge
+        )
+        try:
+            choice.resolved(named.system.model_dump())
+        except InputError as error:
+            key = "judge_entities" if choice.matcher == "lexical" else "matcher"
+            raise StudyError(error.what, (key,), "name a model: matcher: openai:NAME") from None
+
+    def _refuse(self, named: NamedSystem, key: str, what: str, remedy: str | None) -> None:
+        place: KeyPath = ("base", key)
+        if key == MODEL and self.study.models:
+            place = ("base", MODEL_LIST)
+        elif key in named.changes:
+            values = self.study.factors[key]
+            place = ("factors", key, values.index(named.changes[key]))
+        elif key in self.study.factors and key not in self.study.base:
+            place = ("factors", key, 0)
+        whose = f" (system {named.name!r})" if named.changes or self.study.models else ""
+        raise StudyError(f"{what}{whose}", place, remedy)
+
+    def _check_distinct(self, found: Sequence[NamedSystem]) -> None:
+        first: dict[str, NamedSystem] = {}
+        for named in found:
+            other = first.setdefault(_effective(named.system).model_dump_json(), named)
+            if other is named:
+                continue
+            if self.study.models and named.model != other.model:
+                what = f"the models {other.model!r} and {named.model!r} are the same"
+                raise StudyError(what, ("base", MODEL_LIST), "keep one of them")
+            key = list(named.changes)[-1]
+            values = self.study.factors[key]
+            value = named.changes[key]
+            place = ("factors", key, values.index(value)) if value in values else ("base", key)
+            what = f"the systems {other.name!r} and {named.name!r} are the same"
+            raise StudyError(what, place, self._why_same(named, key))
+
+    def _why_same(self, named: NamedSystem, key: str) -> str:
+        setting = dict(_settings_of_modules()).get(key)
+        if setting and not getattr(named.system, setting):
+            module = WORDS[setting]
+            return f"{module} is off in both: write {module}: on in base, or design: vary"
+        return f"this {key} changes nothing there: leave it out"
+
+
+def _settings_of_modules() -> Iterator[tuple[str, str]]:
+    """The keys of settings that change nothing without a module, and the module's field."""
+    for key, one in FIELDS.items():
+        if one.setting.module is not None:
+            yield key, one.setting.module
+
+
+def _asked(key: str, given: Mapping[str, Value]) -> bool:
+    """Whether the setting is not that of a module that is off."""
+    module = FIELDS[key].setting.module
+    return module is None or bool(given.get(WORDS[module]))
+
+
+def _by_role(value: Value) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _of_modules(value: Value) -> dict[str, Any]:
+    """Of decoding by role, that of modules: they alone are varied."""
+    return {role: own for role, own in _by_role(value).items() if role in MODULES}
+
+
+def _alone(
+    base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
+) -> Iterator[dict[str, Value]]:
+    """Each value that is not the base's, by itself."""
+    for key, values in levels.items():
+        yield from ({key: value} for value in values if value != base[key])
+
+
+def _combined(
+    base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
+) -> list[dict[str, Value]]:
+    """All combinations but the base's, those that change least first."""
+    places = {key: n for n, key in enumerate(levels)}
+    combinations = [dict(zip(levels, values, strict=True)) for values in product(*levels.values())]
+    changes = [{k: v for k, v in one.items() if v != base[k]} for one in combinations]
+    return sorted(filter(None, changes), key=lambda one: (len(one), [places[k] for k in one]))
+
+
+def _effective(system: System) -> System:
+    """The system reduced to what its answers depend on: systems that agree in this are the same.
+
+    Left out: a module's model and decoding that are the agent's own, what belongs to a tool that is
+    not there, where prompts lie, and who scores.
+    """
+    tools = tools_of(system)
+    agent = ModelSpec.parse(system.model)
+    specs = {role: getattr(system.roles, role) for role in MODULES}
+    own = {role: str(ModelSpec.parse(spec)) for role, spec in specs.items() if spec}
+    roles = Roles(**{role: spec for role, spec in own.items() if spec != str(agent)})
+    retriever = retriever_of(system)
+    own_decoding = {
+        role: system.decoding_of(role).identity
+        for role in MODULES
+        if system.decoding_of(role) != system.decoding
+    }
+    update: dict[str, Any] = {
+        "tools": tools, "model": str(agent), "roles": roles, "retriever": retriever,
+        "role_decoding": own_decoding,
+    }  # fmt: skip
+    if system.prompts is not None:
+        of = system.prompt_set
+        own_prompts = Prompts.load(Path(system.prompts), of).digest
+        update["prompts"] = None if own_prompts == Prompts.load(of=of).digest else own_prompts
+    if SEARCH_TOOL not in tools:
+        update |= dict.fromkeys(("corpus", "retriever", "k", "reranker"))
+    if not set(tools) & set(GRAPH_TOOLS):
+        update["kg"] = None
+    if not {SEARCH_TOOL, NAMES_TOOL}.intersection(tools):
+        update["readings_from"] = "memory"
+    return system.model_copy(update=update)

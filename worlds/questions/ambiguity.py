@@ -1,0 +1,177 @@
+"""Where plans begin: a name that several entities bear, or an entity with a name of its own."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from typing import cast
+
+import numpy as np
+
+from branchwise.worlds.questions.drafts import Focus, Neighbours, PlanLimits, RejectedError
+from branchwise.worlds.questions.facts import Facts
+from branchwise.worlds.questions.moves import Move, Moves
+from branchwise.worlds.questions.shared_names import Bearer, SharedNames
+
+_OWN_MOVES = 3.0
+"""How much more often a question begins with a domain's own relation."""
+
+_TITLED = 0.1
+"""The share of single entities that may be told apart by a title."""
+
+_WIDE = 0.5
+"""How often the entity is taken that is related to most of those that were drawn."""
+
+_TRIED = 24
+
+
+@dataclass(frozen=True)
+class EntityNaming:
+    """How entities are called where no reading is left open: by a title, where the name is
+    shared."""
+
+    facts: Facts
+    names: SharedNames
+
+    @cached_property
+    def bearers(self) -> dict[str, Bearer]:
+        """All entities with a shared name."""
+        return {bearer.id: bearer for found in self.names.values() for bearer in found}
+
+    def __call__(self, entity: str) -> str:
+        bearer = self.bearers.get(entity)
+        return bearer.title if bearer else self.facts.label(entity)
+
+    def kind(self, entity: str) -> str:
+        """What stands for an entity until one is chosen: "a certain film"; an item is itself."""
+        name = self.facts.type_of(entity)
+        return f"a certain {self.facts.schema.types[name].noun}" if name else self(entity)
+
+
+class Focuses:
+    """Draws focuses. Names that had their turn come less often."""
+
+    def __init__(self, naming: EntityNaming, limits: PlanLimits, rng: Random) -> None:
+        self._naming = naming
+        self._facts = naming.facts
+        self._limits = limits
+        self._rng = rng
+        self._used: Counter[str] = Counter()
+        self._shared = _Shared(naming.names)
+        self._groups: dict[tuple[str, bool, int], _Group] = {}
+        self._narrow: set[tuple[Move, int]] = set()  # lead to fewer than so many, mostly
+
+    def shared(self, moves: Moves, least: int) -> Focus:
+        """A shared name that the same relation leads on from for two bearers or more, to at least
+        so many members each. Names with many such bearers come oftener.
+
+        Raises RejectedError where there is none.
+        """
+        known = self._groups.get
+        fitting = [
+            move
+            for move in moves.all
+            if (group := known((move.relation, move.inverse, least))) is None or len(group)
+        ]
+        if not fitting:
+            raise RejectedError("no shared name fits")
+        move = self._move(fitting)
+        group = self._fitting(move, least)
+        if not len(group):
+            raise RejectedError("no shared name fits")
+        name = self._drawn_name(group)
+        bearers = [bearer.id for bearer in self._naming.names[name]]
+        links = self._facts.related(move.relation, move.inverse, bearers)
+        return self._focus(name, [entity for entity in bearers if entity in links], move, links)
+
+    def single(self, moves: Moves, least: int) -> Focus:
+        """An entity with a name of its own, rarely one with a title; one of those that are related
+        to most comes oftener. Raises RejectedError."""
+        move = self._move([m for m in moves.all if (m, least) not in self._narrow])
+        drawn = self._drawn(move)
+        links = self._facts.related(move.relation, move.inverse, drawn)
+        fitting = [e for e in drawn if least <= len(links.get(e, ())) <= self._limits.members]
+        if not fitting:
+            self._narrow.add((move, least))
+        own = [e for e in fitting if e not in self._naming.bearers]
+        if self._rng.random() < _TITLED:
+            own = fitting
+        if not own:
+            raise RejectedError("no entity fits")
+        if self._rng.random() < _WIDE:
+            own.sort(key=lambda e: -len(links[e]))
+        entity = min(own, key=lambda e: self._used[e])
+        return self._focus(self._naming(entity), [entity], move, links)
+
+    def used(self, focus: Focus) -> None:
+        """Note that a question begins with it."""
+        if focus.ambiguous:
+            self._shared.used[self._shared.places[focus.name]] += 1
+        else:
+            self._used[focus.entities[0]] += 1
+
+    def _focus(self, name: str, entities: list[str], move: Move, links: Neighbours) -> Focus:
+        sets = tuple(frozenset(links[entity]) for entity in entities)
+        return Focus(name, tuple(entities), move, sets)
+
+    def _move(self, moves: Sequence[Move]) -> Move:
+        """A relation to begin with."""
+        if not moves:
+            raise RejectedError("no relation to begin with")
+        weights = [_OWN_MOVES if move.own else 1.0 for move in moves]
+        return self._rng.choices(moves, weights)[0]
+
+    def _drawn(self, move: Move) -> list[str]:
+        """Entities of the move's types, at random."""
+        members = [self._facts.members(name) for name in move.sources]
+        pools = [pool for pool in members if pool]
+        if not pools:
+            raise RejectedError("no entity fits")
+        chosen = self._rng.choices(pools, [len(pool) for pool in pools], k=_TRIED)
+        return list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
+
+    def _drawn_name(self, group: "_Group") -> str:
+        """A name of a group, by how many of its bearers fit and how often it was used."""
+        weights = group.sizes**4 / (1 + self._shared.used[group.places]) ** 2
+        upto = cast("Sequence[float]", weights.cumsum())
+        (drawn,) = self._rng.choices(range(len(group)), cum_weights=upto)
+        return self._shared.names[int(group.places[drawn])]
+
+    def _fitting(self, move: Move, least: int) -> "_Group":
+        """Names with how many of their bearers the relation leads on from."""
+        key = (move.relation, move.inverse, least)
+        if key not in self._groups:
+            degrees = self._facts.degrees(move.relation, move.inverse, self._shared.bearers)
+            fits = (least <= degrees) & (degrees <= self._limits.members)
+            before = np.append(0, fits.cumsum())
+            sizes = np.diff(before[self._shared.starts])
+            several = np.flatnonzero(sizes > 1)
+            self._groups[key] = _Group(several, sizes[several])
+        return self._groups[key]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Names (their places among all, ascending) that a relation leads on from for two bearers or
+    more, and for how many."""
+
+    places: np.ndarray
+    sizes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+class _Shared:
+    """All shared names with their bearers in a row; those of `names[n]` begin at `starts[n]`.
+
+    `used`: how often each name was.
+    """
+
+    def __init__(self, names: SharedNames) -> None:
+        self.names = list(names)
+        self.places = {name: place for place, name in enumerate(self.names)}
+        self.bearers = tuple(bearer.id for found in names.values() for bearer in found)
+        self.starts = np.cumsum([0, *map(len, names.values())])
+        self.used = np.zeros(len(self.names), dtype=np.int64)

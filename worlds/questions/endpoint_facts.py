@@ -1,0 +1,248 @@
+"""The facts of a graph that is asked in SPARQL: one too large for memory, or on another server."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from branchwise.kg.answers import MAX_ROWS, Graph, GraphError, QueryResult, Term
+from branchwise.kg.schema import ANY, Relation, Schema
+from branchwise.kg.vocabulary import ENTITY
+from branchwise.worlds.questions.facts import OCCUPATION, TYPE
+from branchwise.worlds.questions.statements import DIRECT
+from branchwise.worlds.questions.terms import (
+    ALIAS,
+    LABEL,
+    LANGUAGES,
+    TaggedName,
+    ValueKind,
+    best_aliases,
+    best_label,
+    entity_iri,
+    literal,
+    thing,
+    value_kind,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def _iri(text: str) -> str:
+    """An entity as SPARQL writes it: "Q42" or "<iri>" in angle brackets."""
+    return f"<{entity_iri(text)}>"
+
+
+def _direct(number: str) -> str:
+    """The predicate of a property's plain statements."""
+    return f"<{DIRECT}{number}>"
+
+
+def _relation_pattern(schema: Schema, relation: Relation) -> str:
+    """`?s` has the relation to `?o`, both of the relation's types."""
+    objects = _is_of(schema, relation.object, "?o") if relation.object else ""
+    return (
+        f"?s {_direct(relation.property)} ?o . {_is_of(schema, relation.subject, '?s')} {objects}"
+    )
+
+
+def _type_pattern(schema: Schema, name: str, variable: str) -> str:
+    """The variable is of a type."""
+    return " UNION ".join(f"{{ {part} }}" for part in _alternatives(schema, (name,), variable))
+
+
+def _after(variable: str, last: str) -> str:
+    """The variable's text comes after one; nothing where there is no last one."""
+    if not last:
+        return ""
+    escaped = last.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'FILTER(STR({variable}) > "{escaped}")'
+
+
+def values(variable: str, members: Iterable[str]) -> str:
+    """The variable is one of these."""
+    return f"VALUES {variable} {{ {' '.join(map(_iri, members))} }}"
+
+
+def _is_of(schema: Schema, names: Sequence[str], variable: str) -> str:
+    """A filter: it is looked at after the statements, which are fewer than a type's members."""
+    parts = _alternatives(schema, names, variable)
+    return f"FILTER({' || '.join(f'EXISTS {{ {part} }}' for part in parts)})"
+
+
+def _alternatives(schema: Schema, names: Sequence[str], variable: str) -> list[str]:
+    """One pattern for all types that a class alone makes, and one for each class with jobs."""
+    known = schema.concrete if ANY in names else names
+    jobs: dict[str, list[str]] = {}
+    for kind in map(schema.resolved, known):
+        jobs.setdefault(kind.class_id, []).append(kind.occupation)
+    return [_pattern(class_id, wanted, variable) for class_id, wanted in jobs.items()]
+
+
+def _pattern(class_id: str, jobs: Sequence[str], variable: str) -> str:
+    """Of a class ("": any) and, unless one of the types has no occupation, with one of these."""
+    parts = [f"{variable} {_direct(TYPE)} <{ENTITY}{class_id}> ."] if class_id else []
+    if all(jobs):
+        one = f"{variable}_job"
+        listed = ", ".join(f"<{ENTITY}{job}>" for job in jobs)
+        parts.append(f"{variable} {_direct(OCCUPATION)} {one} . FILTER({one} IN ({listed}))")
+    return " ".join(parts)
+
+
+SECONDS = 30.0
+"""What one query may take."""
+
+BATCH_LENGTH = 10_000
+"""Characters of the members that are asked about at once; a query may have 16 KB."""
+
+
+class EndpointFacts:
+    """The facts of a graph that answers SPARQL, embedded or remote. See `Facts`.
+
+    What was answered is kept. A batch with more than `MAX_ROWS` rows is asked again in halves, and
+    a member with more than that page by page. Every method raises GraphError where the graph does
+    not answer.
+    """
+
+    def __init__(self, graph: Graph, schema: Schema, seconds: float = SECONDS) -> None:
+        self.schema = schema
+        self._graph, self._seconds = graph, seconds
+        self._related: dict[tuple[str, bool], dict[str, tuple[str, ...]]] = {}
+        self._names: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._types: dict[str, str | None] = {}
+
+    def related(
+        self, relation: str, inverse: bool, members: Iterable[str]
+    ) -> dict[str, tuple[str, ...]]:
+        wanted = list(dict.fromkeys(members))
+        known = self._related.setdefault((relation, inverse), {})
+        unknown = sorted(member for member in wanted if member not in known)
+        for batch in _batches(unknown):
+            found = self._ask_related(relation, inverse, batch)
+            known |= {member: tuple(sorted(found.get(member, ()))) for member in batch}
+        return {member: known[member] for member in wanted if known[member]}
+
+    def degrees(self, relation: str, inverse: bool, members: tuple[str, ...]) -> "np.ndarray":
+        import numpy as np
+
+        found = self.related(relation, inverse, members)
+        return np.array([len(found.get(member, ())) for member in members], dtype=np.int64)
+
+    def type_of(self, entity: str) -> str | None:
+        if entity not in self._types:
+            self._types[entity] = self._ask_type(entity)
+        return self._types[entity]
+
+    def members(self, type_name: str) -> tuple[str, ...]:
+        pattern = _type_pattern(self.schema, type_name, "?o")
+        return tuple(sorted(set(self._pages(pattern, "?o", "thing"))))
+
+    def label(self, entity: str) -> str:
+        return self._named(entity)[0]
+
+    def aliases(self, entity: str) -> tuple[str, ...]:
+        return self._named(entity)[1]
+
+    def _ask_related(
+        self, relation: str, inverse: bool, members: Sequence[str]
+    ) -> dict[str, set[str]]:
+        """Values by member, of those that have any."""
+        declared = self.schema.relations[relation]
+        kind = value_kind(declared)
+        if inverse and kind != "thing":
+            return {}
+        member, other = ("?o", "?s") if inverse else ("?s", "?o")
+        pattern = f"{values(member, members)} {_relation_pattern(self.schema, declared)}"
+        answer = self._ask(f"SELECT {member} {other} WHERE {{ {pattern} }}")
+        if answer.complete:
+            return _by_member(answer, (member[1:], other[1:]), kind)
+        if len(members) == 1:
+            return {members[0]: set(self._pages(pattern, other, kind))}
+        half = len(members) // 2
+        parts = (self._ask_related(relation, inverse, m) for m in (members[:half], members[half:]))
+        return {key: found for part in parts for key, found in part.items()}
+
+    def _pages(self, pattern: str, variable: str, kind: ValueKind) -> Iterator[str]:
+        """All values of a variable of a kind, by as many queries as it takes."""
+        last = ""
+        while True:
+            page = f"{{ {pattern} {_after(variable, last)} }}"
+            order = f"ORDER BY STR({variable}) LIMIT {MAX_ROWS}"
+            answer = self._ask(f"SELECT DISTINCT {variable} WHERE {page} {order}")
+            terms = [term for (term,) in answer.cells(variable[1:]) if term is not None]
+            yield from (value for term in terms if (value := _value(term, kind)))
+            if answer.complete and len(terms) < MAX_ROWS:
+                return
+            if not terms:
+                raise GraphError("resources", "The graph's answer was cut before its first row.")
+            last = terms[-1].value
+
+    def _ask_type(self, entity: str) -> str | None:
+        """The first type of those whose class and occupation the entity has."""
+        found = self._ask(
+            f"SELECT ?p ?o WHERE {{ VALUES ?p {{ {_direct(TYPE)} {_direct(OCCUPATION)} }} "
+            f"{_iri(entity)} ?p ?o }}"
+        )
+        has: dict[str, set[str]] = {TYPE: set(), OCCUPATION: set()}
+        for predicate, term in found.cells("p", "o"):
+            if predicate and (value := _value(term, "thing")):
+                has[predicate.value.rpartition("/")[2]].add(value)
+        for name in self.schema.concrete:
+            kind = self.schema.resolved(name)
+            classed = not kind.class_id or kind.class_id in has[TYPE]
+            if classed and (not kind.occupation or kind.occupation in has[OCCUPATION]):
+                return name
+        return None
+
+    def _named(self, entity: str) -> tuple[str, tuple[str, ...]]:
+        """Label and aliases."""
+        if entity not in self._names:
+            understood = ", ".join(f'"{language}"' for language in LANGUAGES)
+            labels = self._ask_names(entity, LABEL, f"FILTER(LANG(?o) IN ({understood}))")
+            aliases = self._ask_names(entity, ALIAS, f"FILTER(LANG(?o) IN ({understood}))")
+            label = best_label(labels or self._ask_names(entity, LABEL, "")) or entity
+            self._names[entity] = label, best_aliases(aliases, label)
+        return self._names[entity]
+
+    def _ask_names(self, entity: str, predicate: str, which: str) -> list[TaggedName]:
+        found = self._ask(f"SELECT ?o WHERE {{ {_iri(entity)} <{predicate}> ?o {which} }}")
+        return [TaggedName(term.value, term.language) for (term,) in found.cells("o") if term]
+
+    def _ask(self, query: str) -> QueryResult:
+        try:
+            return self._graph.query(query, self._seconds)
+        except GraphError as error:
+            if error.kind == "unknown":  # no row, and the graph says that there can be none
+                return QueryResult((), ())
+            raise
+
+
+def _batches(members: Sequence[str]) -> Iterator[list[str]]:
+    """The members in runs whose IRIs together have up to `BATCH_LENGTH` characters."""
+    batch: list[str] = []
+    length = 0
+    for member in members:
+        length += len(_iri(member)) + 1
+        if batch and length > BATCH_LENGTH:
+            yield batch
+            batch, length = [], len(_iri(member)) + 1
+        batch.append(member)
+    if batch:
+        yield batch
+
+
+def _by_member(
+    answer: QueryResult, columns: tuple[str, str], kind: ValueKind
+) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for one, other in answer.cells(*columns):
+        member, value = _value(one, "thing"), _value(other, kind)
+        if member and value:
+            found.setdefault(member, set()).add(value)
+    return found
+
+
+def _value(term: Term | None, kind: ValueKind) -> str | None:
+    """The text of a value of a kind; None for a blank node, and a value of another kind."""
+    if term is None or term.kind == "blank":
+        return None
+    value = thing(term.value) if term.kind == "iri" else literal(term.value, term.datatype)
+    return value.text if value and value.kind == kind else None

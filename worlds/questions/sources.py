@@ -1,0 +1,133 @@
+"""What questions are generated from: a graph, its schema, and what belongs to it."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from branchwise.base.errors import InputError
+from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.kg.open import is_address, open_graph
+from branchwise.kg.schema import Schema, load_domain, merge
+from branchwise.kg.schema_checks import check_types
+from branchwise.kg.world_folder import (
+    GRAPH_FILE,
+    NAMES_FILE,
+    WORLD_FILE,
+    read_description,
+)
+from branchwise.worlds.domains import world_schema
+from branchwise.worlds.questions.facts import Facts, GraphFacts
+from branchwise.worlds.questions.settings import whole_schema, world_domains
+from branchwise.worlds.questions.shared_names import SharedNames, read_names, shared_names
+from branchwise.worlds.questions.statements import FACTS_FOLDER
+from branchwise.worlds.questions.support import Support
+
+CORPUS_FILE = "corpus.jsonl"
+SUPPORT_FOLDER = "support"
+"""Where it is kept what a world's passages state."""
+
+
+@dataclass(frozen=True)
+class FactSource:
+    """Facts with the names that are shared in them, and relations by domain.
+
+    `close` lets go of an endpoint's connections.
+    """
+
+    facts: Facts
+    names: SharedNames
+    domains: Mapping[str, Collection[str]]
+    common: Collection[str] = ()
+    support: Support | None = None
+    close: Callable[[], None] = lambda: None
+
+
+def open_source(
+    graph: str,
+    *,
+    schema: Path | None = None,
+    names: Path | None = None,
+    corpus: Path | None = None,
+    domains: Sequence[str] = (),
+    keys: Keys = NO_KEYS,
+) -> FactSource:
+    """A world's folder, which has everything; or any graph (its folder, a file of triples, an
+    endpoint's address) with a schema in YAML.
+
+    Without a file of names, labels that several entities have are taken. `domains`: none stands
+    for all. An endpoint gets its own of the `keys`. Raises InputError, and
+    GraphError where an endpoint does not answer.
+    """
+    folder = None if is_address(graph) else _world_folder(Path(graph))
+    close: Callable[[], None] = _nothing
+    if folder is not None and schema is None:
+        world = read_description(folder)
+        own, common = world_domains(world.domains, domains or world.domains)
+        facts: Facts = GraphFacts.load(
+            folder / GRAPH_FILE, world_schema(world.domains), folder / FACTS_FOLDER
+        )
+        names = names or folder / NAMES_FILE
+        corpus, kept = corpus or folder / CORPUS_FILE, None if corpus else folder / SUPPORT_FOLDER
+    else:
+        kept = None
+        declared, own = _declared(schema, domains)
+        (facts, close), common = _facts(graph, declared, keys), ()
+    return FactSource(
+        facts,
+        read_names(names) if names else shared_names(facts),
+        own,
+        common,
+        Support.load(corpus / CORPUS_FILE if corpus.is_dir() else corpus, kept) if corpus else None,
+        close,
+    )
+
+
+def _world_folder(path: Path) -> Path | None:
+    """The folder of the world that a path means; its graph may be built within.
+
+    Raises InputError where the path leads nowhere: it would be taken for a graph without a schema.
+    """
+    if not path.exists():
+        raise InputError(
+            "no such file or folder", where=str(path), remedy="name a world, a graph or its triples"
+        )
+    return next((p for p in (path, path.parent) if (p / WORLD_FILE).is_file()), None)
+
+
+def _declared(
+    schema: Path | None, domains: Sequence[str]
+) -> tuple[Schema, dict[str, Collection[str]]]:
+    """The schema in a file, as one domain that is called as the file."""
+    if schema is None:
+        raise InputError(
+            "a graph that is not a world needs a schema", remedy="name its YAML file with --schema"
+        )
+    name = schema.stem
+    domain = load_domain(schema)
+    try:
+        check_types(merge({name: domain}, keep=True))
+    except InputError as error:
+        remedy = "declare every type under `types`; none may descend from itself"
+        raise InputError(error.what, where=f"{schema}, {error.where}", remedy=remedy) from None
+    declared = merge({name: domain})
+    if others := [domain for domain in domains if domain != name]:
+        raise InputError(
+            f"there is no domain {others[0]!r} in it",
+            where=str(schema),
+            remedy="leave --domains out",
+        )
+    return declared, whole_schema(name, declared)
+
+
+def _facts(graph: str, schema: Schema, keys: Keys) -> tuple[Facts, Callable[[], None]]:
+    """The facts, and what closes them."""
+    if is_address(graph):
+        from branchwise.worlds.questions.endpoint_facts import EndpointFacts
+
+        opened = open_graph(graph, keys)
+        return EndpointFacts(opened, schema), opened.close
+    return GraphFacts.load(Path(graph), schema), _nothing
+
+
+def _nothing() -> None:
+    """Nothing is open."""

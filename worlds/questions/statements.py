@@ -1,0 +1,273 @@
+"""What of a graph's triples plans are made and executed with, as arrays of numbers.
+
+Each text (an entity or item, a date, a number) has a number, in the order of all texts: sorted
+numbers are sorted texts.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from branchwise.base.errors import InputError
+from branchwise.base.files import open_data
+from branchwise.corpora.kept_arrays import (
+    PackedTexts,
+    file_origin,
+    kept_arrays,
+    packed,
+)
+from branchwise.kg.description import read_description
+from branchwise.kg.vocabulary import PROP
+from branchwise.worlds.questions.terms import (
+    ALIAS,
+    LABEL,
+    TaggedName,
+    ValueKind,
+    best_aliases,
+    literal,
+    name_rank,
+    thing,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyoxigraph
+
+    from branchwise.corpora.kept_arrays import Arrays
+
+DIRECT = f"{PROP}direct/"
+FACTS_FOLDER = "facts"
+"""Where a built graph's, or a world's, arrays are kept."""
+
+_KINDS: tuple[ValueKind, ...] = ("thing", "date", "number")
+_FORMATS = {".nt": "N_TRIPLES", ".ttl": "TURTLE"}
+_TEXTS_AT_HAND = 2**18
+_APART = 32  # texts: one of so many is at hand to find the others by
+
+
+class Statements:
+    """The statements of some properties ("P57"), and the names of all entities."""
+
+    def __init__(self, arrays: "Arrays", properties: Iterable[str]) -> None:
+        self._texts = PackedTexts(arrays["text"], arrays["text_starts"])
+        self._some = [self._texts[place] for place in range(0, len(self), _APART)]
+        self._labels = PackedTexts(arrays["label"], arrays["label_starts"])
+        self._aliases = PackedTexts(arrays["alias"], arrays["alias_starts"])
+        self._alias_of = arrays["alias_of"]
+        self._pairs, self._ends = arrays["pairs"], arrays["ends"].tolist()
+        self._places = {key: place for place, key in enumerate(_keys(properties))}
+        self.text = lru_cache(_TEXTS_AT_HAND)(self._texts.__getitem__)
+        self.number = lru_cache(_TEXTS_AT_HAND)(self._number)
+
+    @classmethod
+    def load(cls, path: Path, properties: Iterable[str], keep: Path | None = None) -> "Statements":
+        """From a built graph's folder, or a file of triples (.nt or .ttl, plain, .gz or .zst).
+
+        A folder's arrays are kept in it, those of a file in `keep`, where it is named: for as long
+        as they are of the same graph and properties. Raises InputError where there is neither, or
+        a file is broken (with its line).
+        """
+        wanted = tuple(dict.fromkeys(properties))
+        origin: dict[str, Any] = {"properties": wanted}
+        if path.is_dir():
+            from branchwise.kg.open import graph_folder
+
+            folder = graph_folder(path)
+            keep = folder / FACTS_FOLDER
+            origin["graph"] = read_description(folder).sha256
+        elif path.is_file():
+            origin["file"] = file_origin(path)
+        return cls(kept_arrays(keep, origin, lambda: _Reading(wanted).read(path)), wanted)
+
+    def __len__(self) -> int:
+        """How many texts there are."""
+        return len(self._texts)
+
+    def of(self, number: str, kind: ValueKind) -> "np.ndarray":
+        """The statements of a property with values of a kind.
+
+        uint32 [n, 2]: the texts of subject and value, sorted, each pair once.
+        """
+        place = self._places[number, kind]
+        return self._pairs[self._ends[place] : self._ends[place + 1]]
+
+    def label(self, entity: str) -> str:
+        """The best label; the entity's number or IRI where it has none."""
+        number = self.number(entity)
+        return entity if number is None else self._labels[number]
+
+    def aliases(self, entity: str) -> tuple[str, ...]:
+        """Other names, sorted."""
+        number = self.number(entity)
+        if number is None:
+            return ()
+        first, end = self._alias_of.searchsorted([number, number + 1])
+        return tuple(self._aliases[place] for place in range(first, end))
+
+    def _number(self, text: str) -> int | None:
+        """A text's number; None for one that the graph lacks."""
+        after = bisect_right(self._some, text) * _APART
+        place = bisect_left(self._texts, text, max(after - _APART, 0), min(after, len(self)))
+        return place if place < len(self) and self._texts[place] == text else None
+
+
+def _keys(properties: Iterable[str]) -> list[tuple[str, ValueKind]]:
+    return [(number, kind) for number in properties for kind in _KINDS]
+
+
+class _Reading:
+    """Statements as they are read: each text has the number of its place among those met."""
+
+    def __init__(self, properties: Iterable[str]) -> None:
+        self._properties = {DIRECT + number: number for number in properties}
+        self._pairs = {key: (array("I"), array("I")) for key in _keys(self._properties.values())}
+        # By IRI or, for dates and numbers, by text, which has no colon.
+        self._numbers: dict[str, int] = {}
+        self._labels: dict[int, TaggedName] = {}
+        self._aliases: dict[int, list[TaggedName]] = {}
+
+    def read(self, path: Path) -> "Arrays":
+        """All of a folder or a file."""
+        if path.is_dir():
+            self._read_store(path)
+        else:
+            self._read_file(path)
+        return self._arrays()
+
+    def _read_store(self, folder: Path) -> None:
+        from branchwise.kg.open import graph_folder
+        from branchwise.kg.store import check_graph, open_store
+
+        graph = graph_folder(folder)
+        check_graph(graph)
+        store = open_store(graph)
+        for predicate in (*self._properties, LABEL, ALIAS):
+            rows = store.query(f"SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }}")
+            pairs = cast("Iterable[tuple[Any, Any]]", rows)
+            self._add((subject, predicate, object) for subject, object in pairs)
+
+    def _read_file(self, path: Path) -> None:
+        import pyoxigraph
+
+        inner = path.with_suffix("") if path.suffix in (".gz", ".zst") else path
+        if inner.suffix not in _FORMATS:
+            raise InputError(
+                "does not have the name of a file of triples",
+                where=str(path),
+                remedy="give a folder that `branchwise kg build` made, or a .nt or .ttl file",
+            )
+        syntax = getattr(pyoxigraph.RdfFormat, _FORMATS[inner.suffix])
+        wanted = {*self._properties, LABEL, ALIAS}
+        with open_data(path) as stream:
+            try:
+                self._add(
+                    (triple.subject, predicate, triple.object)
+                    for triple in pyoxigraph.parse(input=stream, format=syntax)
+                    if (predicate := triple.predicate.value) in wanted
+                )
+            except SyntaxError as error:
+                raise InputError(str(error.msg), where=f"{path}:{error.lineno}") from None
+
+    def _add(self, triples: "Iterable[tuple[Any, str, Any]]") -> None:
+        """Keep statements of wanted properties, and names; pass over blank nodes.
+
+        One loop without calls for each: a world of a million entities has nine million statements.
+        """
+        from pyoxigraph import Literal, NamedNode
+
+        numbers = self._numbers
+        things = {
+            predicate: self._pairs[number, "thing"]
+            for predicate, number in self._properties.items()
+        }
+        for subject, predicate, object in triples:
+            if type(subject) is not NamedNode:
+                continue
+            iri = subject.value
+            entity = numbers.get(iri)
+            if entity is None and (entity := self._thing(iri)) is None:
+                continue
+            kind = type(object)
+            if kind is NamedNode and predicate in things:
+                iri = object.value
+                other = numbers.get(iri)
+                if other is not None or (other := self._thing(iri)) is not None:
+                    subjects, values = things[predicate]
+                    subjects.append(entity)
+                    values.append(other)
+            elif kind is Literal:
+                self._add_literal(entity, predicate, object)
+
+    def _add_literal(self, entity: int, predicate: str, object: "pyoxigraph.Literal") -> None:
+        number = self._properties.get(predicate)
+        if number is None:
+            self._name(entity, predicate, TaggedName(object.value, object.language or ""))
+        elif value := literal(object.value, object.datatype.value):
+            subjects, values = self._pairs[number, value.kind]
+            subjects.append(entity)
+            values.append(self._text(value.text))
+
+    def _thing(self, iri: str) -> int | None:
+        """The number of an IRI; None for an unknown value."""
+        return self._text(iri) if thing(iri) else None
+
+    def _text(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def _name(self, entity: int, predicate: str, name: TaggedName) -> None:
+        if predicate == ALIAS:
+            self._aliases.setdefault(entity, []).append(name)
+            return
+        known = self._labels.get(entity)
+        if known is None or name_rank(name) < name_rank(known):
+            self._labels[entity] = name
+
+    def _arrays(self) -> "Arrays":
+        """The statements, texts numbered in sorted order; empties this object to save memory."""
+        import numpy as np
+
+        texts = [value.text if ":" in t and (value := thing(t)) else t for t in self._numbers]
+        self._numbers.clear()
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+        ranks = np.empty(len(texts), dtype=np.uint32)
+        ranks[order] = np.arange(len(texts), dtype=np.uint32)
+        pairs = [_sorted_pairs(ranks, *pair) for pair in self._pairs.values()]
+        self._pairs.clear()
+        label, label_starts = packed(self._label(n, texts[n]) for n in order)
+        named = [n for n in order if n in self._aliases]
+        aliases = [best_aliases(self._aliases[n], self._label(n, texts[n])) for n in named]
+        alias, alias_starts = packed(chain.from_iterable(aliases))
+        text, text_starts = packed(texts[n] for n in order)
+        return {
+            "text": text,
+            "text_starts": text_starts,
+            "label": label,
+            "label_starts": label_starts,
+            "alias": alias,
+            "alias_starts": alias_starts,
+            "alias_of": np.array(
+                [ranks[n] for n, found in zip(named, aliases, strict=True) for _ in found],
+                dtype=np.uint32,
+            ),
+            "pairs": np.concatenate(pairs),
+            "ends": np.cumsum([0, *map(len, pairs)]),
+        }
+
+    def _label(self, number: int, text: str) -> str:
+        """The best label; the text itself where there is none."""
+        return found.text if (found := self._labels.get(number)) else text
+
+
+def _sorted_pairs(
+    ranks: "np.ndarray", subjects: "array[int]", values: "array[int]"
+) -> "np.ndarray":
+    """uint32 [n, 2]: subjects and values by their ranks, sorted, each pair once."""
+    import numpy as np
+
+    one, other = (ranks[np.frombuffer(numbers, dtype=np.uint32)] for numbers in (subjects, values))
+    both = np.unique(one.astype(np.uint64) << 32 | other)
+    return np.stack([both >> 32, both & 0xFFFFFFFF], axis=1).astype(np.uint32)

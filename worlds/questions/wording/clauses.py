@@ -1,0 +1,242 @@
+"""Clauses, each one thing that is said in the forms that it takes in a sentence, around a noun:
+what stands beside it, what follows "that" or "who", what is denied."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from branchwise.worlds.questions.wording.phrases import Verb, listed
+from branchwise.worlds.questions.wording.vocabulary import Noun
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A verb with the other side in words.
+
+    `denied` is the other side in a denial ("any film by X"). `beside` is a phrase for beside a
+    noun only. `swapped` is the same said of the other side, where that is one name: Mara Voss,
+    directed. `long`: it holds a noun phrase, and nothing should follow it. `deniable`: "did not"
+    says plainly that it does not hold. `alone`: nothing else may stand beside the noun, as it would
+    be taken with a name ("based in X with ...").
+    """
+
+    verb: Verb
+    other: str
+    denied: str = ""
+    beside: Verb | None = None
+    swapped: tuple[str, Verb] | None = None
+    long: bool = False
+    deniable: bool = True
+    alone: bool = False
+
+    def finite(self, plural: bool = True) -> str:
+        """ "were directed by X"."""
+        return self.verb.finite(self.other, plural)
+
+    def negated(self, plural: bool = True) -> str:
+        """ "were not directed by X"."""
+        return self.verb.negated(self.denied or self.other, plural)
+
+    def reduced(self, plural: bool = True) -> str:
+        """ "directed by X", or nothing where the verb cannot be left out."""
+        return (self.beside or self.verb).reduced(self.other, plural)
+
+    def reduced_denial(self, plural: bool = True) -> str:
+        """ "not directed by X", or nothing."""
+        words = self.verb.reduced(self.denied or self.other, plural)
+        return f"not {words}" if words and self.verb.base == "be" else ""
+
+
+_MOST_BESIDE = 3
+_FORMS_OF_BE = frozenset(("are", "is", "was", "were"))
+
+
+@dataclass(frozen=True)
+class NounPhrase:
+    """What is said of things: their noun, what holds, what does not.
+
+    `denials` do not hold, each; of each of `excluded`, not all holds.
+    """
+
+    noun: Noun
+    predicates: "tuple[Predication, ...]"
+    denials: tuple[Clause, ...] = ()
+    excluded: "tuple[NounPhrase, ...]" = ()
+
+    @property
+    def light(self) -> "list[Predication]":
+        """What may stand beside the noun, all together."""
+        fit = [
+            predicate for predicate in self.predicates if predicate.reduced() and not predicate.long
+        ]
+        return [predicate for predicate in fit if len(fit) == 1 or not predicate.alone]
+
+    @property
+    def long(self) -> bool:
+        return any(predicate.long for predicate in (*self.predicates, *self.denials))
+
+    @property
+    def single(self) -> Clause | None:
+        """The clause that is all that is said."""
+        predicate = self.predicates[0] if len(self.predicates) == 1 else None
+        alone = isinstance(predicate, Clause) and not self.denials and not self.excluded
+        return predicate if alone and isinstance(predicate, Clause) else None
+
+
+@dataclass(frozen=True)
+class Disjunction:
+    """One of several descriptions of the same things, short ones first."""
+
+    options: tuple[NounPhrase, ...]
+
+    @property
+    def long(self) -> bool:
+        return any(option.long for option in self.options)
+
+    @property
+    def alone(self) -> bool:
+        """A choice with something else beside the noun might be a choice with that."""
+        return True
+
+    def finite(self, plural: bool = True, either: bool = False) -> str:
+        """ "won X or were directed by Y"; `either`: say so even where it would be clear."""
+        said = [
+            verb_phrase(option.predicates, option.denials, plural) + _in_brackets(option)
+            for option in self.options
+        ]
+        clauses = [option.single for option in self.options]
+        if all(clauses) and not any(clause.long for clause in clauses[:-1] if clause):
+            unclear = either or any("," in words for words in said)
+            return ("either " if unclear else "") + _in_a_row(said, "or")
+        return f"either {', '.join(said[:-1])}, or {said[-1]}"
+
+    def reduced(self, plural: bool = True) -> str:
+        """ "directed by X or written by Y", or nothing where an option cannot be reduced."""
+        clauses = [option.single for option in self.options]
+        said = [clause.reduced(plural) for clause in clauses if clause]
+        return listed(said, "or") if len(said) == len(self.options) and all(said) else ""
+
+
+Predication = Clause | Disjunction
+
+
+def around(noun: str, phrase: NounPhrase, plural: bool = True, swapped: bool = False) -> str:
+    """A noun with all that is told of it; `swapped`: "that Mara Voss directed", if it fits."""
+    beside = phrase.light[:_MOST_BESIDE]
+    after = [predicate for predicate in phrase.predicates if predicate not in beside]
+    exceptions = bool(phrase.denials or phrase.excluded)
+    if len(after) == 1 and not exceptions and _fits_beside(after[0], beside):
+        beside, after = [*beside, after[0]], []
+    reversed_clause = _swapped(phrase, beside) if swapped and not after and not exceptions else ""
+    if reversed_clause:
+        beside = beside[:-1]
+    words = [noun, beside_noun(beside, plural), reversed_clause]
+    if after:
+        words += [phrase.noun.pronoun, verb_phrase(after, phrase.denials, plural)]
+    elif phrase.denials:
+        words.append(_denied_beside(phrase, plural))
+    return " ".join(word for word in words if word) + excluding(phrase)
+
+
+def verb_phrase(
+    predicates: Sequence[Predication], denials: Sequence[Clause], plural: bool = True
+) -> str:
+    """Verb phrases in a row; what follows a long one is set off from it.
+
+    A short denial stands before what is long or a choice: "did not win X but appeared in films".
+    """
+    denied = listed([clause.negated(plural) for clause in denials])
+    if not predicates or not denials:
+        return denied or _coordinated(predicates, plural)
+    said = _coordinated(predicates, plural, either=True)
+    long = any(predicate.long or isinstance(predicate, Disjunction) for predicate in predicates)
+    if long and not any(clause.long for clause in denials):
+        return f"{denied} but {said}"
+    return f"{said}{',' if long else ''} but {denied}"
+
+
+def _coordinated(
+    predicates: Sequence[Predication], plural: bool = True, either: bool = False
+) -> str:
+    """ "won X, were born in Y and appeared in films by Z"; choices come last."""
+    clauses = [predicate for predicate in predicates if isinstance(predicate, Clause)]
+    choices = [predicate for predicate in predicates if isinstance(predicate, Disjunction)]
+    said = [clause.finite(plural) for clause in clauses]
+    said += [choice.finite(plural, either or len(predicates) > 1) for choice in choices]
+    if clauses and choices:
+        return f"{listed(said[:-1])}{',' if clauses[-1].long else ''} and {said[-1]}"
+    if any(predicate.long for predicate in predicates[:-1]):
+        return f"{', '.join(said[:-1])}, and also {said[-1]}"
+    return _in_a_row(said, "and")
+
+
+def _in_a_row(said: Sequence[str], conjunction: str) -> str:
+    """Verb phrases, where all begin with the same form of "to be", it is said once."""
+    first = {words.partition(" ")[0] for words in said}
+    if len(first) == 1 and first & _FORMS_OF_BE and not any("," in words for words in said):
+        said = [said[0], *(words.partition(" ")[2] for words in said[1:])]
+    return listed(said, conjunction)
+
+
+def excluding(phrase: NounPhrase) -> str:
+    """ ", excluding those with at least 300 pages": exceptions that a denial does not say."""
+    return "".join(f", {_excluded(exception)}" for exception in phrase.excluded)
+
+
+def _in_brackets(phrase: NounPhrase) -> str:
+    return "".join(f" ({_excluded(exception)})" for exception in phrase.excluded)
+
+
+def _excluded(exception: NounPhrase) -> str:
+    return f"excluding {around('those', exception)}"
+
+
+def beside_noun(predicates: Sequence[Predication], plural: bool = True) -> str:
+    """What stands beside a noun: "by X", "directed by X and released in 1990"."""
+    bare = [
+        predicate for predicate in predicates if isinstance(predicate, Clause) and predicate.beside
+    ]
+    others = [predicate for predicate in predicates if predicate not in bare]
+    sides = (listed([predicate.reduced(plural) for predicate in side]) for side in (bare, others))
+    return " ".join(side for side in sides if side)
+
+
+def _denied_beside(phrase: NounPhrase, plural: bool) -> str:
+    """ "but not directed by X", or "that were not ..." where no such words can stand there."""
+    reduced = [clause.reduced_denial(plural) for clause in phrase.denials]
+    if all(reduced) and phrase.light:
+        return f"but {listed(reduced)}"
+    return f"{phrase.noun.pronoun} {verb_phrase((), phrase.denials, plural)}"
+
+
+def _fits_beside(predicate: Predication, beside: Sequence[Predication]) -> bool:
+    """Whether a long one may be the last beside a noun."""
+    fit = all(other.reduced() for other in (*beside, predicate))
+    return predicate.long and fit and not (beside and any(p.alone for p in (*beside, predicate)))
+
+
+def _swapped(phrase: NounPhrase, beside: Sequence[Predication]) -> str:
+    """ "that Mara Voss directed", for the last of what would stand beside the noun."""
+    last = beside[-1] if beside else None
+    if phrase.noun.of_people or not isinstance(last, Clause) or not last.swapped:
+        return ""
+    name, verb = last.swapped
+    return f"that {name} {verb.finite('', plural=False)}"
+
+
+def with_years_in_place(predicates: Sequence[Predication]) -> list[Predication]:
+    """Years go with a short clause that has their verb: founded by X in 1990."""
+    made = list(predicates)
+    for years in predicates:
+        if not isinstance(years, Clause) or years.verb.preposition or years.verb.after:
+            continue
+        taker = next((p for p in made if isinstance(p, Clause) and _takes(p, years)), None)
+        if taker is not None:
+            other = f"{taker.other} {years.other}"
+            taken = replace(taker, other=other, beside=None, swapped=None, deniable=False)
+            made = [taken if p is taker else p for p in made if p is not years]
+    return made
+
+
+def _takes(clause: Clause, years: Clause) -> bool:
+    same = (clause.verb.form, clause.verb.before) == (years.verb.form, years.verb.before)
+    return same and clause.verb.preposition != "" and not clause.verb.after and not clause.long

@@ -1,0 +1,245 @@
+"""What a plan's sets are, as descriptions: things of some types, of which certain things hold.
+
+Steps that share what they begin with are told apart only by the rest: the films of 1990 by Mara
+Voss that are not long ones are "films directed by Mara Voss and released in 1990, excluding ...",
+and nothing is said twice.
+"""
+
+from dataclasses import dataclass, replace
+
+from branchwise.base.errors import InputError
+from branchwise.kg.schema import Relation, Schema
+from branchwise.worlds.questions.moves import Types
+from branchwise.worlds.questions.plans import (
+    Amount,
+    Atomic,
+    Condition,
+    Filter,
+    GroupBy,
+    Holds,
+    Intersection,
+    Join,
+    Plan,
+    PlanStep,
+    Union,
+)
+
+
+@dataclass(frozen=True)
+class NamedEntity:
+    """An entity that is called by its name."""
+
+    number: str
+
+
+@dataclass(frozen=True)
+class Mentioned:
+    """A set that was spoken of before: "these films", or a step by its number (from 1)."""
+
+    description: "Description"
+    number: int | None = None
+
+
+@dataclass(frozen=True)
+class Related:
+    """Stands in a relation to an entity, or to at least so many members of a set.
+
+    What is described are the relation's subjects where `inverse`, else its objects.
+    """
+
+    relation: str
+    inverse: bool
+    to: "NamedEntity | Mentioned | Description"
+    at_least: int = 1
+
+
+@dataclass(frozen=True)
+class Meets:
+    """Has a value of a relation that meets a condition."""
+
+    relation: str
+    condition: Condition
+
+
+@dataclass(frozen=True)
+class Either:
+    """All of one of these hold."""
+
+    options: tuple[tuple["Constraint", ...], ...]
+
+
+@dataclass(frozen=True)
+class Except:
+    """Not all of these hold."""
+
+    parts: tuple["Constraint", ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether "did not" says it: one thing, and no number."""
+        part = self.parts[0]
+        if isinstance(part, Meets):
+            return len(self.parts) == 1 and not isinstance(part.condition, Amount)
+        return len(self.parts) == 1 and isinstance(part, Related) and part.at_least == 1
+
+
+Constraint = Related | Meets | Either | Except
+
+
+@dataclass(frozen=True)
+class Description:
+    """Things of any of these types of which all of these hold."""
+
+    types: Types
+    parts: tuple[Constraint, ...]
+
+
+def describe(plan: Plan, schema: Schema) -> tuple[Description, ...]:
+    """A description for each step. Raises InputError for relations that the schema lacks."""
+    described: list[Description] = []
+    for step in plan.steps:
+        described.append(describe_step(step, [described[n] for n in step.sources], schema))
+    return tuple(described)
+
+
+def describe_step(
+    step: PlanStep, sources: "list[Description]", schema: Schema, to: Mentioned | None = None
+) -> Description:
+    """What a step gives, by what its sources are; `to` stands for the source of a relation."""
+    if isinstance(step, Atomic):
+        return _related(step.relation, step.inverse, NamedEntity(step.entity), 1, schema)
+    if isinstance(step, Join):
+        return _related(step.relation, step.inverse, to or sources[0], 1, schema)
+    if isinstance(step, GroupBy):
+        return _related(step.relation, step.inverse, to or sources[0], step.at_least, schema)
+    if isinstance(step, Filter):
+        return _both(sources[0], _filter(step, schema))
+    one, other = sources
+    if isinstance(step, Union):
+        return _either(one, other)
+    return _both(one, other) if isinstance(step, Intersection) else _without(one, other)
+
+
+def _related(
+    relation: str,
+    inverse: bool,
+    to: NamedEntity | Mentioned | Description,
+    least: int,
+    schema: Schema,
+) -> Description:
+    declared = _declared(relation, schema)
+    if isinstance(to, NamedEntity) and inverse and not declared.object:
+        meets = Meets(relation, Holds(value=to.number))
+        return Description(schema.subjects(declared), (meets,))
+    types, others = schema.subjects(declared), schema.objects(declared)
+    if not inverse:
+        types, others = others, types
+    if isinstance(to, Description) and (fit := tuple(t for t in to.types if t in others)):
+        to = replace(to, types=fit)
+    return Description(types, (Related(relation, inverse, to, least),))
+
+
+def _filter(step: Filter, schema: Schema) -> Description:
+    """The things that meet a condition. To hold an entity is to be related to it."""
+    declared = _declared(step.relation, schema)
+    if isinstance(step.condition, Holds) and declared.object:
+        return _related(step.relation, True, NamedEntity(step.condition.value), 1, schema)
+    return Description(schema.subjects(declared), (Meets(step.relation, step.condition),))
+
+
+def _declared(relation: str, schema: Schema) -> Relation:
+    if relation not in schema.relations:
+        raise InputError(f"the schema has no relation {relation!r}")
+    return schema.relations[relation]
+
+
+def _both(one: Description, other: Description) -> Description:
+    """Who has two occupations is of two types: types that share nothing are kept side by side."""
+    shared = tuple(name for name in one.types if name in other.types)
+    types = shared or (*one.types, *other.types)
+    return Description(types, _and(one.parts, other.parts))
+
+
+def _and(one: tuple[Constraint, ...], other: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
+    return (*one, *(part for part in other if part not in one))
+
+
+def _either(one: Description, other: Description) -> Description:
+    types = (*one.types, *(name for name in other.types if name not in one.types))
+    common = tuple(part for part in one.parts if part in other.parts)
+    rests = [tuple(p for p in side.parts if p not in common) for side in (one, other)]
+    if not all(rests):
+        return Description(types, common)
+    alone = [rest[0] if len(rest) == 1 else None for rest in rests]
+    if merged := _merged(*alone):
+        return Description(types, (*common, merged))
+    options: list[tuple[Constraint, ...]] = []
+    for rest, only in zip(rests, alone, strict=True):
+        options.extend(only.options if isinstance(only, Either) else (rest,))
+    return Description(types, (*common, Either(tuple(options))))
+
+
+def _merged(one: Constraint | None, other: Constraint | None) -> Related | None:
+    """Related to any of two sets, for related to one or the other; None where they are named."""
+    if not isinstance(one, Related) or not isinstance(other, Related):
+        return None
+    sets = one.to, other.to
+    alike = replace(one, to=other.to) == other and one.at_least == 1
+    if not alike or not isinstance(sets[0], Description) or not isinstance(sets[1], Description):
+        return None
+    return replace(one, to=_either(sets[0], sets[1])) if sets[0].types == sets[1].types else None
+
+
+def is_single(described: Description, schema: Schema) -> bool:
+    """Whether it describes one thing at most, by a relation that has one value: where X was born.
+
+    A schema says so with `count` and `exclusive`.
+    """
+    for part in described.parts:
+        if isinstance(part, Related) and isinstance(part.to, NamedEntity):
+            relation = schema.relations[part.relation]
+            if relation.exclusive if part.inverse else relation.count[1] == 1:
+                return True
+    return False
+
+
+def covered(
+    described: Description, schema: Schema, within: Related | None = None
+) -> tuple[str, ...]:
+    """Types that a noun of the description means, too, to most readers, and of which all may hold.
+
+    Of the companies in a city these are film studios; of those that somebody founded there are
+    none, where a schema knows founders of companies alone. `within`: what holds of others through
+    these.
+    """
+    parts = described.parts
+    if within:
+        parts = (*parts, replace(within, inverse=not within.inverse))
+    others = (other for name in described.types for other in schema.types[name].covers)
+    return tuple(
+        other
+        for other in dict.fromkeys(others)
+        if other not in described.types and all(_may_hold(part, other, schema) for part in parts)
+    )
+
+
+def _may_hold(part: Constraint, type_name: str, schema: Schema) -> bool:
+    """Whether things of a type have the property of what is said."""
+    if isinstance(part, Except):
+        return True
+    if isinstance(part, Either):
+        options = part.options
+        return any(all(_may_hold(p, type_name, schema) for p in option) for option in options)
+    side = schema.subjects if isinstance(part, Meets) or part.inverse else schema.objects
+    number = schema.relations[part.relation].property
+    alike = (one for one in schema.relations.values() if one.property == number)
+    return any(type_name in side(one) for one in alike)
+
+
+def _without(one: Description, other: Description) -> Description:
+    rest = tuple(part for part in other.parts if part not in one.parts) or other.parts
+    if len(rest) == 1 and isinstance(choice := rest[0], Either):
+        exceptions = tuple(Except(option) for option in choice.options)
+    else:
+        exceptions = (Except(rest),)
+    return replace(one, parts=(*one.parts, *exceptions))

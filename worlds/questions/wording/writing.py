@@ -1,0 +1,217 @@
+"""A model puts a plan into words; the grammar's wording stays wherever the model strays.
+
+A text is checked for what the plan's steps say, as far as names and numbers show it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from branchwise.worlds.questions.plans import Amount, Difference, Filter, GroupBy, Plan, PlanStep
+from branchwise.worlds.questions.wording.prompts import fill
+from branchwise.worlds.questions.wording.text_model import TextModel, TextModelError
+
+Problem = Literal[
+    "no reply",
+    "not one question",
+    "too long",
+    "drops a name",
+    "adds a name",
+    "drops a number",
+    "adds a number",
+    "drops a negation",
+]
+MAX_WORDS = 60
+MAX_CHARACTERS = 600
+_NAME = "\N{REPLACEMENT CHARACTER}"  # stands where a name was found
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate(
+        ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2
+    )
+}
+_NUMBER = re.compile(rf"\d+(?:,\d{{3}})*(?:\.\d+)?|\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.I)
+_PLACE = re.compile(r"^\s*\d+[.):]")  # a step's own
+_BREAK = re.compile(r"[.!?:]\s+\S")
+NEGATION = re.compile(
+    r"\b(?:not|never|no|nor|neither|none|without|except|excluding|apart from|aside from|"
+    r"other than|leaving out)\b|n't\b",
+    re.I,
+)
+"""What denies or takes away, in English."""
+# fmt: off
+_OPENERS = frozenset((
+    "which", "who", "what", "whose", "whom", "when", "where", "how", "name", "list", "the",
+    "of", "in", "among", "at", "by", "for", "from", "to", "with", "on", "between", "across",
+))
+# fmt: on
+
+
+class StrayError(Exception):
+    """A text that does not keep to its plan; `detail` is the name, number or piece of text."""
+
+    def __init__(self, problem: Problem, detail: str = "") -> None:
+        super().__init__(f"{problem}: {detail}" if detail else problem)
+        self.problem: Problem = problem
+        self.detail = detail[:100]
+
+
+def check(text: str, plan: Plan, steps: Sequence[str], names: Iterable[str]) -> None:
+    """Raise StrayError unless the text is one question with all names and numbers of the plan's
+    steps in words, no other name or number, and a negation where something is taken away.
+
+    Names in lower case (genres, kinds of things) may be inflected, all others stand unchanged.
+    What relations the text speaks of is not seen here: that is a reviewer's part.
+    """
+    ordered = sorted(names, key=lambda name: (-len(name), name))
+    said = _without_names(_plain(text), ordered)
+    asked = [_without_names(_PLACE.sub("", _plain(step)), ordered) for step in steps]
+    _check_form(text, said)
+    _check_names(_plain(text), ordered)
+    _check_items(said, " ".join(asked), ordered)
+    _check_other_names(said, " ".join(asked))
+    _check_numbers(numbers_in(said), _numbers_asked(plan, asked))
+    if any(isinstance(step, Difference) for step in plan.steps) and not NEGATION.search(said):
+        raise StrayError("drops a negation")
+
+
+def _plain(text: str) -> str:
+    """With straight quotation marks and single blanks."""
+    return " ".join(text.translate(_STRAIGHT).split())
+
+
+_STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
+
+
+def _without_names(text: str, names: Iterable[str]) -> str:
+    """The text with its proper names replaced, longer ones first: one may be part of another."""
+    for name in names:
+        if not name.islower():
+            text = _whole(name).sub(_NAME, text)
+    return text
+
+
+def _whole(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(_plain(name))}(?!\w)")
+
+
+def _check_form(text: str, said: str) -> None:
+    if "\n" in text or not said.isprintable() or not said.endswith("?") or _BREAK.search(said):
+        raise StrayError("not one question", text)
+    if len(text.split()) > MAX_WORDS or len(text) > MAX_CHARACTERS:
+        raise StrayError("too long", f"{len(text.split())} words, {len(text)} characters")
+
+
+def _check_names(text: str, names: Iterable[str]) -> None:
+    for name in names:
+        if not name.islower():
+            text, found = _whole(name).subn(_NAME, text)
+            if not found:
+                raise StrayError("drops a name", name)
+
+
+def _check_items(said: str, asked: str, names: Iterable[str]) -> None:
+    """Each word of a name in lower case must be there, where the steps call the item by it."""
+    for name in names:
+        words = [_inflected(word) for word in name.split() if name.islower()]
+        if any(word.search(asked) and not word.search(said) for word in words):
+            raise StrayError("drops a name", name)
+
+
+def _inflected(word: str) -> re.Pattern[str]:
+    """The word with another ending: "comedies" for "comedy"."""
+    stem = word[:-1] if len(word) > 4 else word
+    return re.compile(rf"\b{re.escape(stem)}", re.I)
+
+
+def _check_other_names(said: str, asked: str) -> None:
+    """Refuse what begins like a name and does not stand in the steps."""
+    known = set(re.findall(r"\w+", asked))
+    first, *others = re.findall(rf"[^\W\d_]\w*|{_NAME}", said)
+    if first != _NAME and first.lower() not in _OPENERS | {word.lower() for word in known}:
+        raise StrayError("adds a name", first)
+    for word in others:
+        if word != _NAME and not word[0].islower() and word not in known:
+            raise StrayError("adds a name", word)
+
+
+def _check_numbers(said: set[str], asked: set[str]) -> None:
+    if dropped := sorted(asked - said):
+        raise StrayError("drops a number", dropped[0])
+    if added := sorted(said - asked):
+        raise StrayError("adds a number", added[0])
+
+
+def _numbers_asked(plan: Plan, steps: Sequence[str]) -> set[str]:
+    """The numbers of the steps but those by which they refer to each other."""
+    found: set[str] = set()
+    for step, words in zip(plan.steps, steps, strict=True):
+        places = {str(source + 1) for source in step.sources}
+        found |= numbers_in(words) - places | _bounds(step) & places
+    return found
+
+
+def _bounds(step: PlanStep) -> set[str]:
+    """The numbers of a step's own."""
+    if isinstance(step, GroupBy):
+        return {str(step.at_least)}
+    if isinstance(step, Filter) and isinstance(step.condition, Amount):
+        bounds = (step.condition.least, step.condition.most)
+        return {f"{bound:g}" for bound in bounds if bound is not None}
+    return set()
+
+
+def numbers_in(text: str) -> set[str]:
+    """Numbers in figures: "1,200" as 1200, "three" as 3."""
+    found = (match[0].lower().replace(",", "") for match in _NUMBER.finditer(text))
+    return {_NUMBER_WORDS.get(number, number) for number in found}
+
+
+_QUOTES = {'"': '"', "“": "”"}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A question's text. Where the grammar wrote it, `problem` says why (one of a few, to be
+    counted) and `detail` what of."""
+
+    text: str
+    by: Literal["model", "grammar"]
+    problem: Problem | None = None
+    detail: str = ""
+
+
+class ModelWriter:
+    """Words questions by a model, one call each."""
+
+    def __init__(self, model: TextModel) -> None:
+        self._model = model
+
+    def question(
+        self, plan: Plan, steps: Sequence[str], name: Callable[[str], str], fallback: str
+    ) -> Written:
+        """The plan as a question: the model's if it kept to the plan, else `fallback`.
+
+        `steps` are the numbered steps in words, and `name` gives what they call an entity.
+        """
+        names = list(dict.fromkeys(name(entity) for entity in plan.entities()))
+        prompt = fill(
+            "write_question", steps="\n".join(steps), names="; ".join(names), most=str(MAX_WORDS)
+        )
+        try:
+            text = _bare(self._model.complete(prompt))
+            check(text, plan, steps, names)
+        except TextModelError as error:
+            return Written(fallback, "grammar", "no reply", str(error))
+        except StrayError as strayed:
+            return Written(fallback, "grammar", strayed.problem, strayed.detail)
+        return Written(text, "model")
+
+
+def _bare(reply: str) -> str:
+    """A reply without blanks and quotation marks around it."""
+    text = reply.strip()
+    if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and text.count(text[0]) <= 2:
+        text = text[1:-1].strip()
+    return text

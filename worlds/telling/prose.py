@@ -1,0 +1,261 @@
+"""The wording of each type: read from the prose files, checked against the facts it must tell."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from branchwise.base.errors import InputError
+from branchwise.base.files import first_problem
+from branchwise.kg.schema import Schema
+from branchwise.worlds.domains import world_schema
+from branchwise.worlds.telling.templates import (
+    Alternatives,
+    Placeholder,
+    Sequence,
+    parse,
+    variants,
+)
+
+FOLDER = Path(__file__).parents[1] / "prose"
+ALIAS = "alias"
+UNTOLD = ("instance_of", "gender")
+"""Facts that every lead tells: the kind in its words, the gender by its pronouns."""
+
+SPOKEN = frozenset(
+    ["s", "o", "n", "s's", "they", "them", "their", "themself", "name", "a", "other", "role"]
+)
+"""Slots that are not facts."""
+
+FORMS = ("", ":1", ".date", ".year", ".adj")
+
+
+class Wording(BaseModel):
+    """One type's section of a prose file, as it is written."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    description: list[str] = []
+    title: str = ""
+    subject: list[str] = []
+    first: list[str] = []
+    last: list[str] = []
+    lead: list[str] = []
+    tell: list[str] = []
+    asides: list[str] = []
+
+    def joined(self, other: "Wording") -> "Wording":
+        """Both, this one first; what is chosen rather than added up is this one's, if it has it."""
+        chosen = ("description", "title", "subject", "lead")
+        fields = {
+            name: (mine or theirs) if name in chosen else mine + theirs
+            for name in Wording.model_fields
+            for mine, theirs in [(getattr(self, name), getattr(other, name))]
+        }
+        return Wording(**fields)
+
+
+class Variant(NamedTuple):
+    """A sentence with the facts that it tells.
+
+    `tells`: slots with the bit of their fact, and whether one value of it is told, or up to five.
+    `needs`: the bits that must be untold; `mentions`: those that the entity must have, told or not;
+    `several`: bits of which at least two values are needed. `others`: whether it names an entity
+    that a following pronoun could be taken for.
+    """
+
+    parts: Sequence
+    tells: tuple[tuple[Placeholder, int, bool], ...]
+    needs: int
+    mentions: int
+    several: tuple[int, ...]
+    others: bool
+
+
+@dataclass(frozen=True)
+class TypeProse:
+    """How entities of one type are told.
+
+    `bits`: the place of each fact in the telling. `title`: what tells a shared name apart.
+    """
+
+    bits: Mapping[str, int]
+    leads: tuple[Variant, ...]
+    tells: tuple[Variant, ...]
+    asides: tuple[Variant, ...]
+    subject: tuple[str, ...]
+    title: Sequence
+    description: tuple[Sequence, ...]
+    is_person: bool
+
+
+@cache
+def _files() -> dict[str, dict[str, Wording]]:
+    """By file name, the wording of each type."""
+    return {path.name: _file(path) for path in sorted(FOLDER.glob("*.yaml"))}
+
+
+def _file(path: Path) -> dict[str, Wording]:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        sections = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506 - a safe loader
+        return {
+            name: Wording.model_validate(fields or {}) for name, fields in (sections or {}).items()
+        }
+    except yaml.YAMLError as error:
+        raise InputError(f"is not YAML ({str(error).splitlines()[0]})", where=str(path)) from None
+    except ValidationError as error:
+        raise InputError(first_problem(error), where=str(path)) from None
+
+
+def wording_of(schema: Schema, type_name: str) -> Wording:
+    """All that the prose files say of a type and of the types that it is."""
+    found = Wording()
+    kind = type_name
+    while kind:
+        for sections in _files().values():
+            if kind in sections:
+                found = found.joined(sections[kind])
+        kind = schema.types[kind].parent
+    return found
+
+
+def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypeProse:
+    """The prose of a type in a world where these facts may be said of it.
+
+    Raises InputError for a template that is malformed, for a slot that no schema knows, and for a
+    fact that no template tells alone.
+    """
+    wording = wording_of(schema, type_name)
+    bits = {name: n for n, name in enumerate(_ordered(facts, wording))}
+    compiler = _Compiler(schema, type_name, bits)
+    _check_sections(type_name, wording, bool(schema.resolved(type_name).shares))
+    compiler.check_known((*wording.first, *wording.last))
+    leads = tuple(compiler.compiled(wording.lead))
+    tells = tuple(compiler.compiled(wording.tell))
+    for name, bit in bits.items():
+        alone = [v for v in tells if v.needs == 1 << bit and not v.mentions and not v.several]
+        if not alone and not all(v.needs & 1 << bit for v in leads):
+            raise InputError(
+                f"no template tells {name!r} of the type {type_name!r} alone",
+                where="worlds/prose",
+                remedy="add such a template to `tell`",
+            )
+    return TypeProse(
+        bits=bits,
+        leads=leads,
+        tells=tells,
+        asides=tuple(compiler.compiled(wording.asides)),
+        subject=tuple(wording.subject),
+        title=next(compiler.names([wording.title])),
+        description=tuple(compiler.names(wording.description)),
+        is_person=schema.is_a(type_name, "person"),
+    )
+
+
+def _check_sections(type_name: str, wording: Wording, shares: bool) -> None:
+    """Refuse a type without what every article needs."""
+    needed = ("lead", "asides", *(("title",) if shares else ()))
+    if lacking := [name for name in needed if not getattr(wording, name)]:
+        raise InputError(
+            f"the type {type_name!r} has no `{lacking[0]}`",
+            where="worlds/prose",
+            remedy="add one to its section",
+        )
+
+
+def _ordered(facts: Iterable[str], wording: Wording) -> list[str]:
+    """Another name, what comes first, the schema's order, what comes last."""
+    told = [name for name in facts if name not in UNTOLD]
+    first = [ALIAS, *(name for name in wording.first if name in told)]
+    last = [name for name in wording.last if name in told]
+    return [*first, *(n for n in told if n not in first and n not in last), *last]
+
+
+class _Compiler:
+    def __init__(self, schema: Schema, type_name: str, bits: Mapping[str, int]) -> None:
+        self.schema = schema
+        self.type_name = type_name
+        self.bits = bits
+        everywhere = world_schema()
+        self.known = SPOKEN | bits.keys() | set(everywhere.relations)
+        self.known |= {r.inverse for r in everywhere.relations.values()}
+        self.confusable = self._confusable()
+
+    def _confusable(self) -> frozenset[str]:
+        """Facts whose values a pronoun for the subject could be taken for."""
+        person = self.schema.is_a(self.type_name, "person")
+        found = {"other"}
+        for name, relation in self.schema.relations.items():
+            for fact, kinds in (
+                (name, self.schema.objects(relation)),
+                (relation.inverse, self.schema.subjects(relation)),
+            ):
+                if any(self.schema.is_a(kind, "person") == person for kind in kinds):
+                    found.add(fact)
+        return frozenset(found)
+
+    def compiled(self, templates: Iterable[str]) -> Iterator[Variant]:
+        for template in templates:
+            try:
+                sequence = parse(template)
+                self._check_slots(sequence)
+                for parts in variants(sequence, frozenset(self.bits)):
+                    if {s.name for s in slots(parts)} <= self.bits.keys() | SPOKEN:
+                        yield self._variant(parts)
+            except InputError as error:
+                where = f"worlds/prose, {self.type_name}: {template}"
+                raise InputError(error.what, where=where) from None
+
+    def names(self, forms: Iterable[str]) -> Iterator[Sequence]:
+        """Forms of titles and descriptions; those of facts that are not here left out."""
+        for form in forms:
+            sequence = parse(form)
+            self._check_slots(sequence)
+            if {slot.name for slot in slots(sequence)} <= self.bits.keys() | SPOKEN:
+                yield sequence
+
+    def check_known(self, names: Iterable[str]) -> None:
+        """Refuse a name that is in no schema."""
+        if unknown := sorted(set(names) - self.known):
+            where = f"worlds/prose, {self.type_name}"
+            raise InputError(f"there is no slot {{{unknown[0]}}}", where=where)
+
+    def _check_slots(self, sequence: Sequence) -> None:
+        self.check_known(slot.name for slot in slots(sequence))
+        for slot in slots(sequence):
+            if slot.form not in FORMS and not slot.form.startswith("#"):
+                raise InputError(f"there is no form {slot.form!r}", where=f"{{{slot.name}}}")
+
+    def _variant(self, parts: Sequence) -> Variant:
+        found = [slot for slot in slots(parts) if slot.name in self.bits]
+        telling = dict.fromkeys(slot for slot in found if slot.form in ("", ":1", ".date"))
+        # One value each first, so that the rest is left for the lists.
+        tells = sorted(
+            ((slot, self.bits[slot.name], slot.form == ":1") for slot in telling),
+            key=lambda told: not told[2],
+        )
+        mentions = needs = 0
+        for _, bit, _ in tells:
+            needs |= 1 << bit
+        for slot in found:
+            mentions |= 1 << self.bits[slot.name]
+        counted = [bit for _, bit, _ in tells]
+        several = tuple({bit for bit in counted if counted.count(bit) > 1})
+        others = any(slot.name in self.confusable for slot in slots(parts))
+        return Variant(parts, tuple(tells), needs, mentions & ~needs, several, others)
+
+
+def slots(sequence: Sequence) -> Iterator[Placeholder]:
+    """All slots of a sequence, those of alternatives included."""
+    for part in sequence:
+        if isinstance(part, Alternatives):
+            for option in part.options:
+                yield from slots(option)
+        elif isinstance(part, Placeholder):
+            yield part
