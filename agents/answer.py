@@ -30,6 +30,8 @@ _DRAFT = re.compile(
     r"|improv\w*|better|again|no|not)\b",
     re.IGNORECASE,
 )
+UNREADABLE = "failed"
+"""`how` of an answer that could not be read."""
 _STRUCTURE = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
 
 

@@ -9,6 +9,12 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from branchwise.base.atomic import NO_ROOM
+from branchwise.base.errors import InputError
+from branchwise.base.secrets import without_keys
+from branchwise.base.text import printable
+from branchwise.base.warning import StoppedWarning
+
 if TYPE_CHECKING:
     import click
 
@@ -38,7 +44,6 @@ def _run() -> None:
         sys.stdout.reconfigure(errors="replace")
     import click
 
-    from branchwise.base.errors import InputError
     from branchwise.cli import app
 
     try:
@@ -77,8 +82,6 @@ def _run() -> None:
 
 def _usage(error: "click.ClickException") -> str:
     """What is wrong with the command line, in one line, as for all bad input."""
-    from branchwise.base.errors import InputError
-
     # Click and Typer each add their suggestion.
     said = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", error.format_message())
     # What click calls a whole number within limits.
@@ -92,8 +95,6 @@ def _usage(error: "click.ClickException") -> str:
 
 def _about_a_path(error: Exception) -> str | None:
     """What is wrong with a path that the system rejects, does not have or may not enter."""
-    from branchwise.base.errors import InputError
-
     if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop from "):
         # What `Path.resolve` makes of ELOOP up to Python 3.12.
         return str(InputError(str(error).lower(), remedy="check the path"))
@@ -109,8 +110,6 @@ def _about_a_path(error: Exception) -> str | None:
 
 def _about_storage(error: Exception) -> str | None:
     """What is wrong where the disk is at fault: a traceback would hide what to do."""
-    from branchwise.base.atomic import NO_ROOM
-    from branchwise.base.errors import InputError
     from branchwise.runs.store import StoreError
 
     if isinstance(error, StoreError):
@@ -129,16 +128,11 @@ def _drop_output() -> None:
 
 
 def _complain(message: str, code: int) -> int:
-    from branchwise.base.secrets import without_keys
-    from branchwise.base.text import printable
-
     sys.stderr.write(f"branchwise: {printable(without_keys(message))}\n")
     return code
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
-    from branchwise.base.warning import StoppedWarning
-
     if isinstance(message, StoppedWarning):
         return  # the command says more of it
     _complain(f"warning: {message}", 0)

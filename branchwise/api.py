@@ -11,27 +11,48 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from branchwise.agents.decoding import Decoding
 from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.outages import PATIENCE, Outages
+from branchwise.agents.refusals import ApiChoice
 from branchwise.agents.restraints import Restraints
+from branchwise.base.blocking import run_blocking
 from branchwise.base.durations import read_duration
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.keys import Keys
+from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.bounds import CONCURRENCY, JudgePairs, ScoreVariant
+from branchwise.eval.judging.judge_check import check_of
+from branchwise.eval.plugin_metrics import Named
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.selection import Selection, Shard
+from branchwise.eval.tasks import gold_of
+from branchwise.graphs.role_decoding import RoleDecoding, asked_by, checked_roles
+from branchwise.graphs.system import System
+from branchwise.report.terminal.progress import RunProgress
+from branchwise.results import ComparedRuns, RunResult, ScoreResult, compare_runs
+from branchwise.runs import experiment
+from branchwise.runs.asking import agent_to_ask, ask_agent, check_question
+from branchwise.runs.costs.kept_prices import keep_prices, limit_of, prices_of
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.spending import (
+    Spending,
+    check_begun,
+    check_bounded,
+    check_bounded_scoring,
+)
+from branchwise.runs.experiment import Run, state_of
+from branchwise.runs.on_ray.connection import RayPlace
+from branchwise.runs.runner import Observer
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring.scoring_predictions import score_predictions
+from branchwise.runs.store import open_run
+from branchwise.runs.store.merging import merge_runs
 
 if TYPE_CHECKING:
-    from branchwise.agents.refusals import ApiChoice
-    from branchwise.eval.plugin_metrics import Named
-    from branchwise.eval.scoring_choice import ScoringChoice
     from branchwise.graphs.agent import Outcome
-    from branchwise.graphs.role_decoding import RoleDecoding
-    from branchwise.graphs.system import System
-    from branchwise.results import ComparedRuns, RunResult, ScoreResult
-    from branchwise.runs.costs.prices import Prices
-    from branchwise.runs.experiment import Run
-    from branchwise.runs.on_ray.connection import RayPlace
-    from branchwise.runs.runner import Observer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -52,8 +73,6 @@ def _named(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _unknown(function: str, name: str, known: Collection[str]) -> InputError:
-    from branchwise.graphs.system import System
-
     remedy = did_you_mean(name, known)
     if name in System.model_fields and function in ("run", "ask"):
         remedy = f"it is a setting: System({name}=...)"
@@ -63,7 +82,7 @@ def _unknown(function: str, name: str, known: Collection[str]) -> InputError:
 @_named
 def run(
     questions: str | QuestionSet,
-    system: "System",
+    system: System,
     *,
     fields: Mapping[str, str] | Sequence[str] = (),
     separator: str | None = None,
@@ -87,8 +106,8 @@ def run(
     metrics: Iterable[str] = (),
     prices: Path | str | None = None,
     progress: bool = False,
-    observer: "Observer | None" = None,
-) -> "RunResult":
+    observer: Observer | None = None,
+) -> RunResult:
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
     `questions`: a question set as `--questions` names one, with its `fields` and `separator`
@@ -101,14 +120,6 @@ def run(
     follows say how the run will be scored. `progress`: show a bar (lines without a terminal);
     `observer`: told of each item that ends, instead of that. Raises InputError before any work.
     """
-    from branchwise.corpora.loaders import load_questions
-    from branchwise.corpora.loaders.source import QuestionSource
-    from branchwise.eval.selection import Selection, Shard
-    from branchwise.eval.tasks import gold_of
-    from branchwise.results import RunResult
-    from branchwise.runs import experiment
-    from branchwise.runs.costs.kept_prices import limit_of
-
     part = None if shard is None else Shard.parse(shard)
     if isinstance(questions, str):
         source = QuestionSource.parse(questions, fields, separator)
@@ -162,20 +173,14 @@ def resume(
     max_cost: float | None = None,
     prices: Path | str | None = None,
     progress: bool = False,
-    observer: "Observer | None" = None,
-) -> "RunResult":
+    observer: Observer | None = None,
+) -> RunResult:
     """Continue a run that was killed, interrupted or stopped; nothing recorded is asked for again.
 
     `run.state` counts the items of the whole run. `corpus`, `kg`, `reranker`: where they are now;
     `retriever`, `model`, `expander`, `extractor`: the same ones at another address; the rest as in
     `run`. Raises InputError where the system would not be the one that began the run.
     """
-    from branchwise.results import RunResult
-    from branchwise.runs import experiment
-    from branchwise.runs.costs.kept_prices import limit_of, prices_of
-    from branchwise.runs.costs.spending import check_begun
-    from branchwise.runs.store import open_run
-
     reader = open_run(Path(path))
     counts, begun = reader.progress(), reader.meta
     again = counts["failed"] + len(reader.cut_items()) if retry_failed else 0
@@ -209,16 +214,12 @@ def resume(
     return RunResult.of(made)
 
 
-def merge(runs: "Iterable[Run | Path | str]", out: Path | str) -> "RunResult":
+def merge(runs: Iterable[Run | Path | str], out: Path | str) -> RunResult:
     """Join runs of one system over different questions into a new run at `out`.
 
     Its questions are in the order of the runs. What has not ended is left to `resume`. Raises
     InputError where these are not such runs, one is damaged, or `out` is there.
     """
-    from branchwise.results import RunResult
-    from branchwise.runs.experiment import Run, state_of
-    from branchwise.runs.store.merging import merge_runs
-
     merge_runs([run.path if isinstance(run, Run) else Path(run) for run in runs], Path(out))
     return RunResult.of(Run(Path(out), state_of(Path(out))))
 
@@ -226,7 +227,7 @@ def merge(runs: "Iterable[Run | Path | str]", out: Path | str) -> "RunResult":
 @_named
 def ask(
     question: str,
-    system: "System",
+    system: System,
     *,
     patience: float | str = PATIENCE,
     max_cost: float | None = None,
@@ -237,9 +238,6 @@ def ask(
     Raises InputError before anything is asked, ModelError where the model cannot be had, and
     PassEndedError where a server stays away or the next call could cost too much.
     """
-    from branchwise.base.blocking import run_blocking
-    from branchwise.runs.asking import agent_to_ask, ask_agent, check_question
-
     check_question(question)
     priced = _prices(prices)
     restraints = _restraints(patience, max_cost, priced)
@@ -250,7 +248,7 @@ def ask(
 
 @_named
 def score(
-    run: "Run | Path | str | None" = None,
+    run: Run | Path | str | None = None,
     *,
     questions: str | None = None,
     fields: Mapping[str, str] | Sequence[str] = (),
@@ -264,9 +262,9 @@ def score(
     variant: ScoreVariant | None = None,
     judge_check: int | None = None,
     judge_beside: str | None = None,
-    roles: "RoleDecoding | None" = None,
-    api: "ApiChoice | None" = None,
-    metrics: "Sequence[Named]" = (),
+    roles: RoleDecoding | None = None,
+    api: ApiChoice | None = None,
+    metrics: Sequence[Named] = (),
     scan_corpus: bool = False,
     prices: Path | str | None = None,
     max_cost: float | None = None,
@@ -275,7 +273,7 @@ def score(
     timeout: float = 120.0,
     attempts: int = 6,
     keys: Mapping[str, str] | None = None,
-) -> "ScoreResult":
+) -> ScoreResult:
     """Score every item of a run that has ended, and save the scores in the run folder; or score
     `predictions` (a file of any agent's) against `questions`.
 
@@ -285,17 +283,6 @@ def score(
     `@metric` made or specs of such. Raises InputError, and ModelError where a matcher or judge
     cannot be had.
     """
-    from branchwise.agents.decoding import Decoding
-    from branchwise.corpora.loaders.source import QuestionSource
-    from branchwise.eval.judging.judge_check import check_of
-    from branchwise.graphs.role_decoding import asked_by, checked_roles
-    from branchwise.results import ScoreResult
-    from branchwise.runs.costs.kept_prices import keep_prices, prices_of
-    from branchwise.runs.experiment import Run
-    from branchwise.runs.scoring.scoring import ScoringSettings, score_run
-    from branchwise.runs.scoring.scoring_predictions import score_predictions
-    from branchwise.runs.store import open_run
-
     path = run.path if isinstance(run, Run) else Path(run) if run is not None else None
     priced = _prices(prices) if prices or path is None else prices_of(path)
     chosen = None
@@ -330,23 +317,20 @@ def score(
     )
 
 
-def compare(base: "Run | Path | str", *others: "Run | Path | str") -> "ComparedRuns":
+def compare(base: Run | Path | str, *others: Run | Path | str) -> ComparedRuns:
     """Runs beside a base, question by question: differences with intervals and corrected tests.
 
     Scores that were not saved are made of names alone; nothing is asked, and nothing is written.
     Raises InputError where the runs cannot be compared.
     """
-    from branchwise.results import compare_runs
-
     return compare_runs([base, *others])
 
 
 def _observer(
     shown: ExitStack, total: int, ended: int, restraints: Restraints, *, progress: bool
-) -> "Observer | None":
+) -> Observer | None:
     if not progress:
         return None
-    from branchwise.report.terminal.progress import RunProgress
 
     return shown.enter_context(RunProgress(total, ended, restraints.outages))
 
@@ -358,9 +342,7 @@ def _scoring(
     judge_pairs: JudgePairs | None,
     variant: ScoreVariant | None,
     metrics: Iterable[str] = (),
-) -> "ScoringChoice":
-    from branchwise.eval.scoring_choice import ScoringChoice
-
+) -> ScoringChoice:
     return ScoringChoice.parse(
         matcher,
         judge_entities=judge_entities,
@@ -371,29 +353,21 @@ def _scoring(
     )
 
 
-def _place(on: str | None, workers: int | None) -> "RayPlace | None":
-    from branchwise.runs.on_ray.connection import RayPlace
-
+def _place(on: str | None, workers: int | None) -> RayPlace | None:
     return None if on is None else RayPlace.parse(on, workers)
 
 
-def _prices(path: Path | str | None) -> "Prices":
-    from branchwise.runs.costs.prices import Prices
-
+def _prices(path: Path | str | None) -> Prices:
     return Prices.load(Path(path) if path else None)
 
 
-def _restraints(patience: float | str, max_cost: float | None, prices: "Prices") -> Restraints:
-    from branchwise.runs.costs.spending import Spending
-
+def _restraints(patience: float | str, max_cost: float | None, prices: Prices) -> Restraints:
     outages = Outages(read_duration(patience, "patience"))
     return Restraints(None, None if max_cost is None else Spending(max_cost, prices), outages)
 
 
-def check_affordable(system: "System", scoring: "ScoringChoice | None", prices: "Prices") -> None:
+def check_affordable(system: System, scoring: ScoringChoice | None, prices: Prices) -> None:
     """Raise InputError where what a call of a system, or of who scores it, costs has no bound."""
-    from branchwise.runs.costs.spending import check_bounded, check_bounded_scoring
-
     check_bounded(system, prices)
     if scoring is not None:
         check_bounded_scoring(scoring, system.model_dump(), system.role_decoding, prices)

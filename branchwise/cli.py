@@ -1,46 +1,125 @@
-"""The command line: every command is a function in `commands/`, registered here."""
+"""The command line: a table of commands, each of whose modules is imported when it is called."""
 
 import inspect
-from typing import Annotated
+from functools import cache
+from importlib import import_module
+from importlib.metadata import version
+from typing import Annotated, Any
 
+import click
 import typer
+from click.shell_completion import CompletionItem
+from typer.core import TyperGroup
 
-from branchwise.commands.ablate import ablate
-from branchwise.commands.ask import ask
-from branchwise.commands.benchmarks import benchmarks_app
-from branchwise.commands.corpus import corpus_app
-from branchwise.commands.demo import demo
-from branchwise.commands.errors import errors
-from branchwise.commands.export import export
-from branchwise.commands.fork import fork
-from branchwise.commands.kg import kg_app
-from branchwise.commands.mdcr import mdcr_app
-from branchwise.commands.merge import merge
-from branchwise.commands.questions import questions_app
 from branchwise.commands.quiet import add_quiet
-from branchwise.commands.recover import recover
-from branchwise.commands.report import report
-from branchwise.commands.run import resume, run
-from branchwise.commands.score import score
-from branchwise.commands.serve import serve_app
-from branchwise.commands.system_options import SystemCommand
-from branchwise.commands.tools import tools_app
-from branchwise.commands.trace import trace
-from branchwise.commands.verify import verify
-from branchwise.commands.world import world_app
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+_TABLE = {
+    "demo": ("demo:demo", "See what a language model found, and where it lost answers."),
+    "ask": ("ask:ask", "Ask one question and watch the agent work."),
+    "run": ("run:run", "Answer a question set with a system and score it."),
+    "resume": ("run:resume", "Continue a run that was killed or interrupted."),
+    "ablate": ("ablate:ablate", "Run a study's systems and compare each with its base."),
+    "score": ("score:score", "Score a run, or a file of predictions."),
+    "report": ("report:report", "Show the scores of one run, or of several side by side."),
+    "errors": ("errors:errors", "Say where every missing or wrong answer was lost."),
+    "trace": ("trace:trace", "Look at runs, question by question and step by step."),
+    "fork": ("fork:fork", "Run the rest of a question again, changed from one step on."),
+    "export": ("export:export", "Write one JSON line for each item of a run."),
+    "merge": ("merge:merge", "Join runs, such as those of `run --shard I/N`, into a new one."),
+    "verify": ("verify:verify", "Say whether runs are whole."),
+    "recover": ("recover:recover", "Save what is whole of a damaged run into a new one."),
+    "corpus": ("corpus:corpus_app", "Build, index and search passage collections."),
+    "kg": ("kg:kg_app", "Build, query and search knowledge graphs."),
+    "world": ("world:world_app", "Make worlds that no model has seen."),
+    "questions": ("questions:questions_app", "Generate, check and convert question sets."),
+    "benchmarks": ("benchmarks:benchmarks_app", "List what can be run."),
+    "mdcr": ("mdcr:mdcr_app", "Solve and generate questions about conditions."),
+    "tools": ("tools:tools_app", "List, show, try and create tools."),
+    "serve": ("serve:serve_app", "Serve the corpus and the tools to other programs."),
+}
+"""By name: module and function (or group) in `branchwise.commands`, and a line for the list."""
+
+
+_EXAMPLES = {
+    "corpus": "index C --kind bm25",
+    "kg": "build W",
+    "world": "make --entities 600 --out W",
+    "questions": "check q.jsonl",
+    "benchmarks": "list",
+    "mdcr": "--help",
+    "tools": "new film_year",
+    "serve": "retrieve --corpus C",
+}
+"""Of groups: how one of their commands is typed."""
+
+
+class Commands(TyperGroup):
+    """Commands whose modules are imported when they are called, or explained by themselves."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # What lists, completions and suggestions read.
+        self.commands = {name: click.Command(name, help=line) for name, (_, line) in _TABLE.items()}
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return load_command(cmd_name) if cmd_name in _TABLE else None
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self._listed().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        return self._listed().shell_complete(ctx, incomplete)
+
+    def _listed(self) -> TyperGroup:
+        return TyperGroup(
+            name=self.name, commands=dict(self.commands), params=self.params, help=self.help
+        )
+
+
+@cache
+def load_command(name: str) -> click.Command:
+    """A command or group of the command line, as click takes it."""
+    place, line = _TABLE[name]
+    module, _, attribute = place.partition(":")
+    found = getattr(import_module(f"branchwise.commands.{module}"), attribute)
+    if isinstance(found, typer.Typer):
+        app = found
+        app.info.help = f"{line}\n\nExample: branchwise {name} {_EXAMPLES[name]}"
+    else:
+        app = typer.Typer(add_completion=False)
+        app.command(cls=getattr(found, "command_class", None))(found)
+    _fill(app)
+    add_quiet(app)
+    command = typer.main.get_command(app)
+    command.name = name
+    return command
+
+
+def _fill(commands: typer.Typer) -> None:
+    """Let help fill the terminal: docstrings break their lines where files do."""
+    for command in commands.registered_commands:
+        text = inspect.cleandoc(command.help or inspect.getdoc(command.callback) or "")
+        command.help = "\n\n".join(
+            part if part.startswith("Example") else part.replace("\n", " ")
+            for part in text.split("\n\n")
+        )
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _fill(group.typer_instance)
+
 
 app = typer.Typer(
     name="branchwise",
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
 )
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
         typer.echo(version("branchwise"))
         raise typer.Exit
 
@@ -55,45 +134,3 @@ def options(
     ] = False,
 ) -> None:
     """A harness for search agents on questions with several readings and many answers."""
-
-
-for command in (demo, ask, run, resume, ablate, score, report, errors, trace, fork, export):
-    app.command(cls=SystemCommand if command in (ask, run) else None)(command)
-for command in (merge, verify, recover):
-    app.command()(command)
-_GROUPS = (
-    (corpus_app, "corpus", "Build, index and search passage collections.", "index C --kind bm25"),
-    (kg_app, "kg", "Build, query and search knowledge graphs.", "build W"),
-    (world_app, "world", "Make worlds that no model has seen.", "make --entities 600 --out W"),
-    (questions_app, "questions", "Generate, check and convert question sets.", "check q.jsonl"),
-    (benchmarks_app, "benchmarks", "List what can be run.", "list"),
-    (mdcr_app, "mdcr", "Solve and generate questions about conditions.", "--help"),
-    (tools_app, "tools", "List, show, try and create tools.", "new film_year"),
-    (
-        serve_app,
-        "serve",
-        "Serve the corpus and the tools to other programs.",
-        "retrieve --corpus C",
-    ),
-)
-for group, name, about, example in _GROUPS:
-    app.add_typer(
-        group, name=name, help=f"{about}\n\nExample: branchwise {name} {example}", short_help=about
-    )
-add_quiet(app)
-
-
-def _fill(commands: typer.Typer) -> None:
-    """Let help fill the terminal: docstrings break their lines where files do."""
-    for command in commands.registered_commands:
-        said = inspect.cleandoc(command.help or inspect.getdoc(command.callback) or "")
-        command.help = "\n\n".join(
-            one if one.startswith("Example") else one.replace("\n", " ")
-            for one in said.split("\n\n")
-        )
-    for group in commands.registered_groups:
-        if group.typer_instance is not None:
-            _fill(group.typer_instance)
-
-
-_fill(app)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.extras import require
 from branchwise.base.text import printable
 from branchwise.base.warning import StoppedWarning, warn
 from branchwise.corpora.questions import Question
@@ -18,8 +19,10 @@ from branchwise.report.study_report import StudyReport
 from branchwise.report.tables.changes import changes_table
 from branchwise.report.tables.results import results_tables, scores_table
 from branchwise.report.tables.table import Table
+from branchwise.runs.costs.kept_prices import prices_of
 from branchwise.runs.experiment import Run
 from branchwise.runs.runner import INTERRUPTED
+from branchwise.runs.studies.names import distinct_names
 from branchwise.ui.traces.trace import Trace
 
 if TYPE_CHECKING:
@@ -198,9 +201,7 @@ def compare_runs(runs: Sequence[Run | Path | str]) -> ComparedRuns:
     Raises InputError where fewer than two are given, or they cannot be compared.
     """
     from branchwise.report.run_folders import report_of_runs
-    from branchwise.runs.costs.kept_prices import prices_of
     from branchwise.runs.scoring.scoring import ScoringSettings, score_run
-    from branchwise.runs.studies.names import distinct_names
 
     if len(runs) < 2:
         raise InputError("compare needs two runs", remedy="branchwise.compare(base, other)")
@@ -214,8 +215,6 @@ def compare_runs(runs: Sequence[Run | Path | str]) -> ComparedRuns:
 
 
 def _frame(rows: Sequence[Mapping[str, Any]]) -> "DataFrame":
-    from branchwise.base.extras import require
-
     require("notebook", "a data frame")
     from pandas import DataFrame
 

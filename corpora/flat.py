@@ -13,7 +13,7 @@ from branchwise.base.cores import usable_cores
 from branchwise.base.errors import InputError
 from branchwise.base.progress import Progress
 from branchwise.corpora.encoder_models import Encoding
-from branchwise.corpora.encoders import QueryEncoder
+from branchwise.corpora.encoders import QueryEncoder, reopen_encoder
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kept_vectors import Dtype, encoded
 from branchwise.corpora.manifest import Manifest, made_with, rebuild_command
@@ -139,8 +139,6 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> FlatIndex:
 
 def index_encoder(corpus: Corpus, folder: Path, manifest: Manifest) -> QueryEncoder:
     """The encoder that a dense index was made with. Raises InputError where it is not as it was."""
-    from branchwise.corpora.encoders import reopen_encoder
-
     rebuild = rebuild_command(corpus.path, folder.name, manifest)
     if manifest.encoder is None:
         raise InputError("the manifest names no encoder", where=str(folder), remedy=rebuild)

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from branchwise.base.atomic import new_file, write_bytes
 from branchwise.base.errors import DamagedDataError, InputError
 from branchwise.base.files import open_data
+from branchwise.corpora.forms import source_at
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.records import parse_record, to_passage
 from branchwise.corpora.rows import read_rows
@@ -127,8 +128,6 @@ class Corpus:
 
 def no_corpus(path: Path) -> InputError:
     """What is wrong with what was named in place of a corpus folder, and how to make one of it."""
-    from branchwise.corpora.forms import source_at
-
     source = source_at(str(path))
     if source is None:
         what, out = f"no corpus here ({CORPUS_FILE} is missing)", str(path)

@@ -15,6 +15,7 @@ from branchwise.corpora.encoder_models import (
     DEFAULT_ENCODER,
     EncoderSettings,
 )
+from branchwise.corpora.encoders import load_encoder
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.vector_files import VectorFile, open_vectors
 
@@ -55,8 +56,6 @@ def check_given(
 ) -> GivenVectors:
     """The vectors in `file`. `backend` encodes the queries; `auto` is torch in float32, which
     FlashRAG uses. Raises InputError where file, corpus and encoder do not belong together."""
-    from branchwise.corpora.encoders import load_encoder
-
     require("local", "vectors made elsewhere", str(file), ("sentence_transformers", "faiss"))
     vectors = open_vectors(file)
     if vectors.count != len(corpus):

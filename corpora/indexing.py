@@ -14,6 +14,7 @@ from branchwise.corpora.encoder_models import (
     Encoding,
 )
 from branchwise.corpora.folder import Corpus
+from branchwise.corpora.given_vectors import check_given
 from branchwise.corpora.kinds import HYBRID, RECALL, index_kind
 from branchwise.corpora.manifest import INDEX_FOLDER, Kind, write_manifest
 
@@ -44,8 +45,6 @@ def build_index(
     target = corpus.path / INDEX_FOLDER / checked_name(name or kind)
     given = None
     if vectors:
-        from branchwise.corpora.given_vectors import check_given
-
         given = check_given(vectors, corpus, encoder, backend, settings)
     kept = target.with_name(f".{target.name}.unfinished")
     with new_folder(target) as folder:

@@ -18,6 +18,7 @@ from branchwise.base.atomic import write_bytes
 from branchwise.base.errors import InputError
 from branchwise.base.progress import Progress
 from branchwise.corpora.encoder_models import Encoding
+from branchwise.corpora.encoders import load_encoder
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import EncoderIdentity, made_with
 
@@ -113,8 +114,6 @@ def _given(given: "GivenVectors") -> _Making:
 
 
 def _encoding(corpus: Corpus, encoding: Encoding) -> _Making:
-    from branchwise.corpora.encoders import load_encoder
-
     encoder = load_encoder(encoding.encoder, encoding.backend, encoding.settings)
 
     def read(start: int, stop: int, progress: Progress) -> "np.ndarray":

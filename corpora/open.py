@@ -7,6 +7,8 @@ from typing import Any
 from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames, nearest
 from branchwise.base.file_records import check_files
 from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.base.plugins.specs import absolute_spec, entry_points, is_plugin
+from branchwise.corpora.flashrag.retriever import open_flashrag
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kinds import (
     BUILT_IN,
@@ -26,8 +28,10 @@ from branchwise.corpora.manifest import (
     read_manifest,
     rebuild_command,
 )
+from branchwise.corpora.plugin_retriever import open_plugin
 from branchwise.corpora.ranking import DEPTH, FUSION_K, Scored, fused
 from branchwise.corpora.retrieval import Hit, Retriever
+from branchwise.corpora.search_server import open_search_server
 
 
 class CorpusRetriever:
@@ -70,7 +74,6 @@ def is_plugin_retriever(name: str | None) -> bool:
     """Whether a name is a plug-in's: `file.py:name`, `module:name`, or an installed one's."""
     if name is None or name in BUILT_IN or name.startswith((*SERVERS, FLASHRAG)):
         return False
-    from branchwise.base.plugins.specs import entry_points, is_plugin
 
     return is_plugin(name) or name in entry_points("retrievers")
 
@@ -83,8 +86,6 @@ def absolute_name(name: str, folder: Path | None = None) -> str:
     if name.startswith(FLASHRAG):
         return FLASHRAG + str(((folder or Path()) / name.removeprefix(FLASHRAG)).resolve())
     if is_plugin_retriever(name):
-        from branchwise.base.plugins.specs import absolute_spec
-
         return absolute_spec(name, folder)
     return name
 
@@ -108,12 +109,8 @@ def open_retriever(
     if is_plugin_retriever(name):
         return _open_plugin(corpus_dir, str(name), settings)
     if name is not None and name.startswith(SERVERS):
-        from branchwise.corpora.search_server import open_search_server
-
         return open_search_server(name, keys=keys, headers=headers or {})
     if name is not None and name.startswith(FLASHRAG):
-        from branchwise.corpora.flashrag.retriever import open_flashrag
-
         return open_flashrag(Path(name.removeprefix(FLASHRAG)))
     if corpus_dir is None:
         raise InputError("there is no corpus to search", remedy="add --corpus DIR")
@@ -123,8 +120,6 @@ def open_retriever(
 def _open_plugin(
     corpus_dir: Path | None, name: str, settings: Mapping[str, Mapping[str, Any]] | None
 ) -> Retriever:
-    from branchwise.corpora.plugin_retriever import open_plugin
-
     if corpus_dir is not None and name in index_names(Path(corpus_dir)):
         raise InputError(
             f"both an index of the corpus and an installed plug-in are called {name!r}",

@@ -17,6 +17,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
+from branchwise.agents.answer import UNREADABLE
 from branchwise.agents.clarification_format import CLARIFICATION
 from branchwise.agents.prediction import Prediction
 from branchwise.agents.verdict_format import VERDICT
@@ -26,7 +27,7 @@ from branchwise.graphs.flows.ambiguity import different_answers
 from branchwise.graphs.flows.clarify import MAX_OPTIONS, OPTION_ANSWERS, Pipeline, with_answers
 from branchwise.graphs.flows.flow import GraphParts
 from branchwise.graphs.reduce import StateUpdate
-from branchwise.graphs.stage import UNREADABLE, StageGraph, StageRead
+from branchwise.graphs.stage import StageGraph, StageRead
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.trace.events import AnswerRead, StageEnded
 from branchwise.trace.parts import Predicted

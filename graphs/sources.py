@@ -5,6 +5,7 @@ from pathlib import Path
 
 from branchwise.base.keys import Keys
 from branchwise.corpora.open import needs_corpus, open_retriever
+from branchwise.corpora.reranking import RerankingRetriever
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.flows import Flow
 from branchwise.graphs.system import System
@@ -67,7 +68,6 @@ def retriever_of(system: System) -> Retriever | None:
     )
     if system.reranker is None:
         return found
-    from branchwise.corpora.reranking import RerankingRetriever
 
     return RerankingRetriever(found, Path(system.reranker))
 

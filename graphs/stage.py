@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from typing_extensions import TypedDict
 
+from branchwise.agents.answer import UNREADABLE
 from branchwise.agents.prediction import Prediction
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.flows.flow import Flow, GraphParts
@@ -19,9 +20,6 @@ from branchwise.trace.events import Stage, StageEnded, Start
 
 if TYPE_CHECKING:
     from branchwise.graphs.flows.flow import AgentGraph
-
-UNREADABLE = "failed"
-"""`how` of an answer that could not be read."""
 
 
 class StageRead(TypedDict):

@@ -7,6 +7,9 @@ from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.proxies import check_way
 from branchwise.kg.answers import Graph
+from branchwise.kg.description import DESCRIPTION_FILE
+from branchwise.kg.embedded import EmbeddedGraph
+from branchwise.kg.remote.graph import RemoteGraph
 from branchwise.kg.world_folder import GRAPH_FILE
 
 IN_A_WORLD = "kg"
@@ -22,11 +25,8 @@ def open_graph(source: str, keys: Keys = NO_KEYS) -> Graph:
     Raises InputError.
     """
     if is_address(source):
-        from branchwise.kg.remote.graph import RemoteGraph
-
         check_way(_without_secrets(source))
         return RemoteGraph(source, keys=keys)
-    from branchwise.kg.embedded import EmbeddedGraph
 
     return EmbeddedGraph(graph_folder(Path(source)))
 
@@ -54,8 +54,6 @@ def _without_secrets(address: str) -> str:
 
 def graph_folder(path: Path) -> Path:
     """The folder of the built graph that a path means. Raises InputError if there is none."""
-    from branchwise.kg.description import DESCRIPTION_FILE
-
     for folder in (path, path / IN_A_WORLD):
         if (folder / DESCRIPTION_FILE).is_file():
             return folder

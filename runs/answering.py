@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.caller import ModelError
 from branchwise.agents.journal import Journal
@@ -11,10 +11,12 @@ from branchwise.agents.outages import PassEndedError
 from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import Task
-from branchwise.graphs.agent import Agent, Outcome
 from branchwise.graphs.ledger import Ledger
 from branchwise.runs.store import StoreError
 from branchwise.trace.events import Error, Event
+
+if TYPE_CHECKING:
+    from branchwise.graphs.agent import Agent, Outcome
 
 MAX_ERROR_CHARS = 1000
 HasAnswers = Callable[[], Awaitable[bool]]
@@ -28,7 +30,7 @@ class Answering:
     `name`: the part's. `has_answers`: whether any item of the part has ended in this pass.
     """
 
-    agent: Agent
+    agent: "Agent"
     task: Task
     name: str
     has_answers: HasAnswers
@@ -67,7 +69,7 @@ def status_of(record: Mapping[str, Any]) -> str:
     return "done" if record["error"] is None else "failed"
 
 
-def outcome_record(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
+def outcome_record(outcome: "Outcome", ledger: Ledger) -> dict[str, Any]:
     """An item that was answered (perhaps with a format error, which `how` = failed says)."""
     return {
         "prediction": outcome.prediction.model_dump(mode="json"),

@@ -1,21 +1,27 @@
 """Asking one question outside a run."""
 
+from typing import TYPE_CHECKING
+
 from branchwise.agents.journal import Journal, MemoryJournal
 from branchwise.agents.restraints import Restraints
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import DEFAULT, get_task
 from branchwise.eval.tasks.protocols import flow_of
-from branchwise.graphs.agent import Agent, Outcome
 from branchwise.graphs.choices import Person
 from branchwise.graphs.flows.clarify import CLARIFY, LIVE
 from branchwise.graphs.system import System
 from branchwise.runs.store.recordings import open_recordings
 
+if TYPE_CHECKING:
+    from branchwise.graphs.agent import Agent, Outcome
 
-def agent_to_ask(system: System, restraints: Restraints, *, clarify: bool = False) -> Agent:
+
+def agent_to_ask(system: System, restraints: Restraints, *, clarify: bool = False) -> "Agent":
     """The agent of a system, which answers one question or several; with `clarify` one that asks
     which reading is meant. Raises InputError."""
+    from branchwise.graphs.agent import Agent
+
     flow = flow_of(get_task(CLARIFY.name) if clarify else DEFAULT, system)
     flow = LIVE.by(system.protocol) if clarify else flow
     agent = Agent(system, flow, restraints=restraints, recordings=open_recordings)
@@ -30,8 +36,8 @@ def check_question(question: str) -> None:
 
 
 async def ask_agent(
-    agent: Agent, question: str, journal: Journal | None = None, person: Person | None = None
-) -> Outcome:
+    agent: "Agent", question: str, journal: Journal | None = None, person: Person | None = None
+) -> "Outcome":
     """Ask and close the agent. `person`: who is asked back, in a flow that asks.
 
     Raises ModelError where the model cannot be had.

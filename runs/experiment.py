@@ -23,6 +23,7 @@ from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.open import absolute_name
 from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.bounds import CONCURRENCY
+from branchwise.eval.plugin_metrics import load_metrics
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import get_task, gold_of
@@ -394,8 +395,6 @@ def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:
     metrics that could not be called."""
     scoring.check_task(task)
     if scoring.metrics:
-        from branchwise.eval.plugin_metrics import load_metrics
-
         load_metrics(scoring.metrics)
     scoring.resolved(system.model_dump()).check_ready(Keys(system.keys))
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from branchwise.graphs.stage import UNREADABLE
+from branchwise.agents.answer import UNREADABLE
 from branchwise.runs.store import open_run
 
 _VARYING = re.compile(r"\d+")

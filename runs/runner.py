@@ -9,16 +9,18 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from branchwise.agents.outages import PassEndedError
 from branchwise.base.cycle_collector import rare_cycle_search
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import Task
-from branchwise.graphs.agent import Agent
 from branchwise.runs.answering import Answering, HasAnswers, status_of
 from branchwise.runs.pilots import pilot_ids
 from branchwise.runs.store import PendingItem, RunStore
+
+if TYPE_CHECKING:
+    from branchwise.graphs.agent import Agent
 
 
 class Observer(Protocol):
@@ -83,7 +85,7 @@ class Part:
     """
 
     store: RunStore
-    agent: Agent
+    agent: "Agent"
     task: Task
     observer: Observer = field(default_factory=Silent)
     name: str = ""
@@ -130,7 +132,7 @@ class InThisProcess:
 
 async def run_pending(
     store: RunStore,
-    agent: Agent,
+    agent: "Agent",
     task: Task,
     *,
     concurrency: int,

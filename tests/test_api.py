@@ -5,12 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import typer
 
 import branchwise
 from branchwise import api
 from branchwise.base.errors import InputError
-from branchwise.cli import app
+from branchwise.cli import load_command
 from branchwise.graphs.system import SETTINGS
 
 ONLY_TYPED = {
@@ -31,10 +30,9 @@ NAMES = {"dir": "path"}
 
 def options_of(name: str) -> set[str]:
     """The options and arguments of a command, as parameters are called; of a system's none."""
-    group: Any = typer.main.get_command(app)
     settings = {one.flag.partition("/")[0] for one in SETTINGS if one.flag}
     found = set()
-    for one in group.commands[name].params:
+    for one in load_command(name).params:
         if one.name == "help" or (settings & set(one.opts) and name in ("run", "ask")):
             continue
         word = max(one.opts, key=len).lstrip("-").replace("-", "_")

@@ -4,6 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 import typer.main
 
@@ -27,9 +28,9 @@ def test_commands_and_options_exist(page):
     for line in re.findall(r"^branchwise (.*(?:\\\n.*)*)", blocks, re.MULTILINE):
         words = line.split("#")[0].split()
         command = group
-        while hasattr(command, "commands"):
-            assert words[0] in command.commands, line
-            command = command.commands[words.pop(0)]
+        while isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), words.pop(0))
+            assert command, line
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= known, line
 

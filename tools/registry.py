@@ -9,6 +9,8 @@ from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.plugins.specs import distribution_of, entry_points, is_mcp, is_plugin
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
+from branchwise.corpora.folder import Corpus
+from branchwise.corpora.plugin_retriever import injected_from
 from branchwise.corpora.retrieval import Retriever
 from branchwise.corpora.titles import Titles
 from branchwise.kg.answers import Graph
@@ -122,8 +124,6 @@ def check_source(name: str, sources: Collection[str], words: SettingNames = FLAG
 
 def injection_context(context: ToolContext) -> "InjectionContext":
     """What is injected into plug-ins."""
-    from branchwise.corpora.plugin_retriever import injected_from
-
     return injected_from(context.corpus, context.settings, graph=lambda: context.graph)
 
 
@@ -187,7 +187,6 @@ def _built_in(name: str, context: ToolContext) -> "BaseTool":
         if name == NAMES_TOOL:
             return make_wikidata_search(graph, words)
         return make_wikisparql(graph, prompt_set=words, finds_names=context.finds_names)
-    from branchwise.corpora.folder import Corpus
     from branchwise.tools.passage_tools import SearchForm, make_local_retriever, make_open_passages
 
     is_plain = name == SEARCH_TOOL and context.prompt_set == "paper"

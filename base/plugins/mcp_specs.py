@@ -9,7 +9,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from branchwise.base.errors import InputError
-from branchwise.base.plugins.specs import MCP
+
+MCP = "mcp:"
 
 _ONE_TOOL = re.compile(r"#([\w./-]{1,128})$")
 _SECRET = re.compile(

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from branchwise.base.errors import InputError, nearest
 from branchwise.base.plugins.declare import KINDS, Group, RefusedPlugin, group_of, made
 from branchwise.base.plugins.faults import importing
+from branchwise.base.plugins.mcp_specs import MCP, absolute_mcp, parse_mcp
 from branchwise.base.plugins.sources import PluginSource, import_file, source_of_module
 
-MCP = "mcp:"
 BERTSCORE = "bertscore:"
 """Before the folder of a model: a metric that is built in."""
 
@@ -70,8 +70,6 @@ def short_spec(text: str) -> str:
     """
     if not is_mcp(text):
         return Path(text.rpartition(":")[2]).name if is_plugin(text) else text
-    from branchwise.base.plugins.mcp_specs import parse_mcp
-
     try:
         named = parse_mcp(text)
     except InputError:
@@ -88,8 +86,6 @@ def absolute_spec(text: str, folder: Path | None = None) -> str:
     command, the words that are files there. Raises InputError for a command that cannot be read.
     """
     if is_mcp(text):
-        from branchwise.base.plugins.mcp_specs import absolute_mcp
-
         return absolute_mcp(text, folder or Path())
     if not is_plugin(text):
         return text

@@ -4,10 +4,13 @@ import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from branchwise.agents.limits import Limits
+from branchwise.base.errors import InputError
+from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.commands.pace_options import (
     DryRun,
@@ -21,15 +24,25 @@ from branchwise.commands.pace_options import (
     outages_of,
     place_of,
 )
+from branchwise.commands.report import print_aggregates
+from branchwise.commands.run import allow_open_files, asks_several, say_failures
+from branchwise.commands.score import print_runs, say, score_and_save
 from branchwise.commands.scoring_options import PriceFile, load_prices
 from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.eval.bounds import MAX_CONCURRENCY
-
-if TYPE_CHECKING:
-    from branchwise.base.keys import Keys
-    from branchwise.eval.scores import Scores
-    from branchwise.runs.studies.running import StudyDesign, StudyPace, StudyRun
-    from branchwise.runs.studies.schema import LoadedStudy
+from branchwise.eval.scores import Scores
+from branchwise.report.run_folders import systems_of_runs
+from branchwise.report.terminal.console import console, error_console
+from branchwise.report.terminal.metric_failures import failure_lines
+from branchwise.report.terminal.study_live import StudyLive
+from branchwise.report.terminal.study_plan_table import print_plan
+from branchwise.report.terminal.study_summary import study_summary
+from branchwise.runs.costs.kept_prices import prices_of
+from branchwise.runs.scoring.scoring import ScoringSettings
+from branchwise.runs.studies.plan import PlanPace, plan_of
+from branchwise.runs.studies.running import StudyDesign, StudyPace, StudyRun, check_study, run_study
+from branchwise.runs.studies.samples import samples_of
+from branchwise.runs.studies.schema import LoadedStudy, load_study
 
 
 def ablate(
@@ -73,12 +86,6 @@ def ablate(
 
     Example: branchwise ablate study.yaml --out S --max-cost 2.50
     """
-    from branchwise.agents.limits import Limits
-    from branchwise.base.keys import Keys
-    from branchwise.runs.costs.kept_prices import prices_of
-    from branchwise.runs.studies.running import StudyDesign, StudyPace
-    from branchwise.runs.studies.schema import load_study
-
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     place = place_of(on, workers)
     given = read_keys(key)
@@ -129,16 +136,13 @@ def ablate(
 
 
 def _forecast(
-    loaded: "LoadedStudy",
-    design: "StudyDesign",
-    pace: "StudyPace",
+    loaded: LoadedStudy,
+    design: StudyDesign,
+    pace: StudyPace,
     folder: Path,
     source: Path | None,
 ) -> None:
     """Say what a study may cost, then refuse what would be refused without `--dry-run`."""
-    from branchwise.base.errors import InputError
-    from branchwise.runs.studies.running import check_study
-
     refusal, digests = None, dict[str, str]()
     try:
         digests = check_study(design, folder, pace)
@@ -150,16 +154,13 @@ def _forecast(
 
 
 def _tell_pilot(
-    loaded: "LoadedStudy",
-    design: "StudyDesign",
-    pace: "StudyPace",
-    made: "StudyRun",
+    loaded: LoadedStudy,
+    design: StudyDesign,
+    pace: StudyPace,
+    made: StudyRun,
     again: str,
 ) -> None:
     """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
-    from branchwise.commands.run import say_failures
-    from branchwise.report.terminal.console import console
-
     digests = {one.name: one.digest for one in made.folder.record.systems}
     _print_plan(loaded, design, pace, digests, made.folder.path, None)
     screen = console()
@@ -170,28 +171,20 @@ def _tell_pilot(
 
 
 def _print_plan(
-    loaded: "LoadedStudy",
-    design: "StudyDesign",
-    pace: "StudyPace",
+    loaded: LoadedStudy,
+    design: StudyDesign,
+    pace: StudyPace,
     digests: Mapping[str, str],
     folder: Path,
     source: Path | None,
 ) -> None:
-    from branchwise.report.terminal.study_plan_table import print_plan
-    from branchwise.runs.studies.plan import PlanPace, plan_of
-    from branchwise.runs.studies.samples import samples_of
-
     samples = samples_of(digests, folder, source) if digests else {}
     planned = PlanPace(pace.concurrency, pace.max_cost, samples)
     assert pace.prices is not None
     print_plan(plan_of(loaded, design.systems, design.questions, pace.prices, planned))
 
 
-def _run(design: "StudyDesign", folder: Path, pace: "StudyPace") -> "StudyRun":
-    from branchwise.commands.run import allow_open_files, asks_several
-    from branchwise.report.terminal.study_live import StudyLive
-    from branchwise.runs.studies.running import run_study
-
+def _run(design: StudyDesign, folder: Path, pace: StudyPace) -> StudyRun:
     extracts = any(named.system.extract for named in design.systems)
     several = extracts or asks_several(design.questions.task)
     allow_open_files(pace.concurrency, several=several, runs=len(design.systems))
@@ -213,8 +206,6 @@ def _check_open_files(systems: int) -> None:
     half-way."""
     import resource
 
-    from branchwise.base.errors import InputError
-
     needed, allowed = 7 * systems + 64, resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if allowed != resource.RLIM_INFINITY and allowed < needed:
         raise InputError(
@@ -224,11 +215,11 @@ def _check_open_files(systems: int) -> None:
 
 
 def finish(
-    made: "StudyRun",
-    design: "StudyDesign",
+    made: StudyRun,
+    design: StudyDesign,
     again: str,
     max_cost: float | None = None,
-    keys: "Keys | None" = None,
+    keys: Keys | None = None,
     *,
     as_json: bool = False,
 ) -> None:
@@ -237,10 +228,6 @@ def finish(
     Exits with 1 where it stopped or items failed. `again`: the command that continues it, without
     the given `max_cost`, which is added here so that a copied command keeps the limit.
     """
-    from branchwise.commands.run import say_failures
-    from branchwise.commands.score import say
-    from branchwise.report.terminal.metric_failures import failure_lines
-
     folder = shlex.quote(str(made.folder.path))
     most = "HIGHER" if made.is_out_of_money else max_cost
     again += "" if most is None else f" --max-cost {most}"
@@ -255,8 +242,6 @@ def finish(
 
 
 def _say_stopped(why: str, again: str, look: str | None = None) -> None:
-    from branchwise.report.terminal.console import error_console
-
     so_far = f"\nand see what there is so far with:\n{look}" if look else ""
     error_console().print(
         f"Stopped: {why}. Nothing is lost; continue with:\n  {again}{so_far}",
@@ -266,29 +251,21 @@ def _say_stopped(why: str, again: str, look: str | None = None) -> None:
 
 
 def show_study(
-    made: "StudyRun",
-    design: "StudyDesign",
-    keys: "Keys | None" = None,
+    made: StudyRun,
+    design: StudyDesign,
+    keys: Keys | None = None,
     *,
     as_json: bool = False,
-) -> list["Scores"]:
+) -> list[Scores]:
     """Score every run of the study; print the headline metrics, the changes and what to type next,
     or what `report --json` prints."""
-    from branchwise.base.keys import NO_KEYS
-    from branchwise.commands.report import print_json
-    from branchwise.commands.score import print_runs, score_and_save
-    from branchwise.report.run_folders import systems_of_runs
-    from branchwise.report.terminal.console import console
-    from branchwise.report.terminal.study_summary import study_summary
-    from branchwise.runs.scoring.scoring import ScoringSettings
-
     choice = design.scoring if design.scoring.asks else None
     settings = ScoringSettings(choice, keys=keys or NO_KEYS, restraints=made.restraints)
     runs = [(name, score_and_save(path, settings)) for name, path in made.folder.runs()]
     systems = systems_of_runs(runs, made.folder.record.systems)
     scored = [run.scores for _, run in runs]
     if as_json:
-        print_json(made.folder.runs(), systems)
+        print_aggregates(made.folder.runs(), systems)
         return scored
     print_runs(systems)
     for part in study_summary(systems):

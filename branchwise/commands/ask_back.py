@@ -7,12 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from branchwise.agents.verdict_format import VERDICT
+from branchwise.base.errors import InputError
+from branchwise.base.text import printable
+from branchwise.commands.watching import print_answer, watch
+from branchwise.corpora.clarification import parse_clarification
+from branchwise.graphs.agent import Agent, Outcome
+from branchwise.graphs.choices import PersonAsked
+from branchwise.report.terminal.console import console, error_console, print_json, print_line
+from branchwise.report.terminal.found_passages import found_passages
+from branchwise.trace.artifacts import ShownPassage
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from branchwise.graphs.agent import Agent, Outcome
-    from branchwise.graphs.choices import PersonAsked
-    from branchwise.trace.artifacts import ShownPassage
 
 NOT_CHOSEN = 3
 """Exit code where a question was asked back and nothing was chosen."""
@@ -39,9 +47,9 @@ class Chooser:
 
     choice: str | None
     screen: "Console | None"
-    asked: "PersonAsked | None" = None
+    asked: PersonAsked | None = None
 
-    async def __call__(self, asked: "PersonAsked") -> str:
+    async def __call__(self, asked: PersonAsked) -> str:
         self.asked = asked
         if self.choice is None and self.screen:
             return await _ask(self.screen, asked)
@@ -52,18 +60,12 @@ class Chooser:
         return self.choice
 
 
-def ask_back(
-    agent: "Agent", question: str, steps: "Console | None", choice: str | None
-) -> "Outcome":
+def ask_back(agent: Agent, question: str, steps: "Console | None", choice: str | None) -> Outcome:
     """Ask, ask back, and print the answers to what was chosen with their passages.
 
     `steps`: where the steps are shown; None prints JSON alone and asks no one. Raises InputError
     for an empty choice, ModelError, and SystemExit where nothing was chosen.
     """
-    from branchwise.commands.ask import print_answer, print_json, watch
-    from branchwise.report.terminal.console import error_console, print_line
-    from branchwise.report.terminal.found_passages import found_passages
-
     person = Chooser(_checked(choice), _screen() if steps else None)
     try:
         outcome, events = asyncio.run(watch(agent, question, steps, person=person))
@@ -83,16 +85,14 @@ def ask_back(
 
 
 def _of_answers(
-    found: "Mapping[str, Sequence[ShownPassage]]", asked: "PersonAsked | None", outcome: "Outcome"
-) -> "dict[str, Sequence[ShownPassage]]":
+    found: Mapping[str, Sequence[ShownPassage]], asked: PersonAsked | None, outcome: Outcome
+) -> dict[str, Sequence[ShownPassage]]:
     """The passages that were found for what is answered: each choice, or "" for the question."""
     names = list(outcome.prediction.answers) if asked else [""]
     return {name: found.get(name, ()) for name in names}
 
 
 def _checked(choice: str | None) -> str | None:
-    from branchwise.base.errors import InputError
-
     if choice is not None and not choice.strip():
         remedy = "write an option's number, a text, or all"
         raise InputError("there is no choice", where="--choose", remedy=remedy)
@@ -101,13 +101,11 @@ def _checked(choice: str | None) -> str | None:
 
 def _screen() -> "Console | None":
     """Where a person sees a question and can answer it; None where there is no terminal."""
-    from branchwise.report.terminal.console import console, error_console
-
     screens = [one for one in (error_console(), console()) if one.is_terminal]
     return screens[0] if screens and sys.stdin and sys.stdin.isatty() else None
 
 
-async def _ask(screen: "Console", asked: "PersonAsked") -> str:
+async def _ask(screen: "Console", asked: PersonAsked) -> str:
     """What the person types; they are shown the options once."""
     _forget_typed()
     if asked["problem"]:
@@ -126,12 +124,9 @@ async def _ask(screen: "Console", asked: "PersonAsked") -> str:
     return said
 
 
-def _show_options(screen: "Console", asked: "PersonAsked") -> None:
+def _show_options(screen: "Console", asked: PersonAsked) -> None:
     from rich.table import Table
     from rich.text import Text
-
-    from branchwise.base.text import printable
-    from branchwise.corpora.clarification import parse_clarification
 
     head = parse_clarification(asked["clarification_question"]).head
     table = Table.grid(padding=(0, 2))
@@ -168,11 +163,8 @@ async def _typed() -> str:
     return os.read(file, _MAX_TYPED).decode(errors="replace")
 
 
-def _print_question(asked: "PersonAsked") -> None:
+def _print_question(asked: PersonAsked) -> None:
     """The question with its numbered options, on standard output."""
-    from branchwise.base.text import printable
-    from branchwise.report.terminal.console import console, print_line
-
     print_line(console(), printable(asked["clarification_question"]))
     for number, option in enumerate(asked["options"], start=1):
         print_line(console(), printable(f"  {number}  {option}"))
@@ -180,13 +172,11 @@ def _print_question(asked: "PersonAsked") -> None:
 
 def _as_json(
     question: str,
-    asked: "PersonAsked | None",
-    outcome: "Outcome | None" = None,
-    passages: "Mapping[str, Sequence[ShownPassage]] | None" = None,
+    asked: PersonAsked | None,
+    outcome: Outcome | None = None,
+    passages: Mapping[str, Sequence[ShownPassage]] | None = None,
 ) -> dict[str, Any]:
     """What was asked back, what was chosen, the answers and their passages, as far as there are."""
-    from branchwise.agents.verdict_format import VERDICT
-
     answers = outcome.prediction.answers if outcome else {}
     output = outcome.prediction.task_output if outcome else None
     return {

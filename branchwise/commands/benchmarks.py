@@ -1,18 +1,14 @@
 """`branchwise benchmarks`: what can be run, where it comes from, and what a run costs."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import typer
 
 from branchwise.commands.options import AsJson
-from branchwise.report.terminal.console import echo
+from branchwise.report.published import Published, benchmarks, published
+from branchwise.report.terminal.console import console, print_json
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from branchwise.report.published import Published
-
-benchmarks_app = typer.Typer(no_args_is_help=True)
+benchmarks_app = typer.Typer(no_args_is_help=True, add_completion=False)
 _WORDS = {
     "asks": "asks for",
     "tasks": "task",
@@ -37,12 +33,9 @@ def list_benchmarks(json_output: AsJson = False) -> None:
 
     Example: branchwise benchmarks list --json
     """
-    from branchwise.report.published import benchmarks, published
-    from branchwise.report.terminal.console import console, printable_json
-
     known = [published(name) for name in benchmarks()]
     if json_output:
-        echo(printable_json([_record(one) for one in known]))
+        print_json([_record(one) for one in known])
         return
     screen = console()
     for one in known:
@@ -52,16 +45,16 @@ def list_benchmarks(json_output: AsJson = False) -> None:
         screen.print()
 
 
-def _record(one: "Published") -> dict[str, object]:
+def _record(one: Published) -> dict[str, object]:
     facts = one.about.model_dump(mode="json")
     return {"name": one.benchmark, "paper": one.paper, **facts}
 
 
-def _heading(one: "Published") -> str:
+def _heading(one: Published) -> str:
     return f"{one.benchmark}: {one.about.title} ({one.paper})"
 
 
-def _lines(one: "Published", width: int | None) -> "Iterator[str]":
+def _lines(one: Published, width: int | None) -> "Iterator[str]":
     """A fact a line, continued below itself where the terminal ends."""
     from textwrap import wrap
 

@@ -3,25 +3,31 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import click
 import typer
 
-from branchwise.base.text import counted, one_line
+from branchwise.agents.headers import headers_over
+from branchwise.base.errors import InputError
+from branchwise.base.text import counted, cut, one_line, printable
 from branchwise.commands.corpus_eval import evaluate
 from branchwise.commands.options import AsJson, Field, FieldCommand, Header, Key, read_keys
+from branchwise.commands.passage_progress import showing
+from branchwise.corpora.build import build_corpus
+from branchwise.corpora.encoder_models import DEFAULT_ENCODER, EncoderSettings
+from branchwise.corpora.folder import Corpus
 from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
+from branchwise.corpora.indexing import build_index
 from branchwise.corpora.kinds import DEFAULT, FLASHRAG, INDEX_KINDS, NAMES, RECALL, first_choice
+from branchwise.corpora.manifest import MANIFEST_FILE, index_names, read_manifest
+from branchwise.corpora.open import needs_corpus, open_retriever
+from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.report.terminal.console import echo
+from branchwise.report.terminal.console import echo, print_json
+from branchwise.report.terminal.corpus_tables import print_forms
 
-if TYPE_CHECKING:
-    from branchwise.corpora.encoder_models import EncoderSettings
-    from branchwise.corpora.folder import Corpus
-    from branchwise.corpora.passages import Passage
-
-corpus_app = typer.Typer(help="Build, index and search passage collections.", no_args_is_help=True)
+corpus_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 _SHOWN_CHARS = 300
 
@@ -36,7 +42,7 @@ class _Chosen(TypedDict):
     encoder: str
     backend: Literal["auto", "torch", "openvino"]
     dtype: Literal["auto", "float16", "float32"]
-    settings: "EncoderSettings"
+    settings: EncoderSettings
 
 
 CorpusDir = Annotated[Path, typer.Argument(metavar="DIR", help="Corpus folder.")]
@@ -67,15 +73,11 @@ def build(
     Example: branchwise corpus build --from docs --split words:100 --out C
     Example: branchwise corpus build --from csv:p.csv --field text=body title=name --out C
     """
-    from branchwise.base.text import printable
-    from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.build import build_corpus
-
     with showing("reading", "passages") as progress:
         built = build_corpus(source, out, progress, fields=field or (), split=split)
     corpus = built.corpus
     if json_output:
-        _print_json(
+        print_json(
             {
                 "source": built.source,
                 "passages": len(corpus),
@@ -104,9 +106,8 @@ def forms(json_output: AsJson = False) -> None:
     Example: branchwise corpus forms
     """
     if json_output:
-        _print_json([asdict(form) for form in CORPUS_FORMS.values()])
+        print_json([asdict(form) for form in CORPUS_FORMS.values()])
         return
-    from branchwise.report.terminal.corpus_tables import print_forms
 
     print_forms(CORPUS_FORMS.values())
 
@@ -181,11 +182,6 @@ def index(
 
     Example: branchwise corpus index C --kind flat
     """
-    from branchwise.base.errors import InputError
-    from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.encoder_models import DEFAULT_ENCODER, EncoderSettings
-    from branchwise.corpora.indexing import build_index
-
     settings = EncoderSettings(query_prefix, passage_prefix, pooling, max_tokens)
     built = INDEX_KINDS[kind]
     if from_flashrag:
@@ -213,9 +209,6 @@ def index(
 
 def _say_ready(index: Path) -> None:
     """What was made, and whether another kind would search it faster."""
-    from branchwise.base.text import printable
-    from branchwise.corpora.manifest import MANIFEST_FILE
-
     manifest = json.loads((index / MANIFEST_FILE).read_bytes())
     echo(f"{index}: ready")
     echo(printable(_described(manifest)))
@@ -252,15 +245,12 @@ def search(
 
     Example: branchwise corpus search C "Who won the 2010 World Cup?" --k 5
     """
-    from branchwise.agents.headers import headers_over
-    from branchwise.corpora.open import open_retriever
-
     path, query = _place_and_query(words, retriever)
     headers = headers_over(header or (), {})
     opened = open_retriever(path, retriever, keys=read_keys(key), headers=headers)
     hits = opened.search([query], k)[0]
     if json_output:
-        _print_json([hit.passage.model_dump() | {"score": hit.score} for hit in hits])
+        print_json([hit.passage.model_dump() | {"score": hit.score} for hit in hits])
     elif not hits:
         echo("no passage matches")
     else:
@@ -273,9 +263,6 @@ corpus_app.command(name="eval", cls=FieldCommand)(evaluate)
 
 def _place_and_query(words: list[str], retriever: str | None) -> tuple[Path | None, str]:
     """The corpus folder, None where none is given, and the query. Raises InputError."""
-    from branchwise.base.errors import InputError
-    from branchwise.corpora.open import needs_corpus
-
     if len(words) > 2:
         remedy = "put the query in quotes after the corpus folder"
         raise InputError(
@@ -296,12 +283,9 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
 
     Example: branchwise corpus info C
     """
-    from branchwise.base.text import printable
-    from branchwise.corpora.folder import Corpus
-
     facts = _facts(Corpus.open(path))
     if json_output:
-        _print_json(facts)
+        print_json(facts)
         return
     echo(f"{path}: {counted(facts['passages'], 'passage')}, {facts['bytes'] / 2**20:.1f} MiB")
     echo(f"SHA-256 {facts['sha256']}")
@@ -312,10 +296,7 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
         echo(f"no index yet; make one: branchwise corpus index {path} --kind {first_choice()}")
 
 
-def _facts(corpus: "Corpus") -> dict[str, Any]:
-    from branchwise.base.errors import InputError
-    from branchwise.corpora.manifest import index_names, read_manifest
-
+def _facts(corpus: Corpus) -> dict[str, Any]:
     indexes: dict[str, Any] = {}
     for name in index_names(corpus.path):
         try:
@@ -336,19 +317,11 @@ def _described(manifest: dict[str, Any]) -> str:
     return f"{kind}, {INDEX_KINDS[kind].load().described(manifest)}"
 
 
-def _sampled(corpus: "Corpus") -> list[int]:
+def _sampled(corpus: Corpus) -> list[int]:
     """Rows to show: the first, the middle and the last."""
     return sorted({0, len(corpus) // 2, len(corpus) - 1})
 
 
-def _show(mark: str, passage: "Passage", behind: str = "") -> None:
-    from branchwise.base.text import cut, printable
-
+def _show(mark: str, passage: Passage, behind: str = "") -> None:
     echo(printable(f"{mark} [{passage.id}] {passage.title}{behind}"))
     echo(f"   {printable(cut(one_line(passage.text), _SHOWN_CHARS + 1))}")
-
-
-def _print_json(value: Any) -> None:
-    from branchwise.report.terminal.console import printable_json
-
-    echo(printable_json(value))

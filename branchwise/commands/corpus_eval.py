@@ -1,10 +1,12 @@
 """`branchwise corpus eval`: how well retrievers rank the passages that questions need."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from branchwise.base.errors import InputError
+from branchwise.base.text import printable
 from branchwise.commands.options import (
     QUESTIONS,
     AsJson,
@@ -14,12 +16,25 @@ from branchwise.commands.options import (
     read_keys,
     read_questions,
 )
-from branchwise.commands.report_files import CsvFolder
+from branchwise.commands.passage_progress import showing
+from branchwise.commands.report_files import CsvFolder, write_folder
+from branchwise.corpora.folder import Corpus
+from branchwise.corpora.judgements import read_judgements
+from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.manifest import index_names
+from branchwise.corpora.open import open_retriever
+from branchwise.corpora.questions import Question
+from branchwise.corpora.retrieval import RetrieverError
+from branchwise.eval.retrieval_evaluation import (
+    DEFAULT_MEASURES,
+    RankingMeasure,
+    RetrievalEvaluation,
+    evaluate_retrievers,
+    judged_queries,
+)
+from branchwise.report.exports.csv_files import csv_files
 from branchwise.report.terminal.console import echo
-
-if TYPE_CHECKING:
-    from branchwise.corpora.questions import Question
-    from branchwise.eval.retrieval_evaluation import RankingMeasure, RetrievalEvaluation
+from branchwise.report.terminal.retrieval_tables import as_json, print_evaluation, tables
 
 
 def evaluate(
@@ -65,18 +80,11 @@ def evaluate(
 
     Example: branchwise corpus eval C --questions q.jsonl --retriever bm25 --retriever flat
     """
-    from branchwise.commands.report_files import write_folder
-    from branchwise.corpora.retrieval import RetrieverError
-    from branchwise.report.exports.csv_files import csv_files
-    from branchwise.report.terminal.retrieval_tables import as_json, print_evaluation, tables
-
     try:
         found = _evaluated(
             path, _asked(questions, qrels, field, separator, limit), qrels, retriever, measure, key
         )
     except RetrieverError as error:
-        from branchwise.base.text import printable
-
         typer.echo(f"branchwise: the retriever failed: {printable(str(error))}", err=True)
         raise typer.Exit(1) from None
     if csv:
@@ -95,11 +103,8 @@ def _asked(
     field: list[str] | None,
     separator: str | None,
     limit: int | None,
-) -> "tuple[Question, ...]":
+) -> tuple[Question, ...]:
     """The questions; with a file of a BEIR folder alone, those that it judges."""
-    from branchwise.base.errors import InputError
-    from branchwise.corpora.loaders import load_questions
-
     if questions is None and qrels is None:
         raise InputError("there is nothing to find", remedy="add --questions or --qrels")
     source = read_questions(questions or f"beir:{qrels}", field, separator)
@@ -108,19 +113,12 @@ def _asked(
 
 def _evaluated(
     path: Path,
-    questions: "tuple[Question, ...]",
+    questions: tuple[Question, ...],
     qrels: Path | None,
     retrievers: list[str] | None,
     measures: list[str] | None,
     key: list[str] | None,
-) -> "RetrievalEvaluation":
-    from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.folder import Corpus
-    from branchwise.corpora.judgements import read_judgements
-    from branchwise.corpora.manifest import index_names
-    from branchwise.corpora.open import open_retriever
-    from branchwise.eval.retrieval_evaluation import evaluate_retrievers, judged_queries
-
+) -> RetrievalEvaluation:
     chosen = _measures(measures)
     corpus, keys = Corpus.open(path), read_keys(key)
     judgements: dict[str, dict[str, int]] | None = read_judgements(qrels) if qrels else None
@@ -138,7 +136,5 @@ def _evaluated(
         )
 
 
-def _measures(given: list[str] | None) -> "list[RankingMeasure]":
-    from branchwise.eval.retrieval_evaluation import DEFAULT_MEASURES, RankingMeasure
-
+def _measures(given: list[str] | None) -> list[RankingMeasure]:
     return [*dict.fromkeys(RankingMeasure.parse(one) for one in given or DEFAULT_MEASURES)]

@@ -3,15 +3,33 @@
 import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from branchwise.base.errors import InputError
+from branchwise.base.extras import require
 from branchwise.commands.demo_next import DemoResults, show_next
-
-if TYPE_CHECKING:
-    from branchwise.runs.experiment import Run
-    from branchwise.runs.store import ItemRow, RunReader
+from branchwise.commands.demo_questions import run_demo_study
+from branchwise.commands.demo_recorded import show_recorded
+from branchwise.commands.demo_story import show_story
+from branchwise.commands.demo_world import show_world
+from branchwise.commands.passage_progress import showing
+from branchwise.commands.run import finish
+from branchwise.commands.score import score_and_save
+from branchwise.corpora.build import build_corpus
+from branchwise.corpora.indexing import build_index
+from branchwise.corpora.loaders import load_questions
+from branchwise.eval.selection import Selection
+from branchwise.graphs.system import System
+from branchwise.report.study_report import StudyReport, SystemReport
+from branchwise.report.terminal.console import console
+from branchwise.report.terminal.progress import RunProgress
+from branchwise.report.terminal.report_table import score_tables
+from branchwise.runs import experiment
+from branchwise.runs.experiment import Run
+from branchwise.runs.scoring.scoring import ScoringSettings
+from branchwise.runs.store import ItemRow, RunReader
 
 
 def demo(
@@ -31,11 +49,6 @@ def demo(
 
     Example: branchwise demo --out /tmp/demo
     """
-    from branchwise.base.extras import require
-    from branchwise.commands.demo_questions import run_demo_study
-    from branchwise.commands.demo_recorded import show_recorded
-    from branchwise.commands.demo_world import show_world
-
     require("local", "the demo")
     run = _show_floor(out, questions)
     asked = show_world(out / "world")
@@ -46,14 +59,6 @@ def demo(
 
 def _show_floor(out: Path, questions: int | None) -> Path:
     """Answer the questions about films; returns the run's folder."""
-    from branchwise.commands.demo_story import show_story
-    from branchwise.corpora.loaders import load_questions
-    from branchwise.eval.selection import Selection
-    from branchwise.graphs.system import System
-    from branchwise.report.terminal.console import console
-    from branchwise.report.terminal.progress import RunProgress
-    from branchwise.runs import experiment
-
     _refuse_a_corpus(out)
     console().print(
         "1. A baseline: questions about films that share names, answered by offline,\n"
@@ -76,15 +81,8 @@ def _show_floor(out: Path, questions: int | None) -> Path:
     return made.path
 
 
-def _show_scores(made: "Run") -> None:
+def _show_scores(made: Run) -> None:
     """The main table; how to go on where the run was stopped."""
-    from branchwise.commands.run import finish
-    from branchwise.commands.score import score_and_save
-    from branchwise.report.study_report import StudyReport, SystemReport
-    from branchwise.report.terminal.console import console
-    from branchwise.report.terminal.report_table import score_tables
-    from branchwise.runs.scoring.scoring import ScoringSettings
-
     if made.state.stopped:
         finish(made)
     scored = score_and_save(made.path, ScoringSettings())
@@ -94,8 +92,6 @@ def _show_scores(made: "Run") -> None:
 
 
 def _refuse_a_corpus(out: Path) -> None:
-    from branchwise.base.errors import InputError
-
     if (out / "corpus.jsonl").exists():
         raise InputError(
             "the folder is a corpus", where=str(out), remedy="choose another folder with --out"
@@ -104,10 +100,6 @@ def _refuse_a_corpus(out: Path) -> None:
 
 def _prepare(out: Path) -> tuple[Path, Path]:
     """The films corpus, built and indexed under `out`, and its questions."""
-    from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.build import build_corpus
-    from branchwise.corpora.indexing import build_index
-
     corpus, source = out / "corpus", out / "questions.jsonl"
     with as_file(files("branchwise.examples.films")) as films, showing("encoding") as progress:
         if not (corpus / "corpus.jsonl").exists():
@@ -128,7 +120,7 @@ def _fresh(path: Path) -> Path:
     return candidate
 
 
-def _telling_item(reader: "RunReader") -> "ItemRow":
+def _telling_item(reader: RunReader) -> ItemRow:
     """The first ambiguous question, or the first of all."""
     ended = [row for row in reader.items() if row.outcome]
     ambiguous = [row for row in ended if row.question.ambiguous]

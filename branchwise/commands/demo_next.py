@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from branchwise.commands.demo_recorded import RecordedPart
+from branchwise.commands.demo_recorded import QUESTION, RecordedPart
+from branchwise.report.terminal.console import console
 
 
 class DemoResults(NamedTuple):
@@ -17,21 +17,17 @@ class DemoResults(NamedTuple):
 
     run: Path
     study: Path
-    recorded: "RecordedPart"
+    recorded: RecordedPart
 
 
 def show_next(made: DemoResults, asked: str) -> None:
     """Print commands that go on from the demo; `asked`: a question about its world."""
-    from branchwise.report.terminal.console import console
-
     console().print("\nNext:", style="bold")
     for line in _lines(made, asked):
         console().print(f"  {line}", markup=False, soft_wrap=True)
 
 
 def _lines(made: DemoResults, asked: str) -> Iterator[str]:
-    from branchwise.commands.demo_recorded import QUESTION
-
     program, runs = _program(), made.recorded.runs
     base, kg = (_short(runs / name) for name in ("base", "kg"))
     world = made.study.parent.parent

@@ -2,10 +2,23 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from branchwise.runs.studies.folder import StudyFolder
+from branchwise.base.atomic import write_bytes
+from branchwise.commands.question_files import made_here, write_questions
+from branchwise.corpora.indexing import build_index
+from branchwise.corpora.manifest import index_names
+from branchwise.report.html.page import write_html
+from branchwise.report.run_folders import report_of_runs
+from branchwise.report.terminal.console import console
+from branchwise.report.terminal.study_live import StudyLive
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.studies.folder import StudyFolder
+from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
+from branchwise.runs.studies.schema import load_study
+from branchwise.worlds.questions.generate import generate
+from branchwise.worlds.questions.settings import Settings
+from branchwise.worlds.questions.sources import open_source
 
 QUESTIONS, SHARE_AMBIGUOUS, SEED = 40, 0.5, 1
 _STUDY = """\
@@ -26,13 +39,6 @@ def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
     `world` contains its built graph; `fresh` names a folder that does not exist yet. Returns the
     path of the report's page.
     """
-    from branchwise.base.atomic import write_bytes
-    from branchwise.report.terminal.console import console
-    from branchwise.report.terminal.study_live import StudyLive
-    from branchwise.runs.costs.prices import Prices
-    from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
-    from branchwise.runs.studies.schema import load_study
-
     _questions(world)
     file = world / "study.yaml"
     write_bytes(file, _STUDY.replace("INDEX", _index(world)).encode())
@@ -51,12 +57,8 @@ def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
     return _page(made.folder)
 
 
-def _page(study: "StudyFolder") -> Path:
+def _page(study: StudyFolder) -> Path:
     """The study's report, beside it."""
-    from branchwise.report.html.page import write_html
-    from branchwise.report.run_folders import report_of_runs
-    from branchwise.runs.scoring.scoring import score_run
-
     runs = [(name, score_run(path)) for name, path in study.runs()]
     page = study.path / "report.html"
     write_html(report_of_runs(runs, study.record.name, study.record.systems), page)
@@ -65,11 +67,6 @@ def _page(study: "StudyFolder") -> Path:
 
 def _questions(world: Path) -> Path:
     """The questions' file in the world's folder."""
-    from branchwise.commands.question_files import made_here, write_questions
-    from branchwise.worlds.questions.generate import generate
-    from branchwise.worlds.questions.settings import Settings
-    from branchwise.worlds.questions.sources import open_source
-
     path = world / "questions.jsonl"
     if not path.exists():
         source = open_source(str(world))
@@ -81,9 +78,6 @@ def _questions(world: Path) -> Path:
 
 def _index(world: Path) -> str:
     """Name of the world's word index: built in half a second."""
-    from branchwise.corpora.indexing import build_index
-    from branchwise.corpora.manifest import index_names
-
     if "bm25" not in index_names(world):
         build_index(world, "bm25")
     return "bm25"

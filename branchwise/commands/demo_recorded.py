@@ -3,10 +3,21 @@
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from branchwise.report.study_report import StudyReport
+from branchwise.commands.demo_story import show_story
+from branchwise.report.html.page import write_html
+from branchwise.report.run_folders import report_of_runs
+from branchwise.report.spending import ratio_words
+from branchwise.report.study_report import StudyReport
+from branchwise.report.terminal.cells import notes
+from branchwise.report.terminal.console import console, print_line
+from branchwise.report.terminal.error_table import error_tables
+from branchwise.report.terminal.headline_tables import headline_tables
+from branchwise.report.terminal.lost_answers import lost_lines
+from branchwise.report.terminal.step_text import indented
+from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.store import open_run
 
 RUNS = ("base", "expand", "kg")
 QUESTION = "music-91-0008"
@@ -35,13 +46,6 @@ def show_recorded(page: Path) -> RecordedPart:
 
     The runs are read where they are installed; nothing is written there.
     """
-    from branchwise.report.html.page import write_html
-    from branchwise.report.spending import ratio_words
-    from branchwise.report.terminal.cells import notes
-    from branchwise.report.terminal.console import console
-    from branchwise.report.terminal.error_table import error_tables
-    from branchwise.report.terminal.headline_tables import headline_tables
-
     folder = recorded_folder()
     report = _report(folder)
     screen = console()
@@ -64,20 +68,13 @@ def recorded_folder() -> Path:
     return Path(str(files("branchwise.examples.recorded")))
 
 
-def _report(folder: Path) -> "StudyReport":
-    from branchwise.report.run_folders import report_of_runs
-    from branchwise.runs.scoring.scoring import ScoringSettings, score_run
-
+def _report(folder: Path) -> StudyReport:
     reading = ScoringSettings(asks=False, saves=False)
     return report_of_runs([(name, score_run(folder / name, reading)) for name in RUNS], _TITLE)
 
 
-def _show_lost(run: Path, report: "StudyReport") -> None:
+def _show_lost(run: Path, report: StudyReport) -> None:
     """What the run did with one question, and where it lost an answer."""
-    from branchwise.commands.demo_story import show_story
-    from branchwise.report.terminal.console import console, print_line
-    from branchwise.runs.store import open_run
-
     screen = console()
     screen.print(f"\nOne answer that {run.name} lost:", style="bold")
     reader = open_run(run)
@@ -90,11 +87,8 @@ def _show_lost(run: Path, report: "StudyReport") -> None:
         print_line(screen, f"  {line}")
 
 
-def _losses(report: "StudyReport", question: str) -> Iterator[str]:
+def _losses(report: StudyReport, question: str) -> Iterator[str]:
     """Where the base lost answers, and which systems lost none."""
-    from branchwise.report.terminal.lost_answers import lost_lines
-    from branchwise.report.terminal.step_text import indented
-
     found = {
         name: next(one for one in analysis.item_errors if one.id == QUESTION)
         for _, name, analysis in report.analysed

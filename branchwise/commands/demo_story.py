@@ -1,18 +1,18 @@
 """What an agent did with a question, in a few lines: its searches and answers, and gold."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from branchwise.runs.store import ItemRow, RunReader
-    from branchwise.trace.events import Event
-    from branchwise.trace.parts import Call
+from branchwise.report.terminal.console import console, print_line
+from branchwise.report.terminal.step_text import begun, branch_lines, count
+from branchwise.runs.store import ItemRow, RunReader
+from branchwise.trace.events import AnswerRead, Event, Model, Start
+from branchwise.trace.parts import Call
+from branchwise.ui.steps.calls import arguments
+from branchwise.ui.steps.describe import describe
 
 
-def show_story(reader: "RunReader", row: "ItemRow") -> None:
+def show_story(reader: RunReader, row: ItemRow) -> None:
     """A line for each turn, without what came back; then the right answers."""
-    from branchwise.report.terminal.console import console, print_line
-
     for line in _steps(reader.events(row.item)):
         print_line(console(), f"  {line}")
     show_gold({one.name: [answer.text for answer in one.answers] for one in row.question.branches})
@@ -20,18 +20,11 @@ def show_story(reader: "RunReader", row: "ItemRow") -> None:
 
 def show_gold(gold: Mapping[str, Sequence[str]]) -> None:
     """The right answers of each branch, below what the agent did."""
-    from branchwise.report.terminal.console import console, print_line
-    from branchwise.report.terminal.step_text import branch_lines
-
     for line in ("gold", *branch_lines(gold)):
         print_line(console(), f"  {line}")
 
 
-def _steps(events: "Iterable[Event]") -> Iterator[str]:
-    from branchwise.report.terminal.step_text import begun, count
-    from branchwise.trace.events import AnswerRead, Model, Start
-    from branchwise.ui.steps.describe import describe
-
+def _steps(events: Iterable[Event]) -> Iterator[str]:
     for event in events:
         body = event.body
         if isinstance(body, Start | AnswerRead):
@@ -42,10 +35,8 @@ def _steps(events: "Iterable[Event]") -> Iterator[str]:
             yield begun(f"turn {body.turn}", f"{searches}: {asked}")
 
 
-def _asked(call: "Call") -> str:
+def _asked(call: Call) -> str:
     """What a call looks for, and how many other queries go with it."""
-    from branchwise.ui.steps.calls import arguments
-
     args, others = call.args, 0
     if isinstance(args, Mapping):
         more = args.get("more_queries")

@@ -2,10 +2,20 @@
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from branchwise.kg.answers import Graph
+from branchwise.base.files import parse_object, read_lines
+from branchwise.commands.demo_story import show_gold
+from branchwise.commands.watching import watch
+from branchwise.graphs.agent import Agent
+from branchwise.graphs.system import System
+from branchwise.kg.answers import Graph
+from branchwise.kg.build import build_graph
+from branchwise.kg.description import DESCRIPTION_FILE
+from branchwise.kg.open import IN_A_WORLD, open_graph
+from branchwise.kg.world_folder import GRAPH_FILE, NAMES_FILE, WORLD_FILE
+from branchwise.report.terminal.console import console
+from branchwise.worlds.make import make_world
 
 ENTITIES, SEED = 600, 7
 _ASKED = {"P57": "Who directed {}?", "P175": "Who performed {}?"}
@@ -23,13 +33,6 @@ def show_world(folder: Path) -> str:
 
     Returns the question that it was asked.
     """
-    from branchwise.commands.ask import watch
-    from branchwise.commands.demo_story import show_gold
-    from branchwise.graphs.agent import Agent
-    from branchwise.graphs.system import System
-    from branchwise.kg.open import open_graph
-    from branchwise.report.terminal.console import console
-
     screen = console()
     screen.print(
         f"\n2. A world of {ENTITIES} entities that no model has seen, and its knowledge graph.",
@@ -45,23 +48,14 @@ def show_world(folder: Path) -> str:
 
 
 def _prepare(folder: Path) -> None:
-    from branchwise.kg.build import build_graph
-    from branchwise.kg.description import DESCRIPTION_FILE
-    from branchwise.kg.open import IN_A_WORLD
-    from branchwise.kg.world_folder import GRAPH_FILE, WORLD_FILE
-    from branchwise.worlds.make import make_world
-
     if not (folder / WORLD_FILE).exists():
         make_world(folder, ENTITIES, SEED)
     if not (folder / IN_A_WORLD / DESCRIPTION_FILE).exists():
         build_graph([folder / GRAPH_FILE], folder / IN_A_WORLD)
 
 
-def find_case(folder: Path, graph: "Graph") -> Case:
+def find_case(folder: Path, graph: Graph) -> Case:
     """The first shared name of which two bearers at least have a director or performer."""
-    from branchwise.base.files import parse_object, read_lines
-    from branchwise.kg.world_folder import NAMES_FILE
-
     for number, line in read_lines(folder / NAMES_FILE):
         shared = parse_object(line, f"{folder / NAMES_FILE}:{number}")
         titles = {entity["id"]: entity["title"] for entity in shared["entities"]}
@@ -72,7 +66,7 @@ def find_case(folder: Path, graph: "Graph") -> Case:
     raise AssertionError("a world of this size has such a name")
 
 
-def _values(graph: "Graph", titles: dict[str, str], property: str) -> dict[str, list[str]]:
+def _values(graph: Graph, titles: dict[str, str], property: str) -> dict[str, list[str]]:
     values = " ".join(f"wd:{number}" for number in titles)
     answer = graph.query(
         f"SELECT ?thing ?nameLabel WHERE {{ VALUES ?thing {{ {values} }} "

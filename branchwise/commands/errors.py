@@ -3,18 +3,25 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.text import counted, printable
 from branchwise.commands.options import Words
+from branchwise.commands.report_runs import warn_if_pending
 from branchwise.commands.scoring_options import Judge, JudgeEntities, Matcher, chosen
-from branchwise.report.terminal.console import echo
-
-if TYPE_CHECKING:
-    from branchwise.eval.errors.item_errors import ItemErrors
-    from branchwise.eval.errors.labels import Label, LostAt
-    from branchwise.runs.scoring.scoring import ScoredRun
+from branchwise.commands.scoring_progress import scoring_progress
+from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.labels import Label, LostAt
+from branchwise.eval.errors.totals import LOST_AT
+from branchwise.eval.tasks import TASKS
+from branchwise.report.terminal.console import console, echo, error_console, harmless_json
+from branchwise.report.terminal.lost_answers import has_any, lost_lines
+from branchwise.report.terminal.told_errors import told_json, told_lines
+from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
+from branchwise.runs.store import open_run
 
 T = TypeVar("T")
 Found = tuple[str, "ItemErrors"]
@@ -28,9 +35,7 @@ class PrintedErrors(NamedTuple):
     record: Mapping[str, Any]
 
 
-def _places() -> "Iterable[LostAt]":
-    from branchwise.eval.errors.totals import LOST_AT
-
+def _places() -> Iterable[LostAt]:
     return LOST_AT
 
 
@@ -62,10 +67,6 @@ def errors(
 
     Example: branchwise errors runs/base --label "never retrieved" --limit 5
     """
-    from branchwise.commands.report import warn_if_pending
-    from branchwise.commands.scoring_progress import scoring_progress
-    from branchwise.runs.scoring.scoring import ScoringSettings, score_run
-
     _check_label(label)
     place = _lost_at(lost_at)
     warn_if_pending(path)
@@ -86,11 +87,8 @@ def errors(
     _print(path, [_lost(*one) for one in lost], limit, as_json=json_output)
 
 
-def _say_matcher(scored: "ScoredRun") -> None:
+def _say_matcher(scored: ScoredRun) -> None:
     """Which matcher decided what belongs to which branch, where it was not names alone."""
-    from branchwise.base.text import printable
-    from branchwise.report.terminal.console import error_console
-
     scorer = scored.scores.scorer
     if scorer.model:
         by = f"errors by the alignment of {scorer.matcher} ({printable(scorer.model)})"
@@ -98,22 +96,19 @@ def _say_matcher(scored: "ScoredRun") -> None:
         error_console().print(f"{by}{other}", markup=False, soft_wrap=True)
 
 
-def _has(found: Found, label: "Label | None", lost_at: "LostAt | None") -> bool:
+def _has(found: Found, label: Label | None, lost_at: LostAt | None) -> bool:
     is_labelled = label is None or label in found[1].labels
     return is_labelled and (
         lost_at is None or any(answer.lost_at == lost_at for answer in found[1].missing)
     )
 
 
-def _lost_at(name: str | None) -> "LostAt | None":
+def _lost_at(name: str | None) -> LostAt | None:
     return None if name is None else _known(name, {place: place for place in _places()}, "place")
 
 
-def _check_label(name: str | None, scored: "ScoredRun | None" = None) -> None:
+def _check_label(name: str | None, scored: ScoredRun | None = None) -> None:
     """Raise InputError for a label that no answer has, or none of the run's."""
-    from branchwise.eval.errors.labels import Label
-    from branchwise.eval.tasks import TASKS
-
     own = [scored.error_classes] if scored else [task.error_classes for task in TASKS.values()]
     known = [] if scored else [name for one in Label for name in (one.value, one.words)]
     known += [one.key for classes in own if classes for one in classes.types]
@@ -121,34 +116,26 @@ def _check_label(name: str | None, scored: "ScoredRun | None" = None) -> None:
         _known(name, dict.fromkeys(known), "label")
 
 
-def _label(name: str) -> "Label":
-    from branchwise.eval.errors.labels import Label
-
+def _label(name: str) -> Label:
     known = {name: label for label in Label for name in (label.value, label.words)}
     return _known(name, known, "label")
 
 
 def _known(name: str, known: Mapping[str, T], what: str) -> T:
     """What has this name; raises InputError with the nearest name if nothing has."""
-    from branchwise.base.errors import InputError, did_you_mean
-
     if name not in known:
         remedy = did_you_mean(name, known, cutoff=0.5)
         raise InputError(f"there is no {what} {name[:80]!r}", remedy=remedy)
     return known[name]
 
 
-def _refuse_place(scored: "ScoredRun") -> None:
-    from branchwise.base.errors import InputError
-
+def _refuse_place(scored: ScoredRun) -> None:
     what = f"it is not known where answers of the task {scored.scores.scorer.task} were lost"
     raise InputError(what, where="--lost-at", remedy="leave it out")
 
 
-def _check_examined(path: Path, scored: "ScoredRun", ids: list[str] | None) -> None:
+def _check_examined(path: Path, scored: ScoredRun, ids: list[str] | None) -> None:
     """Raise InputError where nothing can be said of the answers, or an id is unknown."""
-    from branchwise.base.errors import InputError
-
     if scored.error_classes is None:
         raise InputError(
             f"answers of the task {scored.scores.scorer.task} are sentences: their losses "
@@ -165,10 +152,8 @@ def _check_examined(path: Path, scored: "ScoredRun", ids: list[str] | None) -> N
         )
 
 
-def _told(scored: "ScoredRun", ids: list[str] | None, label: str | None) -> Iterator[PrintedErrors]:
+def _told(scored: ScoredRun, ids: list[str] | None, label: str | None) -> Iterator[PrintedErrors]:
     """Items whose errors answer and gold tell, in order; with `ids`, all items with these ids."""
-    from branchwise.report.terminal.told_errors import told_json, told_lines
-
     task, classes = scored.scores.scorer.scored_task, scored.error_classes
     assert classes is not None
     for item, found in zip(scored.items, scored.errors, strict=True):
@@ -177,11 +162,8 @@ def _told(scored: "ScoredRun", ids: list[str] | None, label: str | None) -> Iter
             yield PrintedErrors(told_lines(task, item, classes, found), told_json(item, found))
 
 
-def _items(scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
+def _items(scored: ScoredRun, ids: list[str] | None) -> Iterator[Found]:
     """Items with errors, in order; with `ids`, all items with these ids."""
-    from branchwise.report.terminal.lost_answers import has_any
-    from branchwise.runs.store import open_run
-
     assert scored.analysis is not None
     with closing(open_run(scored.path)) as reader:
         texts = {question.id: question.question for question in reader.questions()}
@@ -190,16 +172,11 @@ def _items(scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
             yield texts[found.id], found
 
 
-def _lost(question: str, errors: "ItemErrors") -> PrintedErrors:
-    from branchwise.report.terminal.lost_answers import lost_lines
-
+def _lost(question: str, errors: ItemErrors) -> PrintedErrors:
     return PrintedErrors(lost_lines(question, errors), {"question": question, **errors.to_json()})
 
 
 def _print(path: Path, found: list[PrintedErrors], limit: int | None, *, as_json: bool) -> None:
-    from branchwise.base.text import counted
-    from branchwise.report.terminal.console import console, harmless_json
-
     if as_json:
         import orjson
 
@@ -219,6 +196,4 @@ def _print(path: Path, found: list[PrintedErrors], limit: int | None, *, as_json
 
 
 def _say(path: Path, line: str) -> None:
-    from branchwise.report.terminal.console import error_console
-
     error_console().print(f"{path}: {line}", markup=False, soft_wrap=True)

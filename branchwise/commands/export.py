@@ -6,9 +6,13 @@ from typing import Annotated
 
 import typer
 
+from branchwise.base.atomic import new_file
+from branchwise.base.errors import InputError
 from branchwise.base.text import counted
 from branchwise.commands.question_files import check_place
-from branchwise.report.terminal.console import echo, output
+from branchwise.report.terminal.console import echo, harmless_json, output
+from branchwise.runs.export import export_lines
+from branchwise.runs.store import open_run
 
 
 def export(
@@ -26,10 +30,6 @@ def export(
 
     Example: branchwise export runs/first --out items.jsonl
     """
-    from branchwise.report.terminal.console import harmless_json
-    from branchwise.runs.export import export_lines
-    from branchwise.runs.store import open_run
-
     if out is not None:
         check_place(out)
     reader = open_run(path)
@@ -49,9 +49,6 @@ def export(
 
 
 def _write(out: Path, lines: Iterator[bytes]) -> None:
-    from branchwise.base.atomic import new_file
-    from branchwise.base.errors import InputError
-
     try:
         with new_file(out) as file:
             file.writelines(lines)

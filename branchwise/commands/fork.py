@@ -5,18 +5,28 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from branchwise.agents.restraints import Restraints
+from branchwise.base.keys import Keys
+from branchwise.base.numbers import number
+from branchwise.base.text import printable
 from branchwise.commands.options import Key, read_keys, read_tools
 from branchwise.commands.pace_options import Patience, outages_of
+from branchwise.commands.run import allow_open_files
+from branchwise.commands.score import exit_if_in_vain, score_and_save
 from branchwise.eval.bounds import MAX_EPOCHS
-from branchwise.report.terminal.console import output
-
-if TYPE_CHECKING:
-    from branchwise.base.keys import Keys
-    from branchwise.ui.traces.runs import RunView
+from branchwise.report.terminal.console import console, error_console, output
+from branchwise.report.terminal.progress import RunProgress
+from branchwise.report.terminal.step_text import branch_lines
+from branchwise.runs.forks import Changes, make_fork, read_edit, run_fork
+from branchwise.runs.scoring.scoring import ScoringSettings
+from branchwise.trace.events import AnswerRead
+from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
+from branchwise.ui.traces.lines import named
+from branchwise.ui.traces.runs import RunView
 
 
 def fork(
@@ -57,8 +67,6 @@ def fork(
 
     Example: branchwise fork runs/base --question q1 --step 4 --model openai:gpt-6-luna
     """
-    from branchwise.runs.forks import Changes, make_fork, read_edit
-
     tools = read_tools(tool) if tool else None
     changes = Changes(model, tools, read_edit(edit) if edit else None)
     keys = read_keys(key)
@@ -67,8 +75,6 @@ def fork(
     )
     failed = _run(made, patience)
     with ExitStack() as opened:
-        from branchwise.ui.traces.runs import RunView
-
         runs = [opened.enter_context(closing(RunView.open(run))) for run in (path, made)]
         if not printed and sys.stdin.isatty() and output().isatty():
             _open_app(runs, question, epoch, keys)
@@ -82,14 +88,6 @@ def _run(path: Path, patience: float | None) -> bool:
 
     Exits with 1 if it stopped early.
     """
-    from branchwise.agents.restraints import Restraints
-    from branchwise.commands.run import allow_open_files
-    from branchwise.commands.score import exit_if_in_vain, score_and_save
-    from branchwise.report.terminal.console import error_console
-    from branchwise.report.terminal.progress import RunProgress
-    from branchwise.runs.forks import run_fork
-    from branchwise.runs.scoring.scoring import ScoringSettings
-
     allow_open_files(1, several=True)
     restraints = Restraints(outages=outages_of(patience))
     with RunProgress(1, outages=restraints.outages) as progress:
@@ -107,28 +105,18 @@ def _run(path: Path, patience: float | None) -> bool:
     return state.failed > 0
 
 
-def _open_app(runs: "list[RunView]", question: str, epoch: int, keys: "Keys") -> None:
-    from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
-
+def _open_app(runs: list[RunView], question: str, epoch: int, keys: Keys) -> None:
     TraceApp(runs, start=OpenQuestion(question, epoch, compare=True), keys=keys).run()
 
 
-def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
-    from branchwise.base.text import printable
-    from branchwise.report.terminal.console import console
-
+def _print(runs: list[RunView], question: str, epoch: int) -> None:
     screen = console()
     for line in _comparison(runs, question, epoch):
         screen.print(printable(line), markup=False, soft_wrap=not screen.is_terminal)
 
 
-def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[str]:
+def _comparison(runs: list[RunView], question: str, epoch: int) -> Iterator[str]:
     """Scores and answers of both, and how to look at them."""
-    from branchwise.base.numbers import number
-    from branchwise.report.terminal.step_text import branch_lines
-    from branchwise.trace.events import AnswerRead
-    from branchwise.ui.traces.lines import named
-
     for run in runs:
         row = run.find(question, epoch)
         assert row is not None

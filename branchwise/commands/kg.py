@@ -3,17 +3,30 @@
 import shlex
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from branchwise.base.errors import InputError
+from branchwise.base.text import printable
 from branchwise.commands.options import AsJson, Key, read_keys
-from branchwise.report.terminal.console import echo
+from branchwise.commands.passage_progress import showing
+from branchwise.kg.answers import GraphError
+from branchwise.kg.build import build_graph, graph_files
+from branchwise.kg.description import read_description
+from branchwise.kg.names.index import NameIndex
+from branchwise.kg.open import IN_A_WORLD, graph_folder, open_graph
+from branchwise.kg.store import check_graph
+from branchwise.report.terminal.console import echo, print_json
+from branchwise.report.terminal.graph_description import print_graph, sizes
+from branchwise.report.terminal.graph_tables import (
+    columns_as_mentioned,
+    for_people,
+    print_answer,
+    print_matches,
+)
 
-if TYPE_CHECKING:
-    from branchwise.kg.answers import GraphError
-
-kg_app = typer.Typer(help="Build, query and search knowledge graphs.", no_args_is_help=True)
+kg_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 _PROPERTIES_SHOWN = 20
 # What the user can correct; other errors come from the graph or its server.
@@ -52,11 +65,6 @@ def build(
 
     Example: branchwise kg build W
     """
-    from branchwise.commands.passage_progress import showing
-    from branchwise.kg.build import build_graph, graph_files
-    from branchwise.kg.names.index import NameIndex
-    from branchwise.report.terminal.graph_description import sizes
-
     graph_files(sources)  # a missing source is reported before a missing --out
     folder = out or _in_the_world(sources)
     with showing("reading", "triples") as progress:
@@ -74,12 +82,6 @@ def info(
 
     Example: branchwise kg info W
     """
-    from branchwise.kg.answers import GraphError
-    from branchwise.kg.description import read_description
-    from branchwise.kg.names.index import NameIndex
-    from branchwise.kg.open import graph_folder
-    from branchwise.kg.store import check_graph
-
     folder = graph_folder(path)
     check_graph(folder)
     description, names = read_description(folder), NameIndex.open(folder)
@@ -90,9 +92,8 @@ def info(
     if json_output:
         used = [{"id": it.id, "label": it.label, "uses": it.statements} for it in properties]
         facts = {"graph": description.model_dump(), "names": readings._asdict()}
-        _print_json(facts | {"properties": used})
+        print_json(facts | {"properties": used})
         return
-    from branchwise.report.terminal.graph_description import print_graph
 
     print_graph(str(folder), description, readings, properties)
 
@@ -111,10 +112,6 @@ def query(
 
     Example: branchwise kg query W "SELECT ?film ?filmLabel WHERE { ?film wdt:P31 wd:Q11424 }"
     """
-    from branchwise.kg.answers import GraphError
-    from branchwise.kg.open import open_graph
-    from branchwise.report.terminal.graph_tables import columns_as_mentioned
-
     graph = open_graph(source, read_keys(key))
     try:
         answer = columns_as_mentioned(graph.query(sparql, seconds), sparql)
@@ -127,9 +124,8 @@ def query(
 
         rows = [[term and term._asdict() for term in row] for row in answer.rows]
         facts = dataclasses.asdict(dataclasses.replace(answer, rows=()))
-        _print_json(facts | {"rows": rows})
+        print_json(facts | {"rows": rows})
         return
-    from branchwise.report.terminal.graph_tables import print_answer
 
     print_answer(answer, source)
 
@@ -147,10 +143,6 @@ def search(
 
     Example: branchwise kg search W "Reef"
     """
-    from branchwise.base.errors import InputError
-    from branchwise.kg.answers import GraphError
-    from branchwise.kg.open import open_graph
-
     if not text.strip():
         raise InputError("the text is empty", remedy="put a name in quotes after the graph")
     graph = open_graph(source, read_keys(key))
@@ -161,34 +153,21 @@ def search(
     finally:
         graph.close()
     if json_output:
-        _print_json([match._asdict() for match in matches])
+        print_json([match._asdict() for match in matches])
         return
-    from branchwise.report.terminal.graph_tables import print_matches
 
     print_matches(text, matches)
 
 
 def _in_the_world(sources: list[Path]) -> Path:
     """The default folder of a graph. Raises InputError unless the source is a single folder."""
-    from branchwise.base.errors import InputError
-    from branchwise.kg.open import IN_A_WORLD
-
     if len(sources) == 1 and sources[0].is_dir():
         return sources[0] / IN_A_WORLD
     raise InputError("no folder is named for the graph", remedy="name one with --out")
 
 
-def _complain(error: "GraphError", source: str) -> int:
+def _complain(error: GraphError, source: str) -> int:
     """Print what a graph says, which may point into a line of the query; the exit code."""
-    from branchwise.base.text import printable
-    from branchwise.report.terminal.graph_tables import for_people
-
     for number, line in enumerate(for_people(str(error), source).splitlines()):
         typer.echo(("" if number else "branchwise: ") + printable(line), err=True)
     return 2 if error.kind in _BAD_INPUT else 1
-
-
-def _print_json(value: Any) -> None:
-    from branchwise.report.terminal.console import printable_json
-
-    echo(printable_json(value))

@@ -1,27 +1,41 @@
 """`branchwise mdcr`: solve, generate and restrict questions about documents with conditions."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from branchwise.agents.refusals import ApiChoice
+from branchwise.agents.reply import ModelError
+from branchwise.base.atomic import write_named
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.keys import Keys
+from branchwise.base.text import one_line, printable
 from branchwise.commands.options import AsJson, Key, WriterApi, read_keys
+from branchwise.commands.passage_progress import showing
 from branchwise.commands.question_files import check_place
-from branchwise.report.terminal.console import echo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from branchwise.agents.refusals import ApiChoice
-    from branchwise.base.keys import Keys
-    from branchwise.corpora.conditions.conditions_set import ConditionsSet
-    from branchwise.corpora.conditions.documents import ConditionsProblem, Scenario
-    from branchwise.corpora.conditions.solver import Solution
-    from branchwise.worlds.conditions.generate import DraftSet
-
-mdcr_app = typer.Typer(
-    help="Solve and generate questions about documents with conditions.", no_args_is_help=True
+from branchwise.corpora.conditions.conditions_file import read_conditions
+from branchwise.corpora.conditions.conditions_set import ConditionsSet
+from branchwise.corpora.conditions.documents import ConditionsProblem, Scenario
+from branchwise.corpora.conditions.file_form import conditions_record
+from branchwise.corpora.conditions.solver import Solution
+from branchwise.corpora.conditions.statistics import describe_conditions
+from branchwise.corpora.loaders.mdcr import questions_of, solved
+from branchwise.report.terminal.conditional_answers import (
+    answer_lines,
+    answer_record,
+    scenario_lines,
+    statistics_record,
+    statistics_table,
 )
+from branchwise.report.terminal.console import console, echo, print_json
+from branchwise.runs.writing import BulkWriter, replies_file
+from branchwise.worlds.conditions.control import single_documents
+from branchwise.worlds.conditions.generate import DraftSet, MdcrSettings, draft_set
+from branchwise.worlds.conditions.rewording import reword
+
+mdcr_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="Documents, relations and scenarios, JSON.")
@@ -46,20 +60,11 @@ def solve(
 
     Example: branchwise mdcr solve mdcr.json --explain
     """
-    from branchwise.base.text import printable
-    from branchwise.corpora.conditions.conditions_file import read_conditions
-    from branchwise.report.terminal.conditional_answers import (
-        answer_lines,
-        answer_record,
-        scenario_lines,
-    )
-    from branchwise.report.terminal.console import printable_json
-
     found = read_conditions(file)
     solved = _solved(found, scenario or [])
     if json_output:
         records = [answer_record(*one, explain=explain) for one in solved]
-        echo(printable_json(records))
+        print_json(records)
         return
     last = None
     for one, problem, solution in solved:
@@ -71,21 +76,16 @@ def solve(
             echo(printable(line))
 
 
-def _check_known(found: "ConditionsSet", scenario: "Scenario") -> None:
+def _check_known(found: ConditionsSet, scenario: Scenario) -> None:
     """Raise InputError for a scenario of which the answers are given, and nothing can be solved."""
-    from branchwise.base.errors import InputError
-
     if lacks := found.lacks(scenario):
         what = f"its {' and '.join(lacks)} are not known"
         raise InputError(what, where=found.place(scenario), remedy="add them to the file")
 
 
 def _solved(
-    found: "ConditionsSet", ids: list[str]
-) -> "Iterator[tuple[Scenario, ConditionsProblem, Solution]]":
-    from branchwise.base.errors import InputError, did_you_mean
-    from branchwise.corpora.loaders.mdcr import solved
-
+    found: ConditionsSet, ids: list[str]
+) -> Iterator[tuple[Scenario, ConditionsProblem, Solution]]:
     known = {scenario.id: scenario for scenario in found.scenarios}
     for id in ids:
         if id not in known:
@@ -105,8 +105,6 @@ def info(file: File, json_output: AsJson = False) -> None:
 
     Example: branchwise mdcr info mdcr.json
     """
-    from branchwise.corpora.conditions.conditions_file import read_conditions
-
     _print_statistics(read_conditions(file), json_output=json_output)
 
 
@@ -135,8 +133,6 @@ def generate(
     Example: branchwise mdcr generate --seed 1 --out mdcr.json
     """
     from dataclasses import asdict
-
-    from branchwise.worlds.conditions.generate import MdcrSettings, draft_set
 
     check_place(out)
     settings = MdcrSettings(documents, groups, scenarios, seed)
@@ -168,9 +164,6 @@ def control(
 
     Example: branchwise mdcr control mdcr.json --out single.json
     """
-    from branchwise.corpora.conditions.conditions_file import read_conditions
-    from branchwise.worlds.conditions.control import single_documents
-
     check_place(out)
     read = read_conditions(file)
     for scenario in read.scenarios:
@@ -180,39 +173,25 @@ def control(
     _print_statistics(found)
 
 
-def _write(out: Path, found: "ConditionsSet") -> None:
+def _write(out: Path, found: ConditionsSet) -> None:
     import orjson
-
-    from branchwise.base.atomic import write_named
-    from branchwise.corpora.conditions.file_form import conditions_record
 
     write_named(out, orjson.dumps(conditions_record(found), option=orjson.OPT_INDENT_2) + b"\n")
     echo(f"{out}: {len(found.documents):,} documents, {len(found.scenarios):,} scenarios")
 
 
-def _print_statistics(found: "ConditionsSet", *, json_output: bool = False) -> None:
-    from branchwise.corpora.conditions.statistics import describe_conditions
-    from branchwise.corpora.loaders.mdcr import questions_of
-    from branchwise.report.terminal.conditional_answers import statistics_record, statistics_table
-    from branchwise.report.terminal.console import console, printable_json
-
+def _print_statistics(found: ConditionsSet, *, json_output: bool = False) -> None:
     counted = describe_conditions(found, questions_of(found))
     if json_output:
-        echo(printable_json(statistics_record(counted)))
+        print_json(statistics_record(counted))
     else:
         console().print(statistics_table(counted))
 
 
 def _reworded(
-    drafts: "DraftSet", spec: str, out: Path, concurrency: int, api: "ApiChoice", keys: "Keys"
-) -> "DraftSet":
+    drafts: DraftSet, spec: str, out: Path, concurrency: int, api: ApiChoice, keys: Keys
+) -> DraftSet:
     """The drafts in a model's words. Exits with 1 where the model cannot go on."""
-    from branchwise.agents.reply import ModelError
-    from branchwise.base.text import one_line, printable
-    from branchwise.commands.passage_progress import showing
-    from branchwise.runs.writing import BulkWriter, replies_file
-    from branchwise.worlds.conditions.rewording import reword
-
     writer = BulkWriter(spec, replies_file(out), concurrency=concurrency, api=api, keys=keys)
     try:
         with showing("writing", "texts") as progress:

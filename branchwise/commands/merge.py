@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from branchwise.base.text import counted
+from branchwise import api
+from branchwise.base.text import counted, printable
+from branchwise.report.terminal.console import console
 
 
 def merge(
@@ -20,10 +22,6 @@ def merge(
 
     Example: branchwise merge S1 S2 S3 S4 --out S
     """
-    from branchwise import api
-    from branchwise.base.text import printable
-    from branchwise.report.terminal.console import console
-
     state = api.merge(paths, out).state
     lines = (
         f"{out}: {state.done + state.failed} of {counted(state.total, 'item')} have ended",

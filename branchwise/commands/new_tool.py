@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from branchwise.base.errors import InputError
+from branchwise.tools.registry import known_tools
 
 MAX_NAME_CHARS = 64
 
@@ -46,8 +47,6 @@ def _filled(template: str, name: str) -> str:
 
 def _check_name(name: str) -> None:
     """A name is a tool's, a function's and a module's at once."""
-    from branchwise.tools.registry import known_tools
-
     wrong = None
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
         wrong = "is not a valid function name"

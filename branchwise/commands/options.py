@@ -9,13 +9,14 @@ import typer
 from typer.core import TyperCommand
 
 from branchwise.agents.refusals import ApiChoice
-from branchwise.base.keys import HELP, METAVAR, OPTION
+from branchwise.base.errors import InputError
+from branchwise.base.keys import HELP, METAVAR, OPTION, Keys
+from branchwise.corpora.loaders.source import QuestionSource
+from branchwise.eval.tasks import TASKS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from branchwise.base.keys import Keys
-    from branchwise.corpora.loaders.source import QuestionSource
 
 NO_TOOLS = "none"
 """As a tool's name: the system has none, whatever there is to search."""
@@ -57,8 +58,6 @@ class Words(click.ParamType[str]):
 
 
 def _tasks() -> Iterable[str]:
-    from branchwise.eval.tasks import TASKS
-
     return TASKS
 
 
@@ -112,17 +111,13 @@ def spread_fields(args: Iterable[str]) -> list[str]:
 
 def read_questions(
     questions: str, field: list[str] | None, separator: str | None
-) -> "QuestionSource":
+) -> QuestionSource:
     """The question set that the options name. Raises InputError."""
-    from branchwise.corpora.loaders.source import QuestionSource
-
     return QuestionSource.parse(questions, field or (), separator)
 
 
-def read_keys(given: list[str] | None) -> "Keys":
+def read_keys(given: list[str] | None) -> Keys:
     """The keys that `--key` names. Raises InputError, also for an unset variable."""
-    from branchwise.base.keys import Keys
-
     keys = Keys.parse(given)
     keys.check()
     return keys
@@ -130,8 +125,6 @@ def read_keys(given: list[str] | None) -> "Keys":
 
 def read_tools(given: list[str]) -> tuple[str, ...]:
     """The tools that `--tool` names; `none` alone: no tool at all. Raises InputError."""
-    from branchwise.base.errors import InputError
-
     if NO_TOOLS not in given:
         return tuple(given)
     if set(given) != {NO_TOOLS}:

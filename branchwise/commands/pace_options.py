@@ -1,16 +1,19 @@
 """Options of how requests are made: patience, the most that they may cost, and what to expect."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 import typer
 
-if TYPE_CHECKING:
-    from branchwise.agents.outages import Outages
-    from branchwise.agents.restraints import Restraints
-    from branchwise.runs.costs.prices import Prices
-    from branchwise.runs.on_ray.connection import RayPlace
+from branchwise.agents.outages import PATIENCE, Outages
+from branchwise.agents.restraints import Restraints
+from branchwise.base.durations import read_duration
+from branchwise.base.errors import InputError
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.spending import Spending
+from branchwise.runs.on_ray.connection import RayPlace
+from branchwise.runs.studies.samples import OPTION
 
 
 class _Duration(click.ParamType[float]):
@@ -21,8 +24,6 @@ class _Duration(click.ParamType[float]):
     def convert(
         self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        from branchwise.base.durations import read_duration
-
         return read_duration(value, param.opts[0] if param else None)
 
 
@@ -79,37 +80,26 @@ Workers = Annotated[
 ]
 
 
-def place_of(on: str | None, workers: int | None) -> "RayPlace | None":
+def place_of(on: str | None, workers: int | None) -> RayPlace | None:
     """Where Ray answers; None: this process does. Raises InputError, also without Ray."""
-    from branchwise.base.errors import InputError
-    from branchwise.runs.on_ray.connection import RayPlace
-
     if on is None and workers is not None:
         raise InputError("has no effect alone", where="--workers", remedy="add --on ray")
     return None if on is None else RayPlace.parse(on, workers)
 
 
-def outages_of(patience: float | None) -> "Outages":
+def outages_of(patience: float | None) -> Outages:
     """The watches of servers, with the patience of the option."""
-    from branchwise.agents.outages import PATIENCE, Outages
-
     return Outages(PATIENCE if patience is None else patience)
 
 
-def restraints_of(patience: float | None, max_cost: float | None, prices: "Prices") -> "Restraints":
+def restraints_of(patience: float | None, max_cost: float | None, prices: Prices) -> Restraints:
     """What holds requests back; that costs have a bound must have been checked."""
-    from branchwise.agents.restraints import Restraints
-    from branchwise.runs.costs.spending import Spending
-
     allowance = None if max_cost is None else Spending(max_cost, prices)
     return Restraints(None, allowance, outages_of(patience))
 
 
 def check_forecast(pilot: int | None, estimate_from: Path | None, *, dry_run: bool) -> None:
     """Raise InputError for options that have no effect on each other."""
-    from branchwise.base.errors import InputError
-    from branchwise.runs.studies.samples import OPTION
-
     if estimate_from is None:
         return
     if pilot is not None:

@@ -3,19 +3,17 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from branchwise.base.progress import Progress
+from branchwise.base.progress import Progress
+from branchwise.report.terminal.console import progress_console
 
 SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def showing(what: str, unit: str = "passages") -> "Iterator[Progress]":
+def showing(what: str, unit: str = "passages") -> Iterator[Progress]:
     """A progress callback that shows count, rate and time left on standard error."""
-    from branchwise.report.terminal.console import progress_console
-
     screen = progress_console()
     if screen.is_terminal:
         with _bar(screen, unit) as bar:

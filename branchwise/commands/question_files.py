@@ -4,17 +4,24 @@ import shlex
 from collections import Counter, deque
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from branchwise.base.atomic import new_file
+from branchwise.base.errors import InputError
+from branchwise.base.text import counted, printable
 from branchwise.commands.options import QUESTIONS, AsJson, Field, Separator, read_questions
-from branchwise.report.terminal.console import echo
-
-if TYPE_CHECKING:
-    from branchwise.corpora.loaders.checking import SetCheck
-    from branchwise.corpora.loaders.reading import PlacedQuestion
-    from branchwise.corpora.questions import Question
+from branchwise.corpora.loaders import each_question
+from branchwise.corpora.loaders.checking import SetCheck
+from branchwise.corpora.loaders.format_fields import json_schema
+from branchwise.corpora.loaders.forms import OWN
+from branchwise.corpora.loaders.native import written
+from branchwise.corpora.loaders.reading import MENDED, PlacedQuestion
+from branchwise.corpora.questions import Question
+from branchwise.eval.tasks import gold_of
+from branchwise.report.terminal.console import echo, print_json, printable_json
+from branchwise.report.terminal.question_forms import forms_as_json, print_fields, print_forms
 
 _SHOWN = 20
 """Mistakes of a kind that are shown; all others are counted."""
@@ -43,10 +50,6 @@ def check(
 
     Example: branchwise questions check q.jsonl --fix mended.jsonl
     """
-    from branchwise.base.errors import InputError
-    from branchwise.corpora.loaders.checking import SetCheck
-    from branchwise.eval.tasks import gold_of
-
     checked = SetCheck(read_questions(source, field, separator), gold_of(None))
     if fix is not None:
         check_place(fix, overwrite=overwrite, option="--fix")
@@ -80,9 +83,6 @@ def convert(
 
     Example: branchwise questions convert condambigqa:dev.json --out q.jsonl
     """
-    from branchwise.base.text import counted
-    from branchwise.corpora.loaders import each_question
-
     check_place(out, overwrite=overwrite)
     named = read_questions(source, field, separator)
     count = write_questions(out, each_question(named))
@@ -94,8 +94,6 @@ def forms(json_output: AsJson = False) -> None:
 
     Example: branchwise questions forms
     """
-    from branchwise.report.terminal.question_forms import forms_as_json, print_forms
-
     if json_output:
         echo(forms_as_json())
     else:
@@ -107,20 +105,14 @@ def schema(json_output: AsJson = False) -> None:
 
     Example: branchwise questions schema --json
     """
-    from branchwise.corpora.loaders.format_fields import json_schema
-    from branchwise.report.terminal.console import printable_json
-    from branchwise.report.terminal.question_forms import print_fields
-
     if json_output:
-        echo(printable_json(json_schema()))
+        print_json(json_schema())
     else:
         print_fields()
 
 
 def check_place(out: Path, *, overwrite: bool = True, option: str = "--out") -> None:
     """Raise InputError at once for what would otherwise fail after long work."""
-    from branchwise.base.errors import InputError
-
     if out.is_dir():
         raise InputError("is a folder", where=str(out), remedy=f"name a file with {option}")
     if not out.parent.is_dir():
@@ -130,14 +122,11 @@ def check_place(out: Path, *, overwrite: bool = True, option: str = "--out") -> 
         raise InputError("already exists", where=str(out), remedy=remedy)
 
 
-def write_questions(out: Path, questions: "Iterable[PlacedQuestion]") -> int:
+def write_questions(out: Path, questions: Iterable[PlacedQuestion]) -> int:
     """Write questions as JSONL in our own format, one at a time; how many there were.
 
     Raises InputError, and writes no file, where one would not be read back as it is.
     """
-    from branchwise.base.atomic import new_file
-    from branchwise.corpora.loaders.native import written
-
     count = 0
     with new_file(out) as stream:
         for placed in questions:
@@ -146,17 +135,12 @@ def write_questions(out: Path, questions: "Iterable[PlacedQuestion]") -> int:
     return count
 
 
-def made_here(question: "Question") -> "PlacedQuestion":
+def made_here(question: Question) -> PlacedQuestion:
     """A question that comes from no file, and is scored as most are."""
-    from branchwise.corpora.loaders.forms import OWN
-    from branchwise.corpora.loaders.reading import PlacedQuestion
-
     return PlacedQuestion(f"question {question.id}", question, OWN.task)
 
 
-def _print(checked: "SetCheck", fix: Path | None) -> None:
-    from branchwise.base.text import printable
-
+def _print(checked: SetCheck, fix: Path | None) -> None:
     shown: Counter[str] = Counter()
     for mistake in checked.mistakes:
         shown[mistake.kind] += 1
@@ -172,10 +156,7 @@ def _print(checked: "SetCheck", fix: Path | None) -> None:
         echo(printable(line))
 
 
-def _summary(checked: "SetCheck", fix: Path | None) -> Iterable[str]:
-    from branchwise.base.text import counted
-    from branchwise.corpora.loaders.reading import MENDED
-
+def _summary(checked: SetCheck, fix: Path | None) -> Iterable[str]:
     mistakes, mended = sum(checked.counts.values()), sum(checked.mended.values())
     source = checked.source.text
     yield f"{source}: {counted(checked.rows, 'question')} read, {counted(mistakes, 'mistake')}"
@@ -190,9 +171,7 @@ def _summary(checked: "SetCheck", fix: Path | None) -> Iterable[str]:
         yield f"next: branchwise questions check {words} --fix FILE   # mends {mended:,} of them"
 
 
-def _print_json(checked: "SetCheck", fix: Path | None) -> None:
-    from branchwise.report.terminal.console import printable_json
-
+def _print_json(checked: SetCheck, fix: Path | None) -> None:
     echo(
         printable_json(
             {

@@ -1,11 +1,17 @@
 """`branchwise questions`: generate and inspect question sets."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.base.text import counted, one_line
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.refusals import ApiChoice
+from branchwise.agents.text_model import SpecTextModel
+from branchwise.base.errors import InputError
+from branchwise.base.keys import Keys
+from branchwise.base.text import counted, one_line, printable
 from branchwise.commands.options import (
     QUESTIONS,
     Field,
@@ -15,6 +21,7 @@ from branchwise.commands.options import (
     read_keys,
     read_questions,
 )
+from branchwise.commands.passage_progress import showing
 from branchwise.commands.question_files import (
     check,
     check_place,
@@ -24,23 +31,34 @@ from branchwise.commands.question_files import (
     schema,
     write_questions,
 )
-from branchwise.report.terminal.console import echo
+from branchwise.commands.report_files import write_folder
+from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.questions import Question
+from branchwise.kg.answers import GraphError
+from branchwise.kg.world_folder import WORLD_FILE
+from branchwise.report.plots.questions import question_figures
+from branchwise.report.terminal.console import echo, progress_console
+from branchwise.report.terminal.question_tables import (
+    accepted,
+    as_json,
+    print_statistics,
+    question_lines,
+    summary,
+)
+from branchwise.worlds.questions.generate import generate as generate_questions
+from branchwise.worlds.questions.settings import GenerationTally, Settings
+from branchwise.worlds.questions.sources import FactSource, open_source
+from branchwise.worlds.questions.statistics import Statistics, describe_questions
+from branchwise.worlds.questions.wording.reviewing import Reviewer
+from branchwise.worlds.questions.wording.text_model import TextModelError
+from branchwise.worlds.questions.wording.verbalizer import Verbalizer
+from branchwise.worlds.questions.wording.writing import ModelWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from contextlib import ExitStack
 
-    from branchwise.agents.refusals import ApiChoice
-    from branchwise.base.keys import Keys
-    from branchwise.corpora.questions import Question
-    from branchwise.worlds.questions.settings import GenerationTally, Settings
-    from branchwise.worlds.questions.sources import FactSource
-    from branchwise.worlds.questions.statistics import Statistics
-    from branchwise.worlds.questions.wording.verbalizer import Verbalizer
 
-questions_app = typer.Typer(
-    help="Generate, check, inspect and convert question sets.", no_args_is_help=True
-)
+questions_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 for command in (check, convert, forms, schema):
     questions_app.command()(command)
@@ -87,8 +105,6 @@ def generate(
     """
     from contextlib import ExitStack
 
-    from branchwise.worlds.questions.settings import GenerationTally, Settings
-
     check_place(out)
     chosen, keys = _listed(domains), read_keys(key)
     with ExitStack() as opened:
@@ -132,10 +148,6 @@ def info(
 
     Example: branchwise questions info q.jsonl --figures figures
     """
-    from branchwise.corpora.loaders import load_questions
-    from branchwise.kg.world_folder import WORLD_FILE
-    from branchwise.worlds.questions.statistics import describe_questions
-
     if Path(source, WORLD_FILE).is_file():
         questions = _of_world(source, quiet=json_output or id is not None)
     else:
@@ -148,23 +160,14 @@ def info(
     if figures:
         _draw(found, figures)
     if json_output:
-        from branchwise.report.terminal.question_tables import as_json
-
         echo(as_json(found))
     else:
-        from branchwise.report.terminal.question_tables import print_statistics
-
         print_statistics(found)
 
 
-def _of_world(world: str, *, quiet: bool) -> "tuple[Question, ...]":
+def _of_world(world: str, *, quiet: bool) -> tuple[Question, ...]:
     """What `generate` makes of a world with its first seed; unless quiet, it says of how many
     tries."""
-    from branchwise.report.terminal.question_tables import accepted
-    from branchwise.worlds.questions.settings import GenerationTally, Settings
-    from branchwise.worlds.questions.sources import open_source
-    from branchwise.worlds.questions.wording.verbalizer import Verbalizer
-
     source, tally = open_source(world), GenerationTally()
     settings = Settings(OF_A_WORLD, 0.5, source.domains, source.common)
     words = Verbalizer(source.facts.schema, settings.seed)
@@ -174,22 +177,14 @@ def _of_world(world: str, *, quiet: bool) -> "tuple[Question, ...]":
     return made
 
 
-def _draw(found: "Statistics", folder: Path) -> None:
-    from branchwise.commands.report_files import write_folder
-    from branchwise.report.plots.questions import question_figures
-    from branchwise.report.terminal.console import progress_console
-
+def _draw(found: Statistics, folder: Path) -> None:
     files = question_figures(found)
     write_folder(folder, files)
     line = f"written: {folder}: {', '.join(files)}"
     progress_console().print(line, markup=False, soft_wrap=True)
 
 
-def _show_question(source: str, id: str, questions: "tuple[Question, ...]") -> None:
-    from branchwise.base.errors import InputError
-    from branchwise.base.text import printable
-    from branchwise.report.terminal.question_tables import question_lines
-
+def _show_question(source: str, id: str, questions: tuple[Question, ...]) -> None:
     chosen = [question for question in questions if question.id == id]
     if not chosen:
         raise InputError(
@@ -201,8 +196,6 @@ def _show_question(source: str, id: str, questions: "tuple[Question, ...]") -> N
 
 def _listed(domains: str | None) -> list[str]:
     """The named domains; none for all. Raises InputError for an empty list."""
-    from branchwise.base.errors import InputError
-
     if domains is None:
         return []
     if named := [name.strip() for name in domains.split(",") if name.strip()]:
@@ -217,12 +210,9 @@ def _opened(
     names: Path | None,
     corpus: Path | None,
     domains: list[str],
-    keys: "Keys",
-) -> "FactSource":
+    keys: Keys,
+) -> FactSource:
     """What questions are made from. Exits with 1 if an endpoint does not answer."""
-    from branchwise.kg.answers import GraphError
-    from branchwise.worlds.questions.sources import open_source
-
     try:
         return open_source(
             kg, schema=schema, names=names, corpus=corpus, domains=domains, keys=keys
@@ -234,30 +224,22 @@ def _opened(
 
 def _complain(what: str, error: Exception) -> None:
     """Print a failure of a server in one line."""
-    from branchwise.base.text import printable
-
     said = one_line(str(error))
     typer.echo(f"branchwise: {what}: {printable(said)}", err=True)
 
 
 def _words(
-    source: "FactSource",
-    settings: "Settings",
+    source: FactSource,
+    settings: Settings,
     writer: str | None,
     reviewer: str | None,
-    api: "ApiChoice",
-    keys: "Keys",
+    api: ApiChoice,
+    keys: Keys,
     opened: "ExitStack",
-) -> "Verbalizer":
+) -> Verbalizer:
     """The grammar and the models that help it, which the stack closes."""
-    from branchwise.worlds.questions.wording.verbalizer import Verbalizer
-
     if writer is None and reviewer is None:
         return Verbalizer(source.facts.schema, settings.seed)
-    from branchwise.agents.decoding import Decoding
-    from branchwise.agents.text_model import SpecTextModel
-    from branchwise.worlds.questions.wording.reviewing import Reviewer
-    from branchwise.worlds.questions.wording.writing import ModelWriter
 
     asked = {
         spec: opened.enter_context(SpecTextModel.of_spec(spec, Decoding(api=api), keys))
@@ -272,16 +254,11 @@ def _words(
 
 
 def _made(
-    source: "FactSource", settings: "Settings", tally: "GenerationTally", words: "Verbalizer"
-) -> "Iterator[Question]":
+    source: FactSource, settings: Settings, tally: GenerationTally, words: Verbalizer
+) -> Iterator[Question]:
     """Questions as they are made, with progress. A failing server ends them; earlier ones are
     kept."""
-    from branchwise.commands.passage_progress import showing
-    from branchwise.kg.answers import GraphError
-    from branchwise.worlds.questions.generate import generate
-    from branchwise.worlds.questions.wording.text_model import TextModelError
-
-    found = generate(
+    found = generate_questions(
         source.facts, source.names, settings, tally=tally, support=source.support, words=words
     )
     with showing("generating", "questions") as progress:
@@ -295,10 +272,8 @@ def _made(
             _complain("the graph failed", error)
 
 
-def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: "Settings") -> None:
+def _report(out: Path, tally: GenerationTally, words: Verbalizer, settings: Settings) -> None:
     """Print the result. Exits with 1 if there are fewer questions than requested."""
-    from branchwise.report.terminal.question_tables import summary
-
     for line in summary(tally, words.strayed):
         echo(line)
     if tally.accepted < settings.questions:

@@ -3,16 +3,16 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from branchwise.base.text import counted
+from branchwise.base.text import counted, printable
 from branchwise.commands.options import Field, Separator, read_questions
-from branchwise.report.terminal.console import echo
-
-if TYPE_CHECKING:
-    from branchwise.runs.store.recovering import Recovery
+from branchwise.corpora.loaders import load_questions
+from branchwise.report.terminal.console import console, echo, harmless_json
+from branchwise.runs.store.recovering import Recovery
+from branchwise.runs.studies.archive import recover_folder
 
 _MAX_NAMED = 10
 _KINDS = ("question", "response", "event", "passage", "judgement")
@@ -36,9 +36,6 @@ def recover(
 
     Example: branchwise recover runs/base --out runs/saved
     """
-    from branchwise.corpora.loaders import load_questions
-    from branchwise.runs.studies.archive import recover_folder
-
     given = None
     if questions:
         named = read_questions(questions, field, separator)
@@ -47,11 +44,8 @@ def recover(
         _print(recovery, as_json=json_output)
 
 
-def _print(recovery: "Recovery", *, as_json: bool) -> None:
+def _print(recovery: Recovery, *, as_json: bool) -> None:
     import orjson
-
-    from branchwise.base.text import printable
-    from branchwise.report.terminal.console import console, harmless_json
 
     if as_json:
         echo(harmless_json(orjson.dumps(recovery.to_json()).decode()))
@@ -60,7 +54,7 @@ def _print(recovery: "Recovery", *, as_json: bool) -> None:
         console().print(printable(line), markup=False, soft_wrap=True)
 
 
-def _lines(recovery: "Recovery") -> Iterator[str]:
+def _lines(recovery: Recovery) -> Iterator[str]:
     saved, again = recovery.saved, recovery.begun_again
     yield f"{recovery.run}: {saved['items']} of {counted(recovery.items, 'item')} saved whole"
     yield f"  saved: {', '.join(counted(saved[f'{kind}s'], kind) for kind in _KINDS)}"

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from branchwise.base.atomic import write_named
+from branchwise.base.errors import InputError, did_you_mean
 from branchwise.commands.options import Full
 from branchwise.commands.report_files import (
     FILES,
@@ -27,7 +29,14 @@ from branchwise.commands.report_published import (
     printed_published,
     say_published,
 )
-from branchwise.commands.report_runs import BaseOption, NamedRuns, SystemNames, named_runs
+from branchwise.commands.report_runs import (
+    BaseOption,
+    NamedRuns,
+    SystemNames,
+    named_runs,
+    warn_if_pending,
+)
+from branchwise.commands.score import announcing, print_runs, say, say_next
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -39,13 +48,29 @@ from branchwise.commands.scoring_options import (
     chosen,
     load_prices,
 )
-from branchwise.report.terminal.console import echo
-
-if TYPE_CHECKING:
-    from branchwise.eval.scores import Scores
-    from branchwise.report.published import Published
-    from branchwise.report.study_report import StudyReport, SystemReport
-    from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings
+from branchwise.commands.scoring_progress import scoring_progress
+from branchwise.eval.ceilings.breakdowns import check_grouping, groupings_of
+from branchwise.eval.grouping import META
+from branchwise.eval.question_scores import SUBSETS
+from branchwise.eval.scores import Scores
+from branchwise.report.error_counts import error_counts
+from branchwise.report.html.page import render_html, render_reports
+from branchwise.report.published import Published
+from branchwise.report.run_folders import report_of_runs, reports_of_tasks, systems_of_runs
+from branchwise.report.study_report import StudyReport, SystemReport, compare_with_bases
+from branchwise.report.tables.protocols import BY_CONDITIONS
+from branchwise.report.terminal.console import (
+    console,
+    echo,
+    error_console,
+    print_json,
+    progress_console,
+)
+from branchwise.report.terminal.metric_failures import failure_lines
+from branchwise.report.terminal.study_summary import study_summary
+from branchwise.runs.costs.kept_prices import prices_of
+from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
+from branchwise.runs.studies.names import distinct_names
 
 
 def report(
@@ -101,11 +126,6 @@ def report(
 
     Example: branchwise report runs/base runs/expanded --html report.html
     """
-    from branchwise.commands.score import print_runs, say, say_next
-    from branchwise.report.tables.protocols import BY_CONDITIONS
-    from branchwise.report.terminal.metric_failures import failure_lines
-    from branchwise.runs.scoring.scoring import ScoringSettings
-
     check_published(published)
     wanted = tuple(name for names in tables or () for name in names.split(",") if name)
     exports = Exports(markdown, latex, csv, figures, wanted, width, intervals)
@@ -135,7 +155,7 @@ def report(
         if html is not None:
             _write_html(reports, html)
     if json_output:
-        print_json(chosen_runs.runs, _systems(runs, chosen_runs))
+        print_aggregates(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
         shown = _systems(runs, chosen_runs)
         printed = printed_published(published, beside, runs, full=full)
@@ -148,14 +168,12 @@ def report(
 
 
 def _reports(
-    runs: "Sequence[tuple[str, ScoredRun]]",
+    runs: Sequence[tuple[str, ScoredRun]],
     named: NamedRuns,
     published: str | None,
-    beside: "Published | None",
-) -> "list[StudyReport]":
+    beside: Published | None,
+) -> list[StudyReport]:
     """One report, or one for each task of the runs, with what was published of its benchmark."""
-    from branchwise.report.run_folders import report_of_runs, reports_of_tasks
-
     if len({run.scores.scorer.task for _, run in runs}) == 1:
         return [replace(report_of_runs(runs, named.title, named.records), published=beside)]
     found = reports_of_tasks(runs, named.records)
@@ -164,21 +182,13 @@ def _reports(
 
 def _check_names(groupings: Sequence[str]) -> None:
     """Raise InputError for a name that nothing is grouped by."""
-    from branchwise.eval.ceilings.breakdowns import check_grouping
-    from branchwise.report.tables.protocols import BY_CONDITIONS
-
     for name in groupings:
         if name != BY_CONDITIONS:
             check_grouping(name)
 
 
-def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, ScoredRun]]") -> None:
+def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, ScoredRun]]) -> None:
     """Raise InputError if no run can be broken down so, or at all as its answers are sentences."""
-    from branchwise.base.errors import InputError
-    from branchwise.eval.ceilings.breakdowns import groupings_of
-    from branchwise.eval.grouping import META
-    from branchwise.report.tables.protocols import BY_CONDITIONS
-
     if BY_CONDITIONS in groupings:
         if not any(run.scores.scorer.scored_task.is_graded for _, run in runs):
             raise InputError(
@@ -200,11 +210,8 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
             raise InputError(what, remedy=f"it is by {', '.join(dict.fromkeys(known))}")
 
 
-def _check_meta(name: str, runs: "Sequence[tuple[str, ScoredRun]]") -> None:
+def _check_meta(name: str, runs: Sequence[tuple[str, ScoredRun]]) -> None:
     """Raise InputError where no question has the key."""
-    from branchwise.base.errors import InputError, did_you_mean
-    from branchwise.eval.grouping import META
-
     items = (one for _, run in runs for one in run.answered)
     known = dict.fromkeys(f"{META}{key}" for one in items for key in one.question.meta)
     if name not in known:
@@ -212,20 +219,15 @@ def _check_meta(name: str, runs: "Sequence[tuple[str, ScoredRun]]") -> None:
         raise InputError(f"no question has {name[:80]!r}", where="--by", remedy=remedy)
 
 
-def _systems(runs: "Sequence[tuple[str, ScoredRun]]", named: NamedRuns) -> "list[SystemReport]":
+def _systems(runs: Sequence[tuple[str, ScoredRun]], named: NamedRuns) -> list[SystemReport]:
     """What is printed; a run that is given twice is numbered."""
-    from branchwise.report.run_folders import systems_of_runs
-    from branchwise.runs.studies.names import distinct_names
-
     names = distinct_names(name for name, _ in runs)
     scored = (run for _, run in runs)
     return systems_of_runs([*zip(names, scored, strict=True)], named.records)
 
 
-def print_json(runs: Sequence[tuple[str, object]], systems: "Sequence[SystemReport]") -> None:
+def print_aggregates(runs: Sequence[tuple[str, object]], systems: Sequence[SystemReport]) -> None:
     """Print the aggregates of scored runs and their changes, one entry per run."""
-    from branchwise.report.terminal.console import printable_json
-
     compared = _comparisons(systems)
     several = len({one.base for one in systems}) > 1
     summaries = [
@@ -238,24 +240,17 @@ def print_json(runs: Sequence[tuple[str, object]], systems: "Sequence[SystemRepo
         }
         for (name, path), one in zip(runs, systems, strict=True)
     ]
-    echo(printable_json(summaries))
+    print_json(summaries)
 
 
-def _print_changes(systems: "Sequence[SystemReport]") -> None:
+def _print_changes(systems: Sequence[SystemReport]) -> None:
     """The differences of the systems to their bases, if they can be compared."""
-    from branchwise.report.terminal.console import console
-    from branchwise.report.terminal.study_summary import study_summary
-
     if len({one.scores.scorer.task for one in systems}) == 1:
         for part in study_summary(systems):
             console().print(part)
 
 
-def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
-    from branchwise.base.atomic import write_named
-    from branchwise.report.html.page import render_html, render_reports
-    from branchwise.report.terminal.console import progress_console
-
+def _write_html(reports: Sequence[StudyReport], path: Path) -> None:
     if len(reports) == 1:
         page = render_html(reports[0])
     else:
@@ -267,43 +262,7 @@ def _write_html(reports: "Sequence[StudyReport]", path: Path) -> None:
     progress_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
 
 
-def warn_if_pending(path: Path) -> None:
-    """Say on standard error that a run is incomplete.
-
-    Raises InputError if no item has ended. A study's run is continued with the others.
-    """
-    from branchwise.base.errors import InputError
-    from branchwise.report.terminal.console import error_console
-    from branchwise.runs.store import open_run
-    from branchwise.runs.studies.folder import STUDY_FILE
-
-    reader = open_run(path)
-    try:
-        counts = reader.progress()
-    finally:
-        reader.close()
-    study = path.resolve().parents[1]
-    is_studys = (study / STUDY_FILE).is_file()
-    again = f"ablate STUDY.yaml --out {study}" if is_studys else f"resume {path}"
-    if counts["pending"] == counts["total"]:
-        raise InputError(
-            "no item has ended yet", where=str(path), remedy=f"continue with: branchwise {again}"
-        )
-    if counts["pending"]:
-        error_console().print(
-            f"{path}: {counts['pending']} of {counts['total']} items have not ended and are not "
-            f"counted; continue with: branchwise {again}",
-            markup=False,
-            soft_wrap=True,
-        )
-
-
-def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
-    from branchwise.commands.score import announcing
-    from branchwise.commands.scoring_progress import scoring_progress
-    from branchwise.runs.costs.kept_prices import prices_of
-    from branchwise.runs.scoring.scoring import score_run
-
+def _read(path: Path, settings: ScoringSettings) -> ScoredRun:
     warn_if_pending(path)
     priced = settings.prices or prices_of(path)
     with scoring_progress() as progress:
@@ -311,10 +270,8 @@ def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
         return score_run(path, replace(shown, prices=priced, announce=announcing(priced)))
 
 
-def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
+def _warn_if_not_comparable(runs: Sequence[Scores]) -> None:
     """Say on standard error where runs of one task hold different questions."""
-    from branchwise.report.terminal.console import error_console
-
     asked: dict[str, set[frozenset[str]]] = {}
     for scores in runs:
         ids = frozenset(item.id for item in scores.items)
@@ -326,11 +283,8 @@ def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
         )
 
 
-def _summary(run: "ScoredRun") -> dict[str, object]:
+def _summary(run: ScoredRun) -> dict[str, object]:
     """Without the fields that have an entry per item; with the items of each class of error."""
-    from branchwise.eval.question_scores import SUBSETS
-    from branchwise.report.error_counts import error_counts
-
     document = run.to_json()
     if classes := run.error_classes:
         counts = {subset: error_counts(run, subset) for subset in SUBSETS}
@@ -343,10 +297,8 @@ def _summary(run: "ScoredRun") -> dict[str, object]:
     return document
 
 
-def _comparisons(systems: "Sequence[SystemReport]") -> dict[str, dict[str, object]]:
+def _comparisons(systems: Sequence[SystemReport]) -> dict[str, dict[str, object]]:
     """By name the systems' comparisons with their bases; none where their tasks differ."""
-    from branchwise.report.study_report import compare_with_bases
-
     if len({one.scores.scorer.task for one in systems}) > 1:
         return {}
     return {name: found.to_json() for name, found in compare_with_bases(systems).items()}

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.base.atomic import write_named
+from branchwise.base.errors import InputError, did_you_mean
 from branchwise.eval.bounds import Intervals
-from branchwise.report.terminal.console import echo
+from branchwise.report.exports.csv_files import csv_files
+from branchwise.report.exports.latex import LatexLook, latex, latex_files, read_width
+from branchwise.report.exports.markdown import markdown
+from branchwise.report.plots.files import figure_files
+from branchwise.report.study_report import StudyReport
+from branchwise.report.tables import Table, report_tables
+from branchwise.report.terminal.console import echo, progress_console
+from branchwise.runs.studies.names import slugs
 
 if TYPE_CHECKING:
-    from branchwise.report.exports.latex import LatexLook
-    from branchwise.report.study_report import StudyReport
-    from branchwise.report.tables import Table
-
     _Made = tuple[StudyReport, Sequence[Table]]
 
 FILES = "Files"
@@ -107,9 +112,6 @@ class Exports:
 
     def check(self) -> None:
         """Raise InputError for what can be refused before anything is read."""
-        from branchwise.base.errors import InputError
-        from branchwise.report.exports.latex import read_width
-
         read_width(self.width)
         if self.tables and not (self.markdown or self.latex or self.csv):
             raise InputError(
@@ -117,15 +119,12 @@ class Exports:
                 remedy="add --latex, --csv or --markdown",
             )
 
-    def write(self, reports: "Sequence[StudyReport]") -> None:
+    def write(self, reports: Sequence[StudyReport]) -> None:
         """Write the files, and list them on standard error.
 
         Of several reports each has a part of the texts and a folder of its own. Everything is made
         before anything is written. Raises InputError for a place that cannot be written.
         """
-        from branchwise.report.tables import report_tables
-        from branchwise.report.terminal.console import progress_console
-
         needed = self.markdown or self.latex or self.csv
         made: list[_Made] = [(one, report_tables(one) if needed else ()) for one in reports]
         made = _chosen(made, self.tables)
@@ -141,31 +140,19 @@ class Exports:
 
     def _texts(self, made: "Sequence[_Made]") -> Iterator[tuple[Path, str]]:
         if self.markdown:
-            from branchwise.report.exports.markdown import markdown
-
             yield self.markdown, "\n".join(markdown(*one) for one in made)
         if self.latex and self._is_one_file:
-            from branchwise.report.exports.latex import latex
-
             yield self.latex, latex(_told_apart(made), self._look)
 
     def _folders(self, made: "Sequence[_Made]") -> Iterator[tuple[Path, Mapping[str, bytes]]]:
-        from branchwise.runs.studies.names import slugs
-
         if self.latex and not self._is_one_file:
-            from branchwise.report.exports.latex import latex_files
-
             yield self.latex, latex_files(_told_apart(made), self._look)
 
         names = slugs([one.title for one, _ in made]) if len(made) > 1 else [""]
         for (report, tables), own in zip(made, names, strict=True):
             if self.csv:
-                from branchwise.report.exports.csv_files import csv_files
-
                 yield self.csv / own, csv_files(tables)
             if self.figures:
-                from branchwise.report.plots.files import figure_files
-
                 yield self.figures / own, figure_files(report)
 
     @property
@@ -174,16 +161,12 @@ class Exports:
         return self.latex == PRINTED or self.latex.suffix == ".tex"
 
     @property
-    def _look(self) -> "LatexLook":
-        from branchwise.report.exports.latex import LatexLook, read_width
-
+    def _look(self) -> LatexLook:
         return LatexLook(read_width(self.width), self.intervals)
 
 
-def _told_apart(made: "Sequence[_Made]") -> "list[Table]":
+def _told_apart(made: "Sequence[_Made]") -> list[Table]:
     """The tables of all reports; of several their names and titles begin with the report's."""
-    from branchwise.runs.studies.names import slugs
-
     if len(made) == 1:
         return list(made[0][1])
     names = slugs([one.title for one, _ in made])
@@ -196,8 +179,6 @@ def _told_apart(made: "Sequence[_Made]") -> "list[Table]":
 
 def _chosen(made: "list[_Made]", names: Sequence[str]) -> "list[_Made]":
     """The tables of these names, in this order; a chosen one is printed everywhere."""
-    from branchwise.base.errors import InputError, did_you_mean
-
     if not names:
         return made
     known = dict.fromkeys(table.name for _, tables in made for table in tables)
@@ -214,8 +195,6 @@ def _chosen(made: "list[_Made]", names: Sequence[str]) -> "list[_Made]":
 
 
 def _write_text(path: Path, text: str) -> None:
-    from branchwise.base.atomic import write_named
-
     if path == PRINTED:
         echo(text, newline=False)
     else:
@@ -224,9 +203,6 @@ def _write_text(path: Path, text: str) -> None:
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a folder, which is made. Raises InputError if it cannot be."""
-    from branchwise.base.atomic import write_named
-    from branchwise.base.errors import InputError
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,13 +1,15 @@
 """Which published numbers stand beside the scores of runs."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from branchwise.report.published import Published
-    from branchwise.runs.scoring.scoring import ScoredRun
+from branchwise.base.errors import InputError
+from branchwise.report.published import Published, are_generated, published, published_beside
+from branchwise.report.run_folders import marks_of
+from branchwise.report.terminal.console import console
+from branchwise.runs.scoring.scoring import ScoredRun
 
 _NONE = "none"
 
@@ -24,23 +26,17 @@ PublishedOption = Annotated[
 
 def check_published(benchmark: str | None) -> None:
     """Raise InputError if nothing is published of the benchmark."""
-    from branchwise.report.published import published
-
     if benchmark not in (None, _NONE):
         published(benchmark)
 
 
 def chosen_published(
-    benchmark: str | None, runs: "Sequence[tuple[str, ScoredRun]]"
-) -> "Published | None":
+    benchmark: str | None, runs: Sequence[tuple[str, ScoredRun]]
+) -> Published | None:
     """What was published of the benchmark, by default of the runs' own.
 
     Raises InputError if that was asked for, and no run is of a task that it has numbers for.
     """
-    from branchwise.base.errors import InputError
-    from branchwise.report.published import published_beside
-    from branchwise.report.run_folders import marks_of
-
     if benchmark == _NONE:
         return None
     found = published_beside(marks_of(runs), benchmark)
@@ -55,25 +51,20 @@ def chosen_published(
 
 def printed_published(
     benchmark: str | None,
-    beside: "Published | None",
-    runs: "Sequence[tuple[str, ScoredRun]]",
+    beside: Published | None,
+    runs: Sequence[tuple[str, ScoredRun]],
     *,
     full: bool,
-) -> "Published | None":
+) -> Published | None:
     """What of it a terminal shows: what was asked for, and with `full` that of the same questions.
 
     Between one's own tables, a screen of other numbers is in the way.
     """
-    from branchwise.report.published import are_generated
-    from branchwise.report.run_folders import marks_of
-
     asked = benchmark is not None
     return beside if asked or (full and not are_generated(marks_of(runs))) else None
 
 
-def say_published(beside: "Published") -> None:
+def say_published(beside: Published) -> None:
     """Where the numbers are that a short report leaves out."""
-    from branchwise.report.terminal.console import console
-
     line = f"\nPublished numbers of {beside.benchmark}: --published {beside.benchmark}"
     console().print(line, markup=False)

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
-if TYPE_CHECKING:
-    from branchwise.runs.studies.folder import SystemRecord
+from branchwise.base.errors import InputError, did_you_mean
+from branchwise.report.terminal.console import error_console
+from branchwise.runs.store import open_run
+from branchwise.runs.studies.folder import STUDY_FILE, StudyFolder, SystemRecord
 
 BaseOption = Annotated[
     str | None,
@@ -33,7 +35,7 @@ class NamedRuns(NamedTuple):
 
     runs: list[tuple[str, Path]]
     title: str | None = None
-    records: "tuple[SystemRecord, ...]" = ()
+    records: tuple[SystemRecord, ...] = ()
 
     def named(self, names: Mapping[str, str]) -> "NamedRuns":
         """With other names, of those that have one in `names`."""
@@ -80,8 +82,6 @@ def named_runs(
 
 
 def _check_distinct(names: Sequence[str], given: Iterable[str]) -> None:
-    from branchwise.base.errors import InputError
-
     twice = next((name for name in given if names.count(name) > 1), None)
     if twice is not None:
         what = f"two systems would be called {twice[:80]!r}"
@@ -89,8 +89,6 @@ def _check_distinct(names: Sequence[str], given: Iterable[str]) -> None:
 
 
 def _found(paths: Sequence[Path]) -> NamedRuns:
-    from branchwise.runs.studies.folder import STUDY_FILE, StudyFolder
-
     if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
         study = StudyFolder.open(paths[0])
         return NamedRuns(study.runs(), study.record.name, study.record.systems)
@@ -106,9 +104,6 @@ def _labels(paths: Sequence[Path]) -> list[str]:
 
 
 def _name(path: Path) -> str:
-    from branchwise.base.errors import InputError
-    from branchwise.runs.studies.folder import STUDY_FILE, StudyFolder
-
     folder = path.resolve()
     study = folder.parent.parent
     if (study / STUDY_FILE).is_file():
@@ -123,8 +118,6 @@ def _name(path: Path) -> str:
 def _read_names(systems: Sequence[str]) -> dict[str, str]:
     """ "base=Baseline,+expansion=Expanded": new names by the old ones. A comma that no name with a
     new one follows belongs to the name before it."""
-    from branchwise.base.errors import InputError
-
     found: dict[str, str] = {}
     for text in systems:
         parts: list[str] = []
@@ -143,8 +136,32 @@ def _read_names(systems: Sequence[str]) -> dict[str, str]:
 
 
 def _check_known(name: str, known: Sequence[str], option: str) -> None:
-    from branchwise.base.errors import InputError, did_you_mean
-
     if name not in known:
         what = f"there is no system {name[:80]!r}"
         raise InputError(what, where=option, remedy=did_you_mean(name, known))
+
+
+def warn_if_pending(path: Path) -> None:
+    """Say on standard error that a run is incomplete.
+
+    Raises InputError if no item has ended. A study's run is continued with the others.
+    """
+    reader = open_run(path)
+    try:
+        counts = reader.progress()
+    finally:
+        reader.close()
+    study = path.resolve().parents[1]
+    is_studys = (study / STUDY_FILE).is_file()
+    again = f"ablate STUDY.yaml --out {study}" if is_studys else f"resume {path}"
+    if counts["pending"] == counts["total"]:
+        raise InputError(
+            "no item has ended yet", where=str(path), remedy=f"continue with: branchwise {again}"
+        )
+    if counts["pending"]:
+        error_console().print(
+            f"{path}: {counts['pending']} of {counts['total']} items have not ended and are not "
+            f"counted; continue with: branchwise {again}",
+            markup=False,
+            soft_wrap=True,
+        )

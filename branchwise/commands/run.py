@@ -5,10 +5,19 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from branchwise import api
+from branchwise.agents.headers import read_headers
+from branchwise.agents.outages import PATIENCE
+from branchwise.agents.restraints import Restraints
+from branchwise.api import check_affordable
+from branchwise.base.errors import InputError
+from branchwise.base.files import read_lines
+from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.base.text import counted, printable
 from branchwise.commands.options import (
     QUESTIONS,
     AsJson,
@@ -31,6 +40,7 @@ from branchwise.commands.pace_options import (
     check_forecast,
     place_of,
 )
+from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, score_and_save
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -45,19 +55,30 @@ from branchwise.commands.scoring_options import (
 )
 from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.commands.system_options import is_given, with_system_options
+from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
-from branchwise.report.terminal.console import echo
-
-if TYPE_CHECKING:
-    from branchwise.agents.restraints import Restraints
-    from branchwise.base.keys import Keys
-    from branchwise.corpora.questions import QuestionSet
-    from branchwise.eval.scores import Scores
-    from branchwise.eval.scoring_choice import ScoringChoice
-    from branchwise.graphs.system import System
-    from branchwise.runs.costs.prices import Prices
-    from branchwise.runs.experiment import Run
-    from branchwise.runs.failures import Failures, Unanswered
+from branchwise.eval.scores import Scores
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.selection import Selection, Shard
+from branchwise.eval.tasks import get_task, gold_of
+from branchwise.graphs.system import System
+from branchwise.report.study_report import SystemReport
+from branchwise.report.terminal.console import (
+    console,
+    error_console,
+    print_json,
+)
+from branchwise.report.terminal.study_plan_table import print_plan
+from branchwise.runs.costs.kept_prices import limit_of
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.spending import Spending
+from branchwise.runs.experiment import Run, check_run
+from branchwise.runs.failures import Failures, Unanswered, failures_of
+from branchwise.runs.scoring.scoring import ScoringSettings
+from branchwise.runs.store import open_run
+from branchwise.runs.studies.plan import PlanPace, plan_run
+from branchwise.runs.studies.samples import samples_of
 
 _REASONS = 3
 QuestionConcurrency = Annotated[
@@ -68,7 +89,7 @@ QuestionConcurrency = Annotated[
 @with_system_options
 def run(
     questions: Annotated[str, typer.Option(help=f"Question set: {QUESTIONS}.")],
-    system: "System",
+    system: System,
     field: Field = None,
     separator: Separator = None,
     out: Annotated[
@@ -116,13 +137,6 @@ def run(
     """
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     place_of(on, workers)
-    from branchwise import api
-    from branchwise.agents.outages import PATIENCE
-    from branchwise.base.keys import Keys
-    from branchwise.corpora.loaders import load_questions
-    from branchwise.eval.selection import Selection, Shard
-    from branchwise.eval.tasks import gold_of
-    from branchwise.runs.costs.kept_prices import limit_of
 
     part = None if shard is None else Shard.parse(shard)
     max_cost = limit_of(out, max_cost)
@@ -164,10 +178,8 @@ def run(
     finish(made, Keys(system.keys), as_json=json_output, on=on, workers=workers)
 
 
-def _say_offline(system: "System") -> None:
+def _say_offline(system: System) -> None:
     """So that a forgotten `--model` is not taken for a poor one."""
-    from branchwise.report.terminal.console import error_console
-
     line = f"no --model: {system.model} answered, a rule-based reader with no language model"
     error_console().print(line, markup=False, soft_wrap=True)
 
@@ -176,27 +188,23 @@ def _say_offline(system: "System") -> None:
 class _Wanted:
     """A run that is asked for, and what is said of it beforehand."""
 
-    system: "System"
-    questions: "QuestionSet"
+    system: System
+    questions: QuestionSet
     out: Path | None
     task: str | None
     epochs: int
-    scoring: "ScoringChoice"
+    scoring: ScoringChoice
     max_cost: float | None
     prices: Path | None
     concurrency: int
 
     @property
-    def priced(self) -> "Prices":
+    def priced(self) -> Prices:
         """The built-in prices, and the user's."""
         return load_prices(self.prices)
 
     def forecast(self, source: Path | None) -> None:
         """Say what it may cost, then refuse what would be refused without `--dry-run`."""
-        from branchwise.api import check_affordable
-        from branchwise.base.errors import InputError
-        from branchwise.runs.experiment import check_run
-
         refusal, digest = None, ""
         try:
             if self.max_cost is not None:
@@ -215,11 +223,9 @@ class _Wanted:
         if refusal:
             raise refusal
 
-    def tell_pilot(self, made: "Run") -> None:
+    def tell_pilot(self, made: Run) -> None:
         """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
         from contextlib import closing
-
-        from branchwise.report.terminal.console import console
 
         with closing(made.open()) as reader:
             digest = reader.meta["system_digest"]
@@ -233,10 +239,6 @@ class _Wanted:
         sys.exit(1 if found.failed.items or found.is_total else 0)
 
     def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
-        from branchwise.report.terminal.study_plan_table import print_plan
-        from branchwise.runs.studies.plan import PlanPace, plan_run
-        from branchwise.runs.studies.samples import samples_of
-
         name = (folder or Path("run")).name
         samples = samples_of({name: digest}, folder, source) if digest else {}
         pace = PlanPace(self.concurrency, self.max_cost, samples)
@@ -291,11 +293,6 @@ def resume(
     """
     from contextlib import closing
 
-    from branchwise import api
-    from branchwise.agents.headers import read_headers
-    from branchwise.agents.outages import PATIENCE
-    from branchwise.runs.store import open_run
-
     keys = read_keys(key)
     with closing(open_run(path)) as reader:
         several = bool(reader.meta["system"].get("extract")) or asks_several(reader.task)
@@ -325,8 +322,6 @@ def resume(
 
 def asks_several(task: str) -> bool:
     """Whether a question of the task may have several conversations at a time."""
-    from branchwise.eval.tasks import get_task
-
     flow = get_task(task).flow
     return any(one.conversations > 1 for one in (flow, *flow.protocols.values()))
 
@@ -348,8 +343,8 @@ def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) 
 
 
 def finish(
-    made: "Run",
-    keys: "Keys | None" = None,
+    made: Run,
+    keys: Keys | None = None,
     *,
     as_json: bool = False,
     on: str | None = None,
@@ -359,8 +354,6 @@ def finish(
 
     Exits with 1 where it stopped or items failed. `on`, `workers`: where it was answered.
     """
-    from branchwise.report.terminal.console import error_console
-
     if made.state.stopped:
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
@@ -377,10 +370,8 @@ def finish(
         sys.exit(1)
 
 
-def _more_money(restraints: "Restraints") -> str:
+def _more_money(restraints: Restraints) -> str:
     """What a run needs besides where it stopped for its cost: the limit itself stays with it."""
-    from branchwise.runs.costs.spending import Spending
-
     allowance = restraints.allowance
     is_spent = isinstance(allowance, Spending) and allowance.has_refused
     return " --max-cost HIGHER" if is_spent else ""
@@ -389,13 +380,9 @@ def _more_money(restraints: "Restraints") -> str:
 CUT_REPLIES = "replies that were cut at the token limit"
 
 
-def say_failures(runs: Sequence[Path], again: str) -> "Failures":
+def say_failures(runs: Sequence[Path], again: str) -> Failures:
     """Say on standard error how many items of runs failed, with the commonest reasons and the
     command that asks again, and how many answers could not be read."""
-    from branchwise.base.text import counted
-    from branchwise.report.terminal.console import error_console
-    from branchwise.runs.failures import failures_of
-
     found = failures_of(runs)
     lines = []
     if n := found.failed.items:
@@ -420,9 +407,7 @@ def _count(items: int) -> str:
     return "counts" if items == 1 else "count"
 
 
-def _reasons(found: "Unanswered") -> list[str]:
-    from branchwise.base.text import printable
-
+def _reasons(found: Unanswered) -> list[str]:
     # As long as a server's sentence and what to do about it, which stands at the end.
     lines = [f"  {n} x {printable(reason)[:500]}" for reason, n in found.reasons[:_REASONS]]
     if others := sum(n for _, n in found.reasons[_REASONS:]):
@@ -430,19 +415,13 @@ def _reasons(found: "Unanswered") -> list[str]:
     return lines
 
 
-def show_scores(made: "Run", keys: "Keys | None" = None, *, as_json: bool = False) -> "Scores":
+def show_scores(made: Run, keys: Keys | None = None, *, as_json: bool = False) -> Scores:
     """Score the run, print the headline metrics and what to type next, or all as JSON."""
-    from branchwise.base.keys import NO_KEYS
-    from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, score_and_save
-    from branchwise.report.study_report import SystemReport
-    from branchwise.report.terminal.console import console, printable_json
-    from branchwise.runs.scoring.scoring import ScoringSettings
-
     settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
     scored, name = score_and_save(made.path, settings), made.path.resolve().name
     if as_json:
         document = {"name": name, "path": str(made.path), **scored.to_json()}
-        echo(printable_json(document))
+        print_json(document)
     else:
         print_runs([SystemReport(name, scored)])
         console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
@@ -458,8 +437,6 @@ def _quoted(path: Path) -> str:
 def _read_ids(path: Path | None) -> list[str] | None:
     if path is None:
         return None
-    from branchwise.base.errors import InputError
-    from branchwise.base.files import read_lines
 
     try:
         return [line.decode().strip() for _, line in read_lines(path)]

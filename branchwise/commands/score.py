@@ -6,10 +6,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from branchwise.agents.caller import ModelError
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.outages import PassEndedError
+from branchwise.base.errors import InputError
+from branchwise.base.text import printable
 from branchwise.commands.options import (
     Field,
     Full,
@@ -20,6 +25,7 @@ from branchwise.commands.options import (
     read_questions,
 )
 from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
+from branchwise.commands.report_runs import warn_if_pending
 from branchwise.commands.scoring_options import (
     ApiOption,
     Attempts,
@@ -39,18 +45,29 @@ from branchwise.commands.scoring_options import (
     chosen,
     load_prices,
 )
+from branchwise.commands.scoring_progress import scoring_progress
+from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.eval.bounds import CONCURRENCY
-from branchwise.report.terminal.console import echo
-
-if TYPE_CHECKING:
-    from branchwise.corpora.loaders.source import QuestionSource
-    from branchwise.eval.judging.grading import Announce, Demand
-    from branchwise.eval.judging.settle import Settled
-    from branchwise.eval.scores import Scores
-    from branchwise.report.published import Published
-    from branchwise.report.study_report import SystemReport
-    from branchwise.runs.costs.prices import Prices
-    from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings
+from branchwise.eval.judging.grading import Announce, Demand
+from branchwise.eval.judging.judge_check import check_of
+from branchwise.eval.judging.settle import Settled
+from branchwise.eval.scores import Scores
+from branchwise.graphs.role_decoding import asked_by, read_scorers
+from branchwise.report.published import Published
+from branchwise.report.study_report import SystemReport
+from branchwise.report.terminal.console import (
+    console,
+    error_console,
+    print_json,
+)
+from branchwise.report.terminal.judge_demand import demand_line
+from branchwise.report.terminal.matcher_notes import in_vain_lines
+from branchwise.report.terminal.metric_failures import failure_lines
+from branchwise.report.terminal.run_report import predictions_report, run_report
+from branchwise.runs.costs.kept_prices import keep_prices, prices_of
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
+from branchwise.runs.scoring.scoring_predictions import score_predictions
 
 
 def score(
@@ -93,12 +110,6 @@ def score(
 
     Example: branchwise score runs/base --matcher both:openai:gpt-6-luna
     """
-    from branchwise.agents.decoding import Decoding
-    from branchwise.eval.judging.judge_check import check_of
-    from branchwise.graphs.role_decoding import asked_by, read_scorers
-    from branchwise.runs.costs.kept_prices import prices_of
-    from branchwise.runs.scoring.scoring import ScoringSettings
-
     priced = load_prices(prices) if prices or path is None else prices_of(path)
     settings = ScoringSettings(
         chosen(matcher, judge_entities, judge, judge_pairs, variant),
@@ -119,8 +130,6 @@ def score(
         named = read_questions(questions, field, separator)
         _score_file(named, predictions, task, settings, full=full, as_json=json_output)
     else:
-        from branchwise.base.errors import InputError
-
         raise InputError(
             "it is not clear what to score",
             remedy="name either a run folder, or --questions and --predictions (and --task)",
@@ -128,20 +137,14 @@ def score(
 
 
 def _score_run(
-    path: Path, settings: "ScoringSettings", prices: Path | None, *, full: bool, as_json: bool
+    path: Path, settings: ScoringSettings, prices: Path | None, *, full: bool, as_json: bool
 ) -> None:
-    from branchwise.commands.report import warn_if_pending
-    from branchwise.report.study_report import SystemReport
-    from branchwise.runs.costs.kept_prices import keep_prices
-
     warn_if_pending(path)
     keep_prices(path, prices)
     scored = score_and_save(path, settings)
     name = path.resolve().name
     if as_json:
-        from branchwise.report.terminal.console import printable_json
-
-        echo(printable_json({"name": name, **scored.to_json()}))
+        print_json({"name": name, **scored.to_json()})
     else:
         print_runs([SystemReport(name, scored)], full=full)
         if not full:
@@ -149,12 +152,9 @@ def _score_run(
     exit_if_in_vain(scored.settled, scored.scores)
 
 
-def score_and_save(path: Path, settings: "ScoringSettings") -> "ScoredRun":
+def score_and_save(path: Path, settings: ScoringSettings) -> ScoredRun:
     """Score a run, with progress if that takes long."""
     from dataclasses import replace
-
-    from branchwise.runs.costs.kept_prices import prices_of
-    from branchwise.runs.scoring.scoring import score_run
 
     settings = replace(settings, prices=settings.prices or prices_of(path))
     command = f"branchwise score {shlex.quote(str(path))}"
@@ -163,18 +163,12 @@ def score_and_save(path: Path, settings: "ScoringSettings") -> "ScoredRun":
 
 
 @contextmanager
-def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSettings]":
+def _asking(command: str, settings: ScoringSettings) -> Iterator[ScoringSettings]:
     """The settings, with progress.
 
     If the requests are interrupted, prints one line and exits with 1: answers so far are kept, and
     `command` continues."""
     from dataclasses import replace
-
-    from branchwise.agents.caller import ModelError
-    from branchwise.agents.outages import PassEndedError
-    from branchwise.base.text import printable
-    from branchwise.commands.scoring_progress import scoring_progress
-    from branchwise.report.terminal.console import error_console
 
     with scoring_progress(settings.restraints.outages) as progress:
         try:
@@ -207,55 +201,43 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
     sys.exit(1)
 
 
-def announcing(prices: "Prices | None") -> "Announce":
+def announcing(prices: Prices | None) -> Announce:
     """Says on standard error what a judge is to be asked, and what that costs at most."""
-    from branchwise.report.terminal.judge_demand import demand_line
-    from branchwise.runs.costs.prices import Prices
 
-    def announce(demand: "Demand") -> None:
+    def announce(demand: Demand) -> None:
         say([demand_line(demand, prices or Prices.load())])
 
     return announce
 
 
-def exit_if_in_vain(settled: "Settled", *scores: "Scores") -> None:
+def exit_if_in_vain(settled: Settled, *scores: Scores) -> None:
     """Exit with 1, after the tables, if a model was asked and none of its replies was usable, or if
     a plug-in's metric failed on an item."""
-    from branchwise.report.terminal.matcher_notes import in_vain_lines
-    from branchwise.report.terminal.metric_failures import failure_lines
-
     if say([*in_vain_lines(settled), *failure_lines(scores)]):
         sys.exit(1)
 
 
 def say(lines: "Sequence[str]") -> bool:
     """Print lines on standard error; returns whether there were any."""
-    from branchwise.report.terminal.console import error_console
-
     for line in lines:
         error_console().print(f"branchwise: {line}", markup=False, soft_wrap=True)
     return bool(lines)
 
 
 def print_runs(
-    systems: "Sequence[SystemReport]",
+    systems: Sequence[SystemReport],
     by: tuple[str, ...] = (),
     *,
     full: bool = False,
-    published: "Published | None" = None,
+    published: Published | None = None,
 ) -> None:
     """Print the report of scored runs, and what is `published` beside their scores."""
-    from branchwise.report.terminal.console import console
-    from branchwise.report.terminal.run_report import run_report
-
     for table in run_report(systems, by, full=full, published=published):
         console().print(table)
 
 
 def say_next(path: Path, reported: Path | None = None) -> None:
     """Print the commands that show more of a run; `reported`: the study that it is of."""
-    from branchwise.report.terminal.console import console
-
     run, whole = shlex.quote(str(path)), shlex.quote(str(reported or path))
     about = {
         f"report {whole} --full": "every table",
@@ -267,9 +249,7 @@ def say_next(path: Path, reported: Path | None = None) -> None:
     console().print("\n".join(["", "Next:", *lines]), markup=False, soft_wrap=True)
 
 
-def _refuse_for_files(settings: "ScoringSettings", prices: Path | None) -> None:
-    from branchwise.base.errors import InputError
-
+def _refuse_for_files(settings: ScoringSettings, prices: Path | None) -> None:
     if settings.read_passages:
         remedy = "leave it out: a predictions file has no trace"
         raise InputError("--scan-corpus is for run folders", remedy=remedy)
@@ -279,28 +259,21 @@ def _refuse_for_files(settings: "ScoringSettings", prices: Path | None) -> None:
 
 
 def _score_file(
-    questions: "QuestionSource",
+    questions: QuestionSource,
     predictions: Path,
     task: str | None,
-    settings: "ScoringSettings",
+    settings: ScoringSettings,
     *,
     full: bool,
     as_json: bool,
 ) -> None:
-    from branchwise.runs.scoring.scoring_predictions import score_predictions
-
     named = ["--questions", *questions.words, "--predictions", str(predictions)]
     command = shlex.join(["branchwise", "score", *named, *(["--task", task] if task else [])])
     with _asking(command, settings) as shown:
         found = score_predictions(questions, predictions, task, shown)
     if as_json:
-        from branchwise.report.terminal.console import printable_json
-
-        echo(printable_json({"name": predictions.name, **found.to_json()}))
+        print_json({"name": predictions.name, **found.to_json()})
     else:
-        from branchwise.report.terminal.console import console
-        from branchwise.report.terminal.run_report import predictions_report
-
         for table in predictions_report(predictions.name, found, full=full):
             console().print(table)
     exit_if_in_vain(found.settled, found.scores)

@@ -1,17 +1,15 @@
 """Options of every command that scores."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from branchwise.agents.refusals import ApiChoice
 from branchwise.base.durations import MOST_SECONDS
 from branchwise.eval.bounds import MAX_CONCURRENCY, JudgePairs, ScoreVariant
-
-if TYPE_CHECKING:
-    from branchwise.eval.scoring_choice import ScoringChoice
-    from branchwise.runs.costs.prices import Prices
+from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
+from branchwise.runs.costs.prices import Prices
 
 SCORING = "Scoring"
 
@@ -150,10 +148,8 @@ Attempts = Annotated[
 ]
 
 
-def load_prices(path: Path | None) -> "Prices":
+def load_prices(path: Path | None) -> Prices:
     """The built-in prices, overridden by those of the file."""
-    from branchwise.runs.costs.prices import Prices
-
     return Prices.load(path)
 
 
@@ -163,13 +159,11 @@ def chosen(
     judge: str | None,
     judge_pairs: JudgePairs | None = None,
     variant: ScoreVariant | None = None,
-) -> "ScoringChoice | None":
+) -> ScoringChoice | None:
     """The choice that the options make; None if they make none, so that the run's own applies.
 
     Raises InputError for a value that is neither a kind of matcher nor a model.
     """
-    from branchwise.eval.scoring_choice import ScoringChoice
-
     if not judge_entities and (matcher, judge, judge_pairs, variant) == (None,) * 4:
         return None
     return ScoringChoice.parse(
@@ -181,10 +175,8 @@ def chosen(
     )
 
 
-def with_metrics(choice: "ScoringChoice | None", specs: list[str] | None) -> "ScoringChoice":
+def with_metrics(choice: ScoringChoice | None, specs: list[str] | None) -> ScoringChoice:
     """The choice, by default names alone, with additional metrics."""
     from dataclasses import replace
-
-    from branchwise.eval.scoring_choice import BY_NAMES
 
     return replace(choice or BY_NAMES, metrics=tuple(specs or ()))

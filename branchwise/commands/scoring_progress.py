@@ -3,14 +3,14 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from branchwise.agents.outages import Outages
+from branchwise.base.progress import Progress
 from branchwise.base.text import counted
 from branchwise.commands.passage_progress import showing
-
-if TYPE_CHECKING:
-    from branchwise.agents.outages import Outages
-    from branchwise.base.progress import Progress
+from branchwise.report.terminal.console import error_console, progress_console
+from branchwise.report.terminal.outage_lines import OutagePrinter
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -53,10 +53,8 @@ class ScoringProgress:
 
 
 @contextmanager
-def scoring_progress(outages: "Outages | None" = None) -> Iterator[ScoringProgress]:
+def scoring_progress(outages: Outages | None = None) -> Iterator[ScoringProgress]:
     """Progress that ends with the block; says which of the watched servers is waited for."""
-    from branchwise.report.terminal.console import error_console
-    from branchwise.report.terminal.outage_lines import OutagePrinter
 
     def print_line(line: str) -> None:
         error_console().print(line, markup=False, soft_wrap=True)
@@ -70,10 +68,8 @@ def scoring_progress(outages: "Outages | None" = None) -> Iterator[ScoringProgre
 
 
 @contextmanager
-def _requests(what: str) -> "Iterator[Progress]":
+def _requests(what: str) -> Iterator[Progress]:
     """Shows count and seconds, from the first request on: a bar on a terminal, lines elsewhere."""
-    from branchwise.report.terminal.console import progress_console
-
     screen = progress_console()
     if not screen.is_terminal:
         yield _Lines(what, screen)

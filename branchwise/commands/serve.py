@@ -10,21 +10,34 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from branchwise.agents.prompt_files import Prompts
 from branchwise.base.errors import InputError
+from branchwise.base.extras import require
 from branchwise.base.text import printable
 from branchwise.commands.options import Key, read_keys
+from branchwise.commands.run import allow_open_files
 from branchwise.corpora.kinds import DEFAULT, NAMES
+from branchwise.corpora.open import open_retriever
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.kg.open import open_graph
 from branchwise.report.terminal.console import echo, output
+from branchwise.tools.batcher import Batcher
+from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
+from branchwise.tools.serving import mcp_server
+from branchwise.tools.serving.retrieve import PATH, retrieve_app
+from branchwise.tools.serving.web import (
+    MAX_CONNECTIONS,
+    Listener,
+    listen,
+    parse_address,
+    web_server,
+)
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from branchwise.tools.serving.web import Listener
 
-serve_app = typer.Typer(
-    help="Serve the corpus and the tools to other programs.", no_args_is_help=True
-)
+serve_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Searched = Annotated[
     str | None,
@@ -52,13 +65,7 @@ def retrieve(
 
     Example: branchwise serve retrieve --corpus C --port 8000
     """
-    from branchwise.base.extras import require
-
     require("serve", "serving")
-    from branchwise.corpora.open import open_retriever
-    from branchwise.tools.batcher import Batcher
-    from branchwise.tools.serving.retrieve import PATH, retrieve_app
-    from branchwise.tools.serving.web import listen
 
     keys = read_keys(key)
     listener = listen(host, port, "--host, --port")
@@ -96,15 +103,7 @@ def mcp(
 
     Example: branchwise serve mcp --corpus C --kg W
     """
-    from branchwise.base.extras import require
-
     require("mcp", "serving")
-    from branchwise.agents.prompt_files import Prompts
-    from branchwise.corpora.open import open_retriever
-    from branchwise.kg.open import open_graph
-    from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
-    from branchwise.tools.serving import mcp_server
-    from branchwise.tools.serving.web import listen, parse_address
 
     # The client is told of its errors; without a handler Python prints the SDK's pages on them.
     logging.getLogger().addHandler(logging.NullHandler())
@@ -136,11 +135,8 @@ def mcp(
         _leave()
 
 
-def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
+def _serve(app: "ASGIApp", listener: Listener, what: str) -> NoReturn:
     """Serve until Ctrl-C; `what` is said to be served, after the address."""
-    from branchwise.commands.run import allow_open_files
-    from branchwise.tools.serving.web import MAX_CONNECTIONS, web_server
-
     if not listener.is_local:
         _complain(
             f"warning: anyone who can reach {listener.url} gets answers: there is no authentication"

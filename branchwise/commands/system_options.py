@@ -8,19 +8,20 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated, Any, get_args
 
 import click
 import typer
 from click.core import ParameterSource
 
+from branchwise.agents.headers import read_headers
+from branchwise.base.errors import InputError
 from branchwise.base.keys import METAVAR
+from branchwise.base.plugins.settings import read_settings
+from branchwise.base.setting import Declared
 from branchwise.commands.options import FieldCommand, Words, read_keys, read_tools
-
-if TYPE_CHECKING:
-    from branchwise.base.setting import Declared
-    from branchwise.graphs.system import System
-
+from branchwise.graphs.system import SETTINGS, System
+from branchwise.graphs.system_checks import check_system
 
 _JSON = frozenset({"extra_body"})
 """Settings that are written as one JSON object."""
@@ -67,19 +68,16 @@ def with_system_options(command: Callable[..., None]) -> Callable[..., None]:
     own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
     spread.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
     spread.__annotations__ = {p.name: p.annotation for p in own}
+    spread.command_class = SystemCommand  # type: ignore[attr-defined]
     return spread
 
 
-def system_of(options: Mapping[str, Any]) -> "System":
+def system_of(options: Mapping[str, Any]) -> System:
     """The system that options describe, by their names; None is the default.
 
     Raises InputError for values that are out of bounds or do not fit each other.
     """
     from pydantic import ValidationError
-
-    from branchwise.base.errors import InputError
-    from branchwise.graphs.system import System
-    from branchwise.graphs.system_checks import check_system
 
     settings = _settings()
     given = {name: value for name, value in options.items() if value not in (None, (), [])}
@@ -104,10 +102,8 @@ def is_given(name: str) -> bool:
 
 
 @cache
-def _settings() -> "Mapping[str, Declared]":
+def _settings() -> Mapping[str, Declared]:
     """The settings that have an option, by the name of its parameter."""
-    from branchwise.graphs.system import SETTINGS
-
     return {_parameter(one.flag): one for one in SETTINGS if one.flag}
 
 
@@ -137,7 +133,7 @@ def _parameters() -> list[click.Parameter]:
     return typer.main.get_command(app).params
 
 
-def _annotation(one: "Declared") -> Any:
+def _annotation(one: Declared) -> Any:
     option = typer.Option(
         one.flag,
         help=one.setting.help,
@@ -153,7 +149,7 @@ def _annotation(one: "Declared") -> Any:
     return Annotated[kind | None if one.info.default in (None, (), {}) else kind, option]
 
 
-def _range(one: "Declared") -> click.ParamType[Any] | None:
+def _range(one: Declared) -> click.ParamType[Any] | None:
     """The bounds of a number, as they are said of its field."""
     bounds = {key: value for bound in one.info.metadata for key, value in _bounds(bound).items()}
     if not bounds:
@@ -176,16 +172,13 @@ def _bounds(bound: Any) -> dict[str, Any]:
     return {}
 
 
-def _is_list(one: "Declared") -> bool:
+def _is_list(one: Declared) -> bool:
     """Whether the option is repeatable."""
     return one.name == "tools" or (one.info.default in ((), {}) and one.name not in _JSON)
 
 
-def _read(one: "Declared", value: Any) -> Any:
+def _read(one: Declared, value: Any) -> Any:
     """What an option's value is in the system."""
-    from branchwise.agents.headers import read_headers
-    from branchwise.base.plugins.settings import read_settings
-
     if one.name == "keys":
         return dict(read_keys(value).variables)
     if one.name == "headers":
@@ -203,8 +196,6 @@ def _read(one: "Declared", value: Any) -> Any:
 
 def _read_json(text: str, option: str | None) -> Any:
     import json
-
-    from branchwise.base.errors import InputError
 
     try:
         return json.loads(text)

@@ -4,15 +4,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.text import one_line
+from branchwise.corpora.open import open_retriever
+from branchwise.graphs.state import ItemContext, Spent
+from branchwise.graphs.system import Budget, PluginSettings
+from branchwise.graphs.tool_node import make_tool_node
+from branchwise.kg.open import open_graph
+from branchwise.tools.mcp.opening import close_now
+from branchwise.tools.registry import ToolContext, make_tools
+from branchwise.trace.events import Tool
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-    from branchwise.graphs.system import PluginSettings
-    from branchwise.trace.events import Tool
 
 SECONDS = 600.0
 """An item's default time."""
@@ -26,21 +37,16 @@ async def try_tool(
     retriever: str | None = None,
     k: int | None = None,
     kg: str | None = None,
-    settings: "PluginSettings | None" = None,
+    settings: PluginSettings | None = None,
     question: str = "",
     model: str | None = None,
     keys: Keys = NO_KEYS,
-) -> "Tool":
+) -> Tool:
     """The call as a trace would record it, with `content`, which the model reads.
 
     `model`: spec of a model that the tool may ask. `question`: the one in its `RunContext`. Raises
     InputError for a tool that cannot be made; errors of the call are in the result.
     """
-    from branchwise.corpora.open import open_retriever
-    from branchwise.kg.open import open_graph
-    from branchwise.tools.mcp.opening import close_now
-    from branchwise.tools.registry import ToolContext, make_tools
-
     # Only the built-in tool uses a retriever, which may be large.
     searches = spec == "local_retriever" and (corpus or retriever) is not None
     searched = open_retriever(corpus, retriever, keys=keys) if searches else None
@@ -60,19 +66,9 @@ async def try_tool(
 
 async def _called(
     tool: "BaseTool", arguments: Mapping[str, Any], question: str, model: str | None, keys: Keys
-) -> "Tool":
+) -> Tool:
     from langchain_core.messages import AIMessage
     from langgraph.runtime import Runtime
-
-    from branchwise.agents.caller import ModelCaller
-    from branchwise.agents.decoding import Decoding
-    from branchwise.agents.journal import MemoryJournal
-    from branchwise.agents.prompt_files import Prompts
-    from branchwise.agents.spec import ModelSpec
-    from branchwise.graphs.state import ItemContext, Spent
-    from branchwise.graphs.system import Budget
-    from branchwise.graphs.tool_node import make_tool_node
-    from branchwise.trace.events import Tool
 
     caller = None
     if model is not None:

@@ -5,10 +5,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from branchwise.agents.prompt_files import Prompts
+from branchwise.base.keys import Keys
+from branchwise.base.plugins.specs import is_mcp, is_plugin
+from branchwise.tools.mcp.opening import close_now
+from branchwise.tools.plugin_tools import ForeignTool, FunctionTool, ToolPlugin, find_tool
+from branchwise.tools.registry import (
+    ToolContext,
+    installed_tools,
+    known_tools,
+    make_tools,
+    sections,
+)
+
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
-
-    from branchwise.base.keys import Keys
 
 
 _IN_THE_LOOP, _ON_A_THREAD = "in the run's event loop", "on its own thread"
@@ -76,16 +87,12 @@ _FILLS = {
 }
 
 
-def cards_of(spec: str, keys: "Keys") -> list[ToolCard]:
+def cards_of(spec: str, keys: Keys) -> list[ToolCard]:
     """The tools that a spec names: one, or all of an MCP server's.
 
     Calls nothing, and needs neither a corpus nor settings. A server with an address gets its own
     key of `keys`. Raises InputError.
     """
-    from branchwise.base.plugins.specs import is_mcp, is_plugin
-    from branchwise.tools.mcp.opening import close_now
-    from branchwise.tools.registry import ToolContext, installed_tools, known_tools, make_tools
-
     if spec in known_tools():
         return [_built_in(spec)]
     if (is_plugin(spec) and not is_mcp(spec)) or spec in installed_tools():
@@ -98,9 +105,6 @@ def cards_of(spec: str, keys: "Keys") -> list[ToolCard]:
 
 
 def _built_in(name: str) -> ToolCard:
-    from branchwise.agents.prompt_files import Prompts
-    from branchwise.tools.registry import ToolContext, make_tools, sections
-
     absent: Any = _Absent()
     [tool] = make_tools([name], ToolContext(retriever=absent, graph=absent))
     prompts = Prompts.load(None)
@@ -115,8 +119,6 @@ class _Absent:
 
 
 def _plugin(spec: str) -> ToolCard:
-    from branchwise.tools.plugin_tools import ForeignTool, FunctionTool, ToolPlugin, find_tool
-
     found = find_tool(spec)
     if not isinstance(found.object, ToolPlugin):
         foreign = ForeignTool.of(found.object, found.source)

@@ -4,18 +4,23 @@ import asyncio
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from branchwise.base.plugins.settings import read_settings
+from branchwise.base.text import printable
+from branchwise.commands.new_tool import write_tool
 from branchwise.commands.options import AsJson, Key, read_keys
+from branchwise.commands.tool_call import read_arguments, try_tool
+from branchwise.commands.tool_card import cards_of
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.report.terminal.console import echo
+from branchwise.report.terminal.console import echo, print_json
+from branchwise.tools.registry import installed_tools, known_tools
+from branchwise.trace.artifacts import RENDERED
+from branchwise.trace.events import Tool
 
-if TYPE_CHECKING:
-    from branchwise.trace.events import Tool
-
-tools_app = typer.Typer(help="List, show, try and create tools.", no_args_is_help=True)
+tools_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Spec = Annotated[
     str,
@@ -33,13 +38,11 @@ def list_tools(json_output: AsJson = False) -> None:
 
     Example: branchwise tools list
     """
-    from branchwise.tools.registry import installed_tools, known_tools
-
     known, installed = known_tools(), installed_tools()
     if json_output:
         listed = [{"name": n, "from": "branchwise", "summary": s} for n, s in known.items()]
         listed += [{"name": n, "from": package} for n, package in installed.items()]
-        _print_json(listed)
+        print_json(listed)
         return
     _print([f"{name}  {summary}" for name, summary in known.items()])
     _print([f"{name}  of the package {package}" for name, package in installed.items()])
@@ -51,11 +54,9 @@ def show(spec: Spec, key: Key = None, json_output: AsJson = False) -> None:
 
     Example: branchwise tools show film_year.py:film_year
     """
-    from branchwise.commands.tool_card import cards_of
-
     cards = cards_of(spec, read_keys(key))
     if json_output:
-        _print_json([card.to_json() for card in cards])
+        print_json([card.to_json() for card in cards])
         return
     for card in cards:
         _print(card.lines())
@@ -85,9 +86,6 @@ def try_one(
 
     Example: branchwise tools try film_year.py:film_year --args '{"title": "King Kong"}'
     """
-    from branchwise.base.plugins.settings import read_settings
-    from branchwise.commands.tool_call import read_arguments, try_tool
-
     call = try_tool(
         spec,
         read_arguments(args),
@@ -104,7 +102,7 @@ def try_one(
     if json_output:
         kept = ("content", "error", "failure", "artifact", "asked", "seconds")
         record = result.record()
-        _print_json({name: record[name] for name in kept if name in record})
+        print_json({name: record[name] for name in kept if name in record})
     else:
         _print(_outcome(result))
     sys.exit(1 if result.error is not None else 0)
@@ -123,8 +121,6 @@ def new(
     """
     from shlex import quote
 
-    from branchwise.commands.new_tool import write_tool
-
     tool, test = write_tool(name, out)
     spec = quote(f"{tool}:{name}")
     _print(
@@ -137,10 +133,8 @@ def new(
     )
 
 
-def _outcome(result: "Tool") -> Iterable[str]:
+def _outcome(result: Tool) -> Iterable[str]:
     import orjson
-
-    from branchwise.trace.artifacts import RENDERED
 
     yield f"the model reads ({result.seconds:.2f} s)"
     yield from _below(result.content)
@@ -159,13 +153,5 @@ def _below(text: str) -> Iterable[str]:
 
 
 def _print(lines: Iterable[str]) -> None:
-    from branchwise.base.text import printable
-
     for line in lines:
         echo(printable(line))
-
-
-def _print_json(value: Any) -> None:
-    from branchwise.report.terminal.console import printable_json
-
-    echo(printable_json(value))

@@ -4,17 +4,21 @@ import sys
 from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from branchwise.base.errors import InputError
+from branchwise.base.text import printable
 from branchwise.commands.options import Key, read_keys
 from branchwise.eval.bounds import MAX_EPOCHS
-from branchwise.report.terminal.console import output
-
-if TYPE_CHECKING:
-    from branchwise.ui.trace_app.app import OpenQuestion
-    from branchwise.ui.traces.runs import RunView
+from branchwise.report.terminal.cells import run_name
+from branchwise.report.terminal.console import console, error_console, output
+from branchwise.runs.store import DamagedError
+from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
+from branchwise.ui.traces.order import named_row
+from branchwise.ui.traces.plain import item_lines, question_list, step_lines, unlabelled
+from branchwise.ui.traces.runs import RunView, open_runs
 
 _MANY = 200
 """Items without stored errors: more than this take seconds."""
@@ -52,9 +56,6 @@ def trace(
 
     Example: branchwise trace runs/base --question q1 --step 4
     """
-    from branchwise.base.errors import InputError
-    from branchwise.ui.traces.runs import open_runs
-
     if step is not None and question is None:
         raise InputError("--step needs a question", remedy="name it with --question")
     interactive = not printed and sys.stdin.isatty() and output().isatty()
@@ -66,21 +67,14 @@ def trace(
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(run)) for run in open_runs(paths)]
         if interactive:
-            from branchwise.ui.trace_app.app import TraceApp
-
             start = _start(runs[0], question, epoch or 0, step)
             TraceApp(runs, live=live, start=start, keys=keys).run()
         else:
             _print(runs, question, epoch, step, passages)
 
 
-def _start(
-    run: "RunView", question: str | None, epoch: int, step: int | None
-) -> "OpenQuestion | None":
+def _start(run: RunView, question: str | None, epoch: int, step: int | None) -> OpenQuestion | None:
     """Where the app opens. Raises InputError, before the screen is taken, for what is not there."""
-    from branchwise.ui.trace_app.app import OpenQuestion
-    from branchwise.ui.traces.order import named_row
-
     if question is None:
         return None
     named_row(run, question, epoch)
@@ -88,7 +82,7 @@ def _start(
 
 
 def _print(
-    runs: "list[RunView]",
+    runs: list[RunView],
     question: str | None,
     epoch: int | None,
     step: int | None,
@@ -98,9 +92,6 @@ def _print(
 
     A run that lacks what was asked for says so in its place, unless all lack it.
     """
-    from branchwise.base.errors import InputError
-    from branchwise.report.terminal.cells import run_name
-
     missing = []
     for place, run in enumerate(runs):
         if len(runs) > 1:
@@ -114,17 +105,12 @@ def _print(
             _lines([str(error)])
     for run in runs:
         if run.is_damaged:
-            from branchwise.runs.store import DamagedError
-
             raise DamagedError(run.path, "what could be read is shown above")
 
 
 def _text(
-    run: "RunView", question: str | None, epoch: int | None, step: int | None, passages: int
+    run: RunView, question: str | None, epoch: int | None, step: int | None, passages: int
 ) -> Iterable[str]:
-    from branchwise.ui.traces.order import named_row
-    from branchwise.ui.traces.plain import item_lines, question_list, step_lines
-
     if question is None:
         _announce(run)
         return question_list(run, epoch)
@@ -134,12 +120,8 @@ def _text(
     return step_lines(run, row, step)
 
 
-def _announce(run: "RunView") -> None:
+def _announce(run: RunView) -> None:
     """Say what takes long, and what would save the time next time."""
-    from branchwise.report.terminal.cells import run_name
-    from branchwise.report.terminal.console import error_console
-    from branchwise.ui.traces.plain import unlabelled
-
     if (waiting := unlabelled(run)) > _MANY:
         error_console().print(
             f"{run_name(run.name)}: working out the errors of {waiting:,} items, which"
@@ -150,9 +132,6 @@ def _announce(run: "RunView") -> None:
 
 
 def _lines(lines: Iterable[str]) -> None:
-    from branchwise.base.text import printable
-    from branchwise.report.terminal.console import console
-
     screen = console()
     for line in lines:
         screen.print(printable(line), markup=False, soft_wrap=not screen.is_terminal)

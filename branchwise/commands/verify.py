@@ -2,14 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from branchwise.report.terminal.console import echo
-
-if TYPE_CHECKING:
-    from branchwise.runs.store.verifying import Verdict
+from branchwise.base.text import printable
+from branchwise.report.terminal.console import console, echo, harmless_json
+from branchwise.runs.store.verifying import Verdict, verify_run
+from branchwise.runs.studies.archive import folder_runs
 
 
 def verify(
@@ -24,9 +24,6 @@ def verify(
 
     Example: branchwise verify runs/base runs/other
     """
-    from branchwise.runs.store.verifying import verify_run
-    from branchwise.runs.studies.archive import folder_runs
-
     found = []
     for path in paths:
         for run, expected in folder_runs(path):
@@ -35,11 +32,8 @@ def verify(
     sys.exit(int(not all(verdict.is_whole for verdict in found)))
 
 
-def _print(verdict: "Verdict", *, as_json: bool) -> None:
+def _print(verdict: Verdict, *, as_json: bool) -> None:
     import orjson
-
-    from branchwise.base.text import printable
-    from branchwise.report.terminal.console import console, harmless_json
 
     if as_json:
         echo(harmless_json(orjson.dumps(verdict.to_json()).decode()))
@@ -48,7 +42,7 @@ def _print(verdict: "Verdict", *, as_json: bool) -> None:
     console().print(printable(line), markup=False, soft_wrap=True)
 
 
-def _words(verdict: "Verdict") -> str:
+def _words(verdict: Verdict) -> str:
     if verdict.is_whole:
         return f"whole, {verdict.ended} of {verdict.items} items have ended"
     problems = "; ".join(verdict.problems[:3])

@@ -5,9 +5,14 @@ from typing import Annotated
 
 import typer
 
-from branchwise.report.terminal.console import echo
+from branchwise.commands.passage_progress import showing
+from branchwise.kg.world_folder import read_description
+from branchwise.report.terminal.console import echo, harmless_json
+from branchwise.report.terminal.world_table import print_world
+from branchwise.worlds.make import make_world
+from branchwise.worlds.survey import survey
 
-world_app = typer.Typer(help="Make worlds that no model has seen.", no_args_is_help=True)
+world_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @world_app.command()
@@ -28,9 +33,6 @@ def make(
 
     Example: branchwise world make --entities 2000 --seed 7 --out W
     """
-    from branchwise.commands.passage_progress import showing
-    from branchwise.worlds.make import make_world
-
     named = [name.strip() for name in domains.split(",") if name.strip()]
     with showing("writing", "entities") as progress:
         made = make_world(out, entities, seed, ambiguity, named, progress)
@@ -52,22 +54,14 @@ def info(
 
     Example: branchwise world info W
     """
-    from branchwise.commands.passage_progress import showing
-    from branchwise.kg.world_folder import read_description
-    from branchwise.worlds.survey import survey
-
     description = read_description(path)
     with showing("reading", "lines") as progress:
         found = survey(path, progress)
     if json_output:
         import orjson
 
-        from branchwise.report.terminal.console import harmless_json
-
         both = {"world": description.model_dump(), "survey": found.model_dump()}
         options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
         echo(harmless_json(orjson.dumps(both, option=options).decode()))
     else:
-        from branchwise.report.terminal.world_table import print_world
-
         print_world(description, found)

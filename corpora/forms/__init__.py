@@ -10,6 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from branchwise.base.errors import InputError, did_you_mean
+from branchwise.corpora.documents.files import READ_AS
+from branchwise.corpora.documents.splitting import parse_split
+from branchwise.corpora.forms.fitting import FORM_OF_LAYOUT, fitting
+from branchwise.corpora.loaders.forms import FORMS
+from branchwise.corpora.rows import layout_of, read_rows
+from branchwise.corpora.rows.fields import FieldNames
 
 if TYPE_CHECKING:
     from branchwise.corpora.forms.omissions import Omissions
@@ -128,8 +134,6 @@ def open_source(source: str, fields: Sequence[str] = (), split: str | None = Non
 def find_source(named: str, fields: Sequence[str] = ()) -> str:
     """FORM:PLACE of what is named: itself, or the form that a file or a folder shows; a question
     set as it is named. Raises InputError where nothing is there, or no form shows."""
-    from branchwise.corpora.loaders.forms import FORMS
-
     prefix, colon, _ = named.partition(":")
     if colon and (prefix in CORPUS_FORMS or prefix in FORMS):
         return named
@@ -140,16 +144,12 @@ def find_source(named: str, fields: Sequence[str] = ()) -> str:
 
 def source_at(named: str) -> str | None:
     """FORM:PLACE that is named, or that what is at a place may be read as; None for neither."""
-    from branchwise.corpora.forms.fitting import fitting
-
     form, colon, _ = named.partition(":")
     return named if colon and form in CORPUS_FORMS else fitting(named)
 
 
 def _open(form: CorpusForm, place: str, fields: Sequence[str], split: str | None) -> PassageSource:
-    from branchwise.corpora.documents.splitting import parse_split
     from branchwise.corpora.forms.passages import FIELDS
-    from branchwise.corpora.rows.fields import FieldNames
 
     if fields and not form.renames:
         raise _not_taken(f"{form.name} has fields of its own", "--field", fields[0])
@@ -178,9 +178,6 @@ def _not_taken(what: str, option: str, value: str) -> InputError:
 
 def _shown(place: str, renames: bool) -> str:
     """FORM:PLACE of what is at a place. Raises InputError for a folder of nothing that is read."""
-    from branchwise.corpora.forms.fitting import FORM_OF_LAYOUT, fitting
-    from branchwise.corpora.rows import layout_of
-
     if renames and not Path(place).is_dir():
         return f"{FORM_OF_LAYOUT[layout_of(Path(place)) or 'json']}:{place}"
     if fits := fitting(place):
@@ -195,8 +192,6 @@ def _shown(place: str, renames: bool) -> str:
 
 
 def _missing(source: str, prefix: str) -> InputError:
-    from branchwise.corpora.loaders.forms import FORMS
-
     if prefix and prefix.isidentifier():
         known = did_you_mean(prefix, [*CORPUS_FORMS, *FORMS])
         return InputError(f"there is no form {prefix!r}", where=source, remedy=known)
@@ -205,9 +200,6 @@ def _missing(source: str, prefix: str) -> InputError:
 
 def _is_question_set(source: str) -> bool:
     """Whether the first row of a JSON file is a question. Raises InputError."""
-    from branchwise.corpora.documents.files import READ_AS
-    from branchwise.corpora.rows import layout_of, read_rows
-
     path = Path(source)
     is_json = layout_of(path) in (None, "json") and path.suffix.lower() not in READ_AS
     if path.is_dir() or not is_json:

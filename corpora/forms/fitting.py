@@ -4,6 +4,7 @@ from itertools import islice
 from pathlib import Path
 
 from branchwise.base.errors import InputError
+from branchwise.corpora.documents.files import READ_AS, walk
 from branchwise.corpora.rows import DataRow, RowLayout, layout_of, read_rows
 
 BEIR_CORPUS = ("corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst")
@@ -50,8 +51,6 @@ def beir_file(folder: Path, names: tuple[str, ...]) -> Path | None:
 
 
 def _of_folder(path: Path) -> str | None:
-    from branchwise.corpora.documents.files import READ_AS, walk
-
     if corpus := beir_file(path, BEIR_CORPUS):
         return f"beir:{path}" if beir_file(path, BEIR_QUERIES) else f"jsonl:{corpus}"
     for file in sorted(islice(path.iterdir(), _LOOKED_AT)):
@@ -70,8 +69,6 @@ def _has_passages(file: Path) -> bool:
 
 
 def _of_file(path: Path) -> str | None:
-    from branchwise.corpora.documents.files import READ_AS
-
     if path.suffix.lower() in READ_AS:
         return f"folder:{path}"
     layout = layout_of(path) or "json"

@@ -23,6 +23,7 @@ from branchwise.corpora.forms.omissions import Omissions
 from branchwise.corpora.records import CorpusRecord, read_id, to_passage
 from branchwise.corpora.rows import DataRow, RowLayout, files_of, layout_of, read_rows
 from branchwise.corpora.rows.fields import FieldNames
+from branchwise.corpora.rows.hub import hub_rows
 
 FIELDS = ("id", "title", "text", "contents")
 """Ours: a passage has a text, or contents (its title on the first line, its text below)."""
@@ -71,8 +72,6 @@ class RowPassages:
 
     def _rows(self, wanted: Collection[str] | None = None) -> Iterator[DataRow]:
         if self.layout == "hf":
-            from branchwise.corpora.rows.hub import hub_rows
-
             yield from hub_rows(self.place, wanted)
             return
         for file in files_of(Path(self.place), self.layout):

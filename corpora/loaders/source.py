@@ -8,6 +8,7 @@ from branchwise.base.errors import InputError, Refuse, nearest, raising
 from branchwise.corpora.loaders.forms import FORMS, OWN, QuestionForm
 from branchwise.corpora.rows import DataRow, layout_of
 from branchwise.corpora.rows.fields import OPTION, FieldNames
+from branchwise.corpora.rows.hub import hub_rows
 
 HUB = "hf"
 """The form, and behind another form the prefix, of sets on a hub."""
@@ -75,8 +76,6 @@ class QuestionSource:
         """Its rows, one at a time. What is no row goes to `refuse`, and what a person may have
         overlooked if it is our own format, or `strict`. Raises InputError."""
         if self.is_on_hub:
-            from branchwise.corpora.rows.hub import hub_rows
-
             return hub_rows(self.place)
         path = Path(self.place)
         self._check_layout(path)

@@ -22,8 +22,11 @@ from branchwise.corpora.questions import GoldSet, Question
 from branchwise.corpora.records import to_passage
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.branch_scores import gold_branches
+from branchwise.eval.ceilings.many_names import mentioned
 from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph
 from branchwise.eval.items import GoldKey
+from branchwise.kg.description import read_description
+from branchwise.kg.names.index import NameIndex
 from branchwise.kg.open import graph_folder, is_address
 from branchwise.kg.vocabulary import written_id
 
@@ -217,8 +220,6 @@ def _mentioned(
 ) -> dict[tuple[str, ...], str]:
     """Those of the wanted forms that some passage mentions, in its title or its text, with its id:
     as kept, or by reading all of them. Raises _TakesLongError."""
-    from branchwise.eval.ceilings.many_names import mentioned
-
     if not wanted:
         return {}
     asked = hashlib.sha256(orjson.dumps([_VERSION, corpus.sha256, wanted])).hexdigest()[:16]
@@ -272,9 +273,6 @@ def graph_holding(source: SearchedGraph, wanted: Collection[WantedEntity]) -> Ho
 
 
 def _known_ids(path: Path, sha256: str | None, wanted: Collection[WantedEntity]) -> frozenset[str]:
-    from branchwise.kg.description import read_description
-    from branchwise.kg.names.index import NameIndex
-
     folder = graph_folder(path)
     if sha256 not in (None, read_description(folder).sha256):
         raise InputError(

@@ -5,6 +5,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from branchwise.agents.answer import parse_answer
+from branchwise.agents.branches_format import BranchesFormat
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches, gold_pairs
@@ -229,8 +231,6 @@ def _written(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
     said = _said(reading)
     if said is None or reading.rewritten is None or said.finish in _DECLINED:
         return frozenset()
-    from branchwise.agents.answer import parse_answer
-    from branchwise.agents.branches_format import BranchesFormat
 
     read = parse_answer(said.text[-MAX_ANSWERING_CHARS:], BranchesFormat()).prediction
     answers = read.answers.values() if read else ()

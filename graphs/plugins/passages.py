@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from branchwise.tools.passage_blocks import passages_text
+
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, ToolMessage
 
@@ -25,8 +27,6 @@ def with_passages(message: "BaseMessage", passages: "Sequence[Mapping[str, Any]]
     tool can put these into words.
     """
     from langchain_core.messages import ToolMessage
-
-    from branchwise.tools.passage_blocks import passages_text
 
     if not isinstance(message, ToolMessage):
         raise ValueError(f"a {type(message).__name__} has no passages")

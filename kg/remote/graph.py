@@ -18,6 +18,7 @@ from branchwise.kg.answers import (
     SearchKind,
 )
 from branchwise.kg.class_sizes import ClassSizes
+from branchwise.kg.processes.pool import Pool
 from branchwise.kg.remote.client import ClientSettings, HostClient, sparql_request
 from branchwise.kg.remote.descriptions import labels_of, unlabelled
 from branchwise.kg.remote.entity_search import EntityApi, search_wikibase
@@ -47,8 +48,6 @@ class WorkerCheck:
 
     def __call__(self, text: str, seconds: float) -> "Prepared":
         """Raises GraphError."""
-        from branchwise.kg.processes.pool import Pool
-
         with self._lock:
             if self._pool is None:
                 self._pool = Pool(None)

@@ -13,6 +13,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, filterwarnings
 
+from branchwise.base.numbers import number
 from branchwise.report.exports.text import one_line
 
 if TYPE_CHECKING:
@@ -172,8 +173,6 @@ def _legend_columns(labels: Sequence[str]) -> int:
 def share_ticks(axis: Any, most: int = 5) -> None:
     """Label an axis as the tables print numbers: without a zero before the point."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    from branchwise.base.numbers import number
 
     axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _trimmed(number(value, 3))))

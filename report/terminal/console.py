@@ -100,6 +100,11 @@ def progress_console() -> "Console":
     return error_console() if _progress_is_shown.get() else Console(stderr=True, quiet=True)
 
 
+def print_json(value: Any) -> None:
+    """Print a result as indented JSON, harmless whatever it holds, in lines as long as it has."""
+    echo(printable_json(value))
+
+
 def printable_json(value: Any) -> str:
     """Indented JSON that holds text from outside: what could steer a terminal is escaped in it.
 

@@ -22,6 +22,7 @@ from branchwise.runs.on_ray.head import address_of_head, until_gone
 from branchwise.runs.on_ray.link import WorkerLink, WorkerLostError, result_of
 from branchwise.runs.on_ray.messages import Opening, WorkerOpened, WorkerSystem
 from branchwise.runs.on_ray.shipping import sources_of
+from branchwise.runs.on_ray.worker import Worker
 from branchwise.runs.runner import AnswerItem, Part
 from branchwise.runs.store import PendingItem
 
@@ -81,8 +82,6 @@ class RayPool:
     def worker(self) -> tuple[Any, Any]:
         """A new worker, and the reference of how it opens."""
         import ray
-
-        from branchwise.runs.on_ray.worker import Worker
 
         actor = (
             ray.remote(Worker)

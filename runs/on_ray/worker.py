@@ -32,6 +32,7 @@ from branchwise.runs.on_ray.restraints import SharedAllowance, SharedLimits
 from branchwise.runs.on_ray.shipping import laid_out, room_for_sources
 from branchwise.runs.runner import Gate
 from branchwise.runs.store.journal import ItemJournal
+from branchwise.runs.studies.shared import SharedSources, open_agent
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent
@@ -70,8 +71,6 @@ class Worker:
         return opened._replace(identities=[agent.identity for _, agent in self._agents])
 
     def _open(self, opening: Opening) -> None:
-        from branchwise.runs.studies.shared import SharedSources, open_agent
-
         outages = Outages(opening.patience)
         restraints = Restraints(
             SharedLimits(self._channel) if opening.has_limits else None,

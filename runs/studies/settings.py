@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from branchwise.base.setting import Declared
+from branchwise.base.yaml_lines import shown
 from branchwise.graphs.system import SETTINGS
 
 Value = bool | int | float | str | tuple[str, ...] | Mapping[str, Any] | None
@@ -151,8 +152,6 @@ def _check_distinct(
 
 
 def _in_words(value: Value) -> str:
-    from branchwise.base.yaml_lines import shown
-
     if isinstance(value, Mapping):
         return flat(value)[:80] or "{}"
     return f"[{', '.join(value)}]"[:80] if isinstance(value, tuple) else shown(value)

@@ -16,6 +16,7 @@ from branchwise.corpora.rows.fields import OPTION
 from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import Task, get_task, gold_of, is_graded
 from branchwise.eval.tasks.protocols import check_questions, flow_of
+from branchwise.graphs.sources import retriever_of
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import tools_of
 from branchwise.kg.answers import Graph
@@ -41,8 +42,6 @@ class SharedSources:
 
     def retriever(self, system: System) -> Batcher | None:
         """What the system searches, asked by all that share it in common batches."""
-        from branchwise.graphs.sources import retriever_of
-
         plugged = is_plugin_retriever(system.retriever)
         settings = system.model_dump_json(include={"settings"}) if plugged else ""
         settings += str(sorted(system.keys.items())) + str(sorted(system.headers.items()))

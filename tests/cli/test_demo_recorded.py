@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer.main
 
-from branchwise.cli import app
+from branchwise.cli import load_command
 from branchwise.commands.demo_next import DemoResults, show_next
 from branchwise.commands.demo_recorded import RecordedPart, recorded_folder, show_recorded
 from branchwise.report.terminal.console import console
@@ -57,10 +56,9 @@ def test_what_to_type_next_can_be_typed(
     show_next(DemoResults(tmp_path / "run", study, recorded), "Who sang Reef?")
     said = [line.split("    #")[0] for line in capsys.readouterr().out.splitlines()]
     typed = [shlex.split(line) for line in said if line.startswith("  branchwise ")]
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     assert [words[1] for words in typed] == ["errors", "trace", "ask", "trace", "report", "ablate"]
     for _, name, *words in typed:
-        known = {option for one in commands[name].params for option in one.opts}
+        known = {option for one in load_command(name).params for option in one.opts}
         assert {word for word in words if word.startswith("--")} <= known
     for folder in (typed[0][2], *typed[1][2:4]):
         assert Path(folder, "run.sqlite").is_file()

@@ -13,7 +13,8 @@ from pydantic import BaseModel
 from branchwise.agents.decoding import Decoding
 from branchwise.base.errors import InputError
 from branchwise.base.setting import Setting, declared, digested
-from branchwise.cli import app
+from branchwise.cli import load_command
+from branchwise.commands.run import run
 from branchwise.commands.system_options import system_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
 from branchwise.runs.studies.settings import FIELDS, checked_base
@@ -23,7 +24,7 @@ VALUES = {bool: True, int: 7, float: 1.0, str: "x"}
 
 
 def options_of(name: str) -> dict[str, typer.core.TyperOption]:
-    command = typer.main.get_command(app).commands[name]
+    command = load_command(name)
     return {opt: one for one in command.params for opt in one.opts + one.secondary_opts}
 
 
@@ -87,5 +88,4 @@ def test_the_page_of_study_files_names_every_key():
 
 
 def test_commands_take_the_system_without_its_settings_in_their_signature():
-    commands = {one.callback.__name__: one.callback for one in app.registered_commands}
-    assert "system" not in inspect.signature(commands["run"]).parameters
+    assert "system" not in inspect.signature(run).parameters

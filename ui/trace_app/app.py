@@ -17,7 +17,10 @@ from branchwise.ui.trace_app.background import in_app
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
 from branchwise.ui.trace_app.reading import READ_ERRORS, Filling, safe_line
+from branchwise.ui.trace_app.screens.compare import CompareScreen
+from branchwise.ui.trace_app.screens.help import HelpScreen, keys_of
 from branchwise.ui.trace_app.screens.questions import QuestionsScreen
+from branchwise.ui.trace_app.screens.trace import TraceScreen
 from branchwise.ui.trace_app.terminal import terminal_driver, terminal_is_gone
 from branchwise.ui.traces.runs import RunView
 
@@ -110,8 +113,6 @@ class TraceApp(App[None]):
 
     def open_trace(self, run: RunView, row: int, step: int | None = None) -> None:
         """Show one question's trace, at a step if one is named."""
-        from branchwise.ui.trace_app.screens.trace import TraceScreen
-
         self.push_screen(TraceScreen(run, row, step))
 
     def compare(self, run: RunView, row: int, other: RunView, *, side: int = 0) -> None:
@@ -119,8 +120,6 @@ class TraceApp(App[None]):
 
         The cursor begins on `side`.
         """
-        from branchwise.ui.trace_app.screens.compare import CompareScreen
-
         line = safe_line(run, row)
         beside = self.row_of(other, line.id, line.epoch)
         if beside is not None:
@@ -192,8 +191,6 @@ class TraceApp(App[None]):
             self.exit()
 
     def action_help(self) -> None:
-        from branchwise.ui.trace_app.screens.help import HelpScreen, keys_of
-
         self.push_screen(HelpScreen(keys_of(self.screen)))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.base.text import one_line
+from branchwise.runs.forks import make_fork, run_fork
+from branchwise.runs.scoring.scoring import score_run
 from branchwise.ui.trace_app.background import run_aside
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.reading import READ_ERRORS
@@ -77,8 +79,6 @@ def run_fork_in(app: "TraceApp", path: Path) -> RunView:
 
 
 def _make(plan: "ForkPlan", changes: "Changes", out: Path | None, keys: "Keys") -> Made:
-    from branchwise.runs.forks import make_fork
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         path = make_fork(
@@ -90,9 +90,6 @@ def _make(plan: "ForkPlan", changes: "Changes", out: Path | None, keys: "Keys") 
 
 def _run(path: Path) -> "RunState":
     """Ask the rest, then score it as `branchwise run` does."""
-    from branchwise.runs.forks import run_fork
-    from branchwise.runs.scoring.scoring import score_run
-
     state = run_fork(path).state
     if state.stopped is None:
         score_run(path)

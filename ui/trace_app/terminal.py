@@ -17,6 +17,7 @@ from textual.app import App, SuspendNotSupported
 from branchwise.base.errors import InputError
 from branchwise.corpora.scratch import scratch_folder
 from branchwise.report.terminal.blocks import harmless
+from branchwise.runs.forks import read_edit
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -140,8 +141,6 @@ def edit(app: App[None], text: str, name: str) -> str:
     The text is the step's own, every character: editors show control characters as such. Raises
     InputError if no editor starts, if it ends with an error, or if its result cannot be read.
     """
-    from branchwise.runs.forks import read_edit
-
     command = editor_command(os.environ)
     with scratch_folder("branchwise-edit-") as folder:
         path = folder / name

@@ -5,9 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import InputError
 from branchwise.report.terminal.blocks import harmless
+from branchwise.runs.forks import Changes, editable
+from branchwise.runs.forks.folders import default_folder
 from branchwise.runs.store import open_run
+from branchwise.tools.registry import known_tools
 from branchwise.trace.events import Start
 from branchwise.trace.executions import taken_up_at
 from branchwise.ui.traces.trace import Step, Trace
@@ -50,11 +54,8 @@ class ForkPlan:
         )
         return f"runs step {first.seq} again ({first.label}){more}"
 
-    def changes(self, model: str, tools: Collection[str], edit: str | None) -> "Changes":
+    def changes(self, model: str, tools: Collection[str], edit: str | None) -> Changes:
         """What the fork changes. Raises InputError for a model spec that cannot be read."""
-        from branchwise.agents.spec import ModelSpec
-        from branchwise.runs.forks import Changes
-
         if (model := model.strip()) != self.model.strip():
             ModelSpec.parse(model)
         same = set(tools) == set(self.tools)
@@ -83,9 +84,6 @@ def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
 
     Raises InputError where it cannot be forked.
     """
-    from branchwise.runs.forks import editable
-    from branchwise.tools.registry import known_tools
-
     plan, event = first_plan(parent, _meta(parent), trace, step), trace.event(step)
     assert event is not None, "it has a plan"
     text = None if event.body.problems else editable(event)
@@ -95,8 +93,6 @@ def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
 def first_plan(parent: Path, meta: Mapping[str, Any], trace: Trace, step: int) -> ForkPlan:
     """The part of the plan that the trace and the run's record give at once. Raises InputError as
     above."""
-    from branchwise.runs.forks.folders import default_folder
-
     line, event = trace.line, trace.event(step)
     if line.status not in ("done", "failed"):
         raise InputError(f"{line.id} has not ended yet", remedy="fork it when it has")

@@ -7,11 +7,15 @@ from typing import Any
 
 import orjson
 
+from branchwise.agents.prompt_files import Prompts
 from branchwise.base.errors import InputError
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.gold_sets import by_best_gold_set
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.judging.scorers import scorer_of
+from branchwise.eval.judging.settle import Settled
 from branchwise.eval.scores import Scorer
+from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import Column, Task, get_task
 from branchwise.runs.store import RunReader
 from branchwise.ui.traces.lines import Values
@@ -167,10 +171,6 @@ def _with_models(reader: RunReader, task: Task) -> list[str]:
     if not chosen:
         return []
     # Only for runs that asked models: these modules take their time to load.
-    from branchwise.agents.prompt_files import Prompts
-    from branchwise.eval.judging.scorers import scorer_of
-    from branchwise.eval.judging.settle import Settled
-    from branchwise.eval.scoring_choice import ScoringChoice
 
     try:
         choice = ScoringChoice(**chosen).resolved(reader.system)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.base.errors import InputError
 from branchwise.base.text import counted
+from branchwise.corpora.folder import Corpus
+from branchwise.corpora.open import needs_corpus, open_retriever
+from branchwise.eval.ceilings.sources import RETRIEVER, run_sources
 from branchwise.trace.conversation import read_conversation
 from branchwise.trace.events import Event
 
@@ -53,10 +56,6 @@ class SearchRanks:
     def _retriever(self) -> "Retriever | None":
         """Raises InputError where the corpus or its index cannot be read."""
         if self._opened is None:
-            from branchwise.corpora.folder import Corpus
-            from branchwise.corpora.open import needs_corpus, open_retriever
-            from branchwise.eval.ceilings.sources import run_sources
-
             source, name = run_sources(self._meta).corpus, self._meta["system"].get("retriever")
             if source is None or source.path is None or not needs_corpus(name):
                 return None
@@ -68,8 +67,6 @@ class SearchRanks:
 
 def searched(events: Iterable[Event]) -> list[str]:
     """The different queries of a trace's searches, in order, failed ones left out."""
-    from branchwise.eval.ceilings.sources import RETRIEVER
-
     queries: dict[str, None] = {}
     for call in read_conversation(events).calls:
         made = call.result.call

@@ -16,6 +16,7 @@ from branchwise.kg.world_folder import (
     read_description,
 )
 from branchwise.worlds.domains import world_schema
+from branchwise.worlds.questions.endpoint_facts import EndpointFacts
 from branchwise.worlds.questions.facts import Facts, GraphFacts
 from branchwise.worlds.questions.settings import whole_schema, world_domains
 from branchwise.worlds.questions.shared_names import SharedNames, read_names, shared_names
@@ -122,8 +123,6 @@ def _declared(
 def _facts(graph: str, schema: Schema, keys: Keys) -> tuple[Facts, Callable[[], None]]:
     """The facts, and what closes them."""
     if is_address(graph):
-        from branchwise.worlds.questions.endpoint_facts import EndpointFacts
-
         opened = open_graph(graph, keys)
         return EndpointFacts(opened, schema), opened.close
     return GraphFacts.load(Path(graph), schema), _nothing

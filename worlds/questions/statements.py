@@ -21,6 +21,8 @@ from branchwise.corpora.kept_arrays import (
     packed,
 )
 from branchwise.kg.description import read_description
+from branchwise.kg.open import graph_folder
+from branchwise.kg.store import check_graph, open_store
 from branchwise.kg.vocabulary import PROP
 from branchwise.worlds.questions.terms import (
     ALIAS,
@@ -74,8 +76,6 @@ class Statements:
         wanted = tuple(dict.fromkeys(properties))
         origin: dict[str, Any] = {"properties": wanted}
         if path.is_dir():
-            from branchwise.kg.open import graph_folder
-
             folder = graph_folder(path)
             keep = folder / FACTS_FOLDER
             origin["graph"] = read_description(folder).sha256
@@ -139,9 +139,6 @@ class _Reading:
         return self._arrays()
 
     def _read_store(self, folder: Path) -> None:
-        from branchwise.kg.open import graph_folder
-        from branchwise.kg.store import check_graph, open_store
-
         graph = graph_folder(folder)
         check_graph(graph)
         store = open_store(graph)

@@ -16,6 +16,7 @@ from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.judging import WORKING, Judging
 from branchwise.ui.trace_app.messages import RunChanged
 from branchwise.ui.trace_app.reading import READ_ERRORS, safe_line
+from branchwise.ui.trace_app.screens.fork import ForkScreen
 from branchwise.ui.trace_app.widgets.answer_pairs import AnswerPairs
 from branchwise.ui.trace_app.widgets.key_bar import KeyBar
 from branchwise.ui.trace_app.widgets.pair_heads import PairHeads
@@ -264,8 +265,6 @@ class CompareScreen(Screen[None]):
             view.toggle_all()
 
     def action_fork(self) -> None:
-        from branchwise.ui.trace_app.screens.fork import ForkScreen
-
         steps = self.query_one(StepPairs)
         side, step = steps.side, steps.step
         if step is None:

@@ -14,15 +14,22 @@ from textual.screen import Screen
 
 from branchwise.report.terminal.blocks import Block
 from branchwise.ui.trace_app.answer_lines import SIGNS
+from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.judging import WORKING, Judging
 from branchwise.ui.trace_app.messages import RunChanged
 from branchwise.ui.trace_app.places import find_place
 from branchwise.ui.trace_app.reading import READ_ERRORS, safe_line
+from branchwise.ui.trace_app.screens.export import ExportScreen, offered_name
+from branchwise.ui.trace_app.screens.fork import ForkScreen
+from branchwise.ui.trace_app.screens.pickers import Picker, PickerLine
+from branchwise.ui.trace_app.terminal import page
 from branchwise.ui.trace_app.widgets.answers_view import AnswersView
 from branchwise.ui.trace_app.widgets.key_bar import KeyBar
 from branchwise.ui.trace_app.widgets.step_tree import StepTree
 from branchwise.ui.trace_app.widgets.step_view import StepView
 from branchwise.ui.trace_app.widgets.trace_header import TraceHeader
+from branchwise.ui.traces.markdown import markdown
+from branchwise.ui.traces.plain import plain_lines
 from branchwise.ui.traces.reading import judged
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import AnswerLine, Trace
@@ -197,17 +204,12 @@ class TraceScreen(Screen[None]):
             self._view.focus()
 
     def action_copy(self) -> None:
-        from branchwise.ui.traces.plain import plain_lines
-
         text = "\n".join(plain_lines(self._view.blocks))
         self.app.copy_to_clipboard(text[:MAX_COPIED])
         more = f", the first of {len(text):,}" if len(text) > MAX_COPIED else ""
         self._say(f"copied {min(len(text), MAX_COPIED):,} characters{more}")
 
     def action_pager(self) -> None:
-        from branchwise.ui.trace_app.terminal import page
-        from branchwise.ui.traces.plain import plain_lines
-
         current = self._view.current
         blocks = self._view.blocks if current is None else self._view.blocks[current : current + 1]
         if blocks:
@@ -217,9 +219,6 @@ class TraceScreen(Screen[None]):
                 self.trace_app.fail(error)
 
     def action_export(self) -> None:
-        from branchwise.ui.trace_app.screens.export import ExportScreen, offered_name
-        from branchwise.ui.traces.markdown import markdown
-
         if self._waiting:
             self._say(self._waiting)
         elif self.trace is not None:
@@ -230,8 +229,6 @@ class TraceScreen(Screen[None]):
             self.app.push_screen(dialog, self._exported)
 
     def action_compare(self) -> None:
-        from branchwise.ui.trace_app.screens.pickers import Picker, PickerLine
-
         others = [run for run in self.trace_app.runs if run is not self.run]
         if len(others) < 2:
             self._compare("0" if others else None, others)
@@ -241,8 +238,6 @@ class TraceScreen(Screen[None]):
         self.app.push_screen(picker, lambda chosen: self._compare(chosen, others))
 
     def action_fork(self) -> None:
-        from branchwise.ui.trace_app.screens.fork import ForkScreen
-
         if self.trace is not None and self.step is not None:
             self.app.push_screen(ForkScreen(self.run, self.trace, self.step))
 
@@ -372,8 +367,6 @@ class TraceScreen(Screen[None]):
         return next((forms for forms in names if text in forms), [text])
 
     def _say(self, text: str) -> None:
-        from branchwise.ui.trace_app.cells import drawn
-
         self.notify(drawn(text[:300]), markup=False, timeout=4)
 
     @property

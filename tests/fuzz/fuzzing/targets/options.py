@@ -207,7 +207,8 @@ def _one_option(data: bytes, _: Sequence[bytes], rng: random.Random) -> bytes:
     words = json.loads(data)
     command, used = _commands(), 0
     while isinstance(command, click.Group) and words[used : used + 1]:
-        command, used = command.commands.get(words[used], click.Command(None)), used + 1
+        at = click.Context(command)
+        command, used = command.get_command(at, words[used]) or click.Command(None), used + 1
     options = [p for p in command.get_params(click.Context(command)) if p.name != "help"]
     for _ in range(rng.choice((1, 1, 1, 2))):
         param, value = rng.choice(options), rng.choice(_EVERY_VALUE)
