@@ -65,6 +65,7 @@ class RoleSettings(BaseModel, metaclass=NamedSettings):
             'Further fields of every request, as JSON: {"top_k": 20}.',
             PANEL,
             none="none",
+            metavar="JSON",
         ),
     ] = {}
     api: Annotated[

@@ -1,11 +1,11 @@
 """The declaration of a setting, beside the type, bounds and default of its field."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
@@ -21,6 +21,8 @@ class Setting:
 
     `help` and `panel` are the command line's. `word`: its key in a study file, by default the
     field's name; `flag`: its option, by default `--WORD`; None where it cannot be written there.
+    `metavar`: what help calls its value; `words`: those that a shell offers for it;
+    `shows_default`: whether help says what it is by default.
     `none`: what a system's name calls it where it is None. `module`: the module without which it
     changes nothing, as of a role the one that asks it. `changes`: `answers`, and with them the
     digest; `sources`, of which the digest holds what they are, not what they are called;
@@ -35,6 +37,9 @@ class Setting:
     holds: SettingKind = "value"
     none: str = "default"
     module: str | None = None
+    metavar: str | None = None
+    words: Callable[[], Iterable[str]] | None = None
+    shows_default: bool = True
     changes: Literal["answers", "sources", "requests", "scores"] = "answers"
     of_flow: bool = False
 
@@ -66,9 +71,10 @@ class Declared:
     @property
     def kind(self) -> Any:
         """Its type, where it is not None."""
-        if not self.optional:
-            return self.info.annotation
-        return next(one for one in get_args(self.info.annotation) if one is not NoneType)
+        kind = self.info.annotation
+        if self.optional:
+            kind = next(one for one in get_args(kind) if one is not NoneType)
+        return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
     @property
     def optional(self) -> bool:
@@ -141,6 +147,22 @@ def refused(what: str, remedy: str, *place: str) -> PydanticCustomError:
     """
     context = {"what": what, "remedy": remedy, "place": place}
     return PydanticCustomError("setting", "{what}", context)
+
+
+def no_empty_text(value: str) -> str:
+    """Refuse texts that cannot be a name, path or address."""
+    if not value.strip():
+        raise refused("is empty", "leave it out")
+    if len(value) > MAX_TEXT:
+        raise refused(f"is longer than {MAX_TEXT:,} characters", "shorten it")
+    if not value.isprintable():
+        raise refused("holds control characters", "write it without them")
+    return value
+
+
+MAX_TEXT = 2000
+Text = Annotated[str, AfterValidator(no_empty_text)]
+"""A text that can be a name, path or address."""
 
 
 def told(error: PydanticCustomError, option: str) -> InputError:

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from branchwise.graphs.system import Budget, System
     from branchwise.kg.answers import Graph
     from branchwise.runs.experiment import Run
+    from branchwise.runs.options import (
+        CostOptions,
+        JudgingOptions,
+        PaceOptions,
+        RunOptions,
+        ScoreOptions,
+    )
     from branchwise.tools.errors import ToolError
     from branchwise.tools.plugin_tools import tool
     from branchwise.tools.tool_results import ToolResult
@@ -30,9 +37,14 @@ __all__ = [
     "AgentState",
     "Budget",
     "Corpus",
+    "CostOptions",
     "Graph",
+    "JudgingOptions",
+    "PaceOptions",
     "Run",
     "RunContext",
+    "RunOptions",
+    "ScoreOptions",
     "Scores",
     "System",
     "ToolError",
@@ -55,9 +67,14 @@ _HOMES = {
     "AgentState": "branchwise.graphs.state",
     "Budget": "branchwise.graphs.system",
     "Corpus": "branchwise.corpora.folder",
+    "CostOptions": "branchwise.runs.options",
     "Graph": "branchwise.kg.answers",
+    "JudgingOptions": "branchwise.runs.options",
+    "PaceOptions": "branchwise.runs.options",
     "Run": "branchwise.runs.experiment",
     "RunContext": "branchwise.base.plugins.call",
+    "RunOptions": "branchwise.runs.options",
+    "ScoreOptions": "branchwise.runs.options",
     "Scores": "branchwise.eval.scores",
     "System": "branchwise.graphs.system",
     "ToolError": "branchwise.tools.errors",

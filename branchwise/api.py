@@ -9,27 +9,21 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from branchwise.agents.decoding import Decoding
+from pydantic import BaseModel
+
 from branchwise.agents.headers import NO_HEADERS
-from branchwise.agents.outages import PATIENCE, Outages
-from branchwise.agents.refusals import ApiChoice
 from branchwise.agents.restraints import Restraints
 from branchwise.base.blocking import run_blocking
-from branchwise.base.durations import read_duration
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.keys import Keys
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import QuestionSet
-from branchwise.eval.bounds import CONCURRENCY, JudgePairs, ScoreVariant
-from branchwise.eval.judging.judge_check import check_of
-from branchwise.eval.plugin_metrics import Named
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.selection import Selection, Shard
+from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import gold_of
-from branchwise.graphs.role_decoding import RoleDecoding, asked_by, checked_roles
 from branchwise.graphs.system import System
 from branchwise.report.terminal.progress import RunProgress
 from branchwise.results import ComparedRuns, RunResult, ScoreResult, compare_runs
@@ -38,13 +32,18 @@ from branchwise.runs.asking import agent_to_ask, ask_agent, check_question
 from branchwise.runs.costs.kept_prices import keep_prices, limit_of, prices_of
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.spending import (
-    Spending,
     check_begun,
     check_bounded,
     check_bounded_scoring,
 )
 from branchwise.runs.experiment import Run, state_of
-from branchwise.runs.on_ray.connection import RayPlace
+from branchwise.runs.options import (
+    CostOptions,
+    JudgingOptions,
+    PaceOptions,
+    RunOptions,
+    ScoreOptions,
+)
 from branchwise.runs.runner import Observer
 from branchwise.runs.scoring.scoring import ScoringSettings, score_run
 from branchwise.runs.scoring.scoring_predictions import score_predictions
@@ -54,22 +53,50 @@ from branchwise.runs.store.merging import merge_runs
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Outcome
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _named(function: Callable[P, T]) -> Callable[P, T]:
-    """Tells of a keyword that there is not in one line, with the nearest one."""
-    known = list(inspect.signature(function).parameters)
+def _with_options(*models: type[BaseModel]) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Let a function take what its parameters of these models hold by name, beside the models.
 
-    @functools.wraps(function)
-    def called(*values: P.args, **named: P.kwargs) -> T:
-        for name in named:
-            if name not in known:
-                raise _unknown(function.__name__, name, known)
-        return function(*values, **named)
+    A keyword that there is not is told in one line, with the nearest one.
+    """
 
-    return called
+    def decorated(function: Callable[..., T]) -> Callable[..., T]:
+        own = dict(inspect.signature(function).parameters)
+        homes = {one: p for p in own.values() for one in models if p.annotation == one | None}
+        fields = {name: homes[model].name for model in models for name in model.model_fields}
+        by_model = {homes[model].name: model for model in models}
+        known = [*(name for name in own if name not in by_model), *fields]
+
+        @functools.wraps(function)
+        def called(*values: Any, **named: Any) -> T:
+            chosen: dict[str, dict[str, Any]] = {name: {} for name in by_model}
+            for name in [name for name in named if name not in own]:
+                if name not in fields:
+                    raise _unknown(function.__name__, name, known)
+                if (value := named.pop(name)) is not None:
+                    chosen[fields[name]][name] = value
+            for name, given in chosen.items():
+                if given:
+                    named[name] = by_model[name](**given)
+            return function(*values, **named)
+
+        shown = [p for p in own.values() if p.name not in by_model]
+        shown += [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=info.default,
+                annotation=info.annotation,
+            )
+            for model in models
+            for name, info in model.model_fields.items()
+        ]
+        called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        return called
+
+    return decorated
 
 
 def _unknown(function: str, name: str, known: Collection[str]) -> InputError:
@@ -79,32 +106,17 @@ def _unknown(function: str, name: str, known: Collection[str]) -> InputError:
     return InputError(f"there is no parameter {name[:60]!r}", where=function, remedy=remedy)
 
 
-@_named
+@_with_options(RunOptions, ScoreOptions)
 def run(
     questions: str | QuestionSet,
     system: System,
+    options: RunOptions | None = None,
+    scoring: ScoreOptions | None = None,
     *,
     fields: Mapping[str, str] | Sequence[str] = (),
     separator: str | None = None,
     out: Path | str | None = None,
-    task: str | None = None,
     ids: Collection[str] | None = None,
-    limit: int | None = None,
-    shard: str | None = None,
-    epochs: int = 1,
-    concurrency: int = CONCURRENCY,
-    on: str | None = None,
-    workers: int | None = None,
-    patience: float | str = PATIENCE,
-    max_cost: float | None = None,
-    pilot: int | None = None,
-    matcher: str = "lexical",
-    judge_entities: bool = False,
-    judge: str | None = None,
-    judge_pairs: JudgePairs | None = None,
-    variant: ScoreVariant | None = None,
-    metrics: Iterable[str] = (),
-    prices: Path | str | None = None,
     progress: bool = False,
     observer: Observer | None = None,
 ) -> RunResult:
@@ -112,49 +124,47 @@ def run(
 
     `questions`: a question set as `--questions` names one, with its `fields` and `separator`
     (`load_questions`), or one that was loaded. Blocks until every item has ended or the run
-    stopped: `run.state` says which. `on`: "ray" or "ray://HOST:PORT", where Ray answers them by as
-    many `workers` (default: one a core). `patience`: how long a server that is gone is waited for,
-    in seconds or as "2m"; `max_cost` in USD, which stays with the run. `pilot`: only so many
-    questions now; the same call without it goes on in the same folder. `shard`: of the chosen
-    questions only a part, "1/4" to "4/4" for four, whose runs `merge` joins. `matcher` and what
-    follows say how the run will be scored. `progress`: show a bar (lines without a terminal);
-    `observer`: told of each item that ends, instead of that. Raises InputError before any work.
+    stopped: `run.state` says which. The fields of `options` and `scoring` may be given by name:
+    `run(questions, system, limit=20, matcher="llm")`. `ids`: these questions only. `progress`: show
+    a bar (lines without a terminal); `observer`: told of each item that ends, instead of that.
+    Raises InputError before any work.
     """
-    part = None if shard is None else Shard.parse(shard)
+    of, scored = options or RunOptions(), scoring or ScoreOptions()
     if isinstance(questions, str):
         source = QuestionSource.parse(questions, fields, separator)
-        questions = load_questions(source, gold_of=gold_of(task))
+        questions = load_questions(source, gold_of=gold_of(of.task))
     elif fields or separator:
         raise InputError("these questions are loaded", where="fields", remedy="leave them out")
-    chosen = Selection(ids, limit, part).of(questions)
-    scoring = _scoring(matcher, judge_entities, judge, judge_pairs, variant, metrics)
-    priced = _prices(prices)
-    max_cost = limit_of(Path(out) if out else None, max_cost)  # its pilot's
-    restraints = _restraints(patience, max_cost, priced)
-    if max_cost is not None:
-        check_affordable(system, scoring, priced)
-    total = min(pilot, len(chosen)) if pilot else len(chosen) * epochs
+    chosen = Selection(ids, of.limit, of.part).of(questions)
+    choice, priced = scored.choice, of.priced
+    # Of a run that goes on, its pilot's.
+    of = of.model_copy(update={"max_cost": limit_of(Path(out) if out else None, of.max_cost)})
+    restraints = of.restraints(priced)
+    if of.max_cost is not None:
+        check_affordable(system, choice, priced)
+    total = min(of.pilot, len(chosen)) if of.pilot else len(chosen) * of.epochs
     with ExitStack() as shown:
         made = experiment.run(
             chosen,
             system,
             out=out,
-            task=task,
-            epochs=epochs,
-            concurrency=concurrency,
+            task=of.task,
+            epochs=of.epochs,
+            concurrency=of.concurrency,
             observer=observer or _observer(shown, total, 0, restraints, progress=progress),
-            scoring=scoring,
+            scoring=choice,
             restraints=restraints,
-            prices=Path(prices) if prices else None,
-            pilot=pilot,
-            on=_place(on, workers),
+            prices=of.price_file,
+            pilot=of.pilot,
+            on=of.place,
         )
     return RunResult.of(made)
 
 
-@_named
+@_with_options(PaceOptions)
 def resume(
     path: Path | str,
+    options: PaceOptions | None = None,
     *,
     corpus: Path | str | None = None,
     retriever: str | None = None,
@@ -166,12 +176,6 @@ def resume(
     keys: Mapping[str, str] | None = None,
     headers: Mapping[str, str] = NO_HEADERS,
     retry_failed: bool = False,
-    concurrency: int = CONCURRENCY,
-    on: str | None = None,
-    workers: int | None = None,
-    patience: float | str = PATIENCE,
-    max_cost: float | None = None,
-    prices: Path | str | None = None,
     progress: bool = False,
     observer: Observer | None = None,
 ) -> RunResult:
@@ -181,15 +185,16 @@ def resume(
     `retriever`, `model`, `expander`, `extractor`: the same ones at another address; the rest as in
     `run`. Raises InputError where the system would not be the one that began the run.
     """
+    of = options or PaceOptions()
     reader = open_run(Path(path))
     counts, begun = reader.progress(), reader.meta
     again = counts["failed"] + len(reader.cut_items()) if retry_failed else 0
     reader.close()
-    priced = _prices(prices) if prices else prices_of(Path(path))
-    max_cost = limit_of(Path(path), max_cost)
-    if max_cost is not None:
+    priced = of.priced if of.prices else prices_of(Path(path))
+    of = of.model_copy(update={"max_cost": limit_of(Path(path), of.max_cost)})
+    if of.max_cost is not None:
         check_begun(begun, priced)
-    restraints = _restraints(patience, max_cost, priced)
+    restraints = of.restraints(priced)
     ended = counts["done"] + counts["failed"] - again
     with ExitStack() as shown:
         made = experiment.resume(
@@ -201,15 +206,15 @@ def resume(
             expander=expander,
             extractor=extractor,
             kg=kg,
-            concurrency=concurrency,
+            concurrency=of.concurrency,
             retry_failed=retry_failed,
             observer=observer
             or _observer(shown, counts["total"], ended, restraints, progress=progress),
             restraints=restraints,
-            prices=Path(prices) if prices else None,
+            prices=of.price_file,
             keys=Keys(keys or {}),
             headers=[f"{name}={value}" for name, value in headers.items()],
-            on=_place(on, workers),
+            on=of.place,
         )
     return RunResult.of(made)
 
@@ -224,54 +229,32 @@ def merge(runs: Iterable[Run | Path | str], out: Path | str) -> RunResult:
     return RunResult.of(Run(Path(out), state_of(Path(out))))
 
 
-@_named
-def ask(
-    question: str,
-    system: System,
-    *,
-    patience: float | str = PATIENCE,
-    max_cost: float | None = None,
-    prices: Path | str | None = None,
-) -> "Outcome":
+@_with_options(CostOptions)
+def ask(question: str, system: System, options: CostOptions | None = None) -> "Outcome":
     """Ask one question: the outcome has the answers by branch (`outcome.prediction.answers`).
 
     Raises InputError before anything is asked, ModelError where the model cannot be had, and
     PassEndedError where a server stays away or the next call could cost too much.
     """
     check_question(question)
-    priced = _prices(prices)
-    restraints = _restraints(patience, max_cost, priced)
-    if max_cost is not None:
+    of = options or CostOptions()
+    priced = of.priced
+    restraints = of.restraints(priced)
+    if of.max_cost is not None:
         check_affordable(system, None, priced)
     return run_blocking(ask_agent(agent_to_ask(system, restraints), question))
 
 
-@_named
+@_with_options(JudgingOptions)
 def score(
     run: Run | Path | str | None = None,
+    options: JudgingOptions | None = None,
     *,
     questions: str | None = None,
     fields: Mapping[str, str] | Sequence[str] = (),
     separator: str | None = None,
     predictions: Path | str | None = None,
     task: str | None = None,
-    matcher: str | None = None,
-    judge_entities: bool = False,
-    judge: str | None = None,
-    judge_pairs: JudgePairs | None = None,
-    variant: ScoreVariant | None = None,
-    judge_check: int | None = None,
-    judge_beside: str | None = None,
-    roles: RoleDecoding | None = None,
-    api: ApiChoice | None = None,
-    metrics: Sequence[Named] = (),
-    scan_corpus: bool = False,
-    prices: Path | str | None = None,
-    max_cost: float | None = None,
-    patience: float | str = PATIENCE,
-    concurrency: int = CONCURRENCY,
-    timeout: float = 120.0,
-    attempts: int = 6,
     keys: Mapping[str, str] | None = None,
 ) -> ScoreResult:
     """Score every item of a run that has ended, and save the scores in the run folder; or score
@@ -283,25 +266,12 @@ def score(
     `@metric` made or specs of such. Raises InputError, and ModelError where a matcher or judge
     cannot be had.
     """
+    of = options or JudgingOptions()
     path = run.path if isinstance(run, Run) else Path(run) if run is not None else None
-    priced = _prices(prices) if prices or path is None else prices_of(path)
-    chosen = None
-    if judge_entities or (matcher, judge, judge_pairs, variant) != (None,) * 4:
-        chosen = _scoring(matcher or "lexical", judge_entities, judge, judge_pairs, variant)
-    settings = ScoringSettings(
-        chosen,
-        priced,
-        concurrency,
-        read_passages=scan_corpus,
-        decoding=Decoding(timeout=timeout, attempts=attempts),
-        metrics=tuple(metrics),
-        keys=Keys(keys or {}),
-        roles=checked_roles(asked_by(api, checked_roles(roles))),
-        check=check_of(judge_check, judge_beside),
-        restraints=_restraints(patience, max_cost, priced),
-    )
+    priced = of.priced if of.prices or path is None else prices_of(path)
+    settings = ScoringSettings.of(of, priced, Keys(keys or {}))
     if path is not None and questions is None and predictions is None and task is None:
-        keep_prices(path, Path(prices) if prices else None)
+        keep_prices(path, of.price_file)
         # First: a run stays one file where the last to close it may write.
         with closing(open_run(path)) as reader:
             asked = list(reader.questions())
@@ -333,37 +303,6 @@ def _observer(
         return None
 
     return shown.enter_context(RunProgress(total, ended, restraints.outages))
-
-
-def _scoring(
-    matcher: str,
-    judge_entities: bool,
-    judge: str | None,
-    judge_pairs: JudgePairs | None,
-    variant: ScoreVariant | None,
-    metrics: Iterable[str] = (),
-) -> ScoringChoice:
-    return ScoringChoice.parse(
-        matcher,
-        judge_entities=judge_entities,
-        judge=judge,
-        judge_pairs=judge_pairs,
-        variant=variant,
-        metrics=metrics,
-    )
-
-
-def _place(on: str | None, workers: int | None) -> RayPlace | None:
-    return None if on is None else RayPlace.parse(on, workers)
-
-
-def _prices(path: Path | str | None) -> Prices:
-    return Prices.load(Path(path) if path else None)
-
-
-def _restraints(patience: float | str, max_cost: float | None, prices: Prices) -> Restraints:
-    outages = Outages(read_duration(patience, "patience"))
-    return Restraints(None, None if max_cost is None else Spending(max_cost, prices), outages)
 
 
 def check_affordable(system: System, scoring: ScoringChoice | None, prices: Prices) -> None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 from branchwise.agents import headers as model_headers
 from branchwise.agents.decoding import PANEL, Decoding
 from branchwise.base.durations import MOST_SECONDS
-from branchwise.base.keys import HELP, OPTION
+from branchwise.base.keys import HELP, METAVAR, OPTION
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.base.setting import NamedSettings, Setting, declared
 from branchwise.corpora.kinds import NAMES
@@ -123,12 +123,18 @@ class System(BaseModel, metaclass=NamedSettings):
         ),
     ] = "offline"
     keys: Annotated[
-        Mapping[str, str], _model(HELP, word=None, flag=OPTION, changes="requests")
+        Mapping[str, str], _model(HELP, word=None, flag=OPTION, metavar=METAVAR, changes="requests")
     ] = {}
     headers: Annotated[
         Mapping[str, str],
         BeforeValidator(model_headers.checked_headers),
-        _model(model_headers.HELP, word=None, flag=model_headers.OPTION, changes="requests"),
+        _model(
+            model_headers.HELP,
+            word=None,
+            flag=model_headers.OPTION,
+            metavar="[HOST/]NAME=VALUE",
+            changes="requests",
+        ),
     ] = {}
     prompts: Annotated[
         str | None,
@@ -297,6 +303,7 @@ class System(BaseModel, metaclass=NamedSettings):
             "Setting of a plug-in, repeatable: NAME.KEY=VALUE.",
             word=None,
             flag="--set",
+            metavar="NAME.KEY=VALUE",
             changes="sources",
         ),
     ] = {}
@@ -315,6 +322,7 @@ class System(BaseModel, metaclass=NamedSettings):
             PANEL,
             word="roles",
             flag="--role",
+            metavar="ROLE.KEY=VALUE",
             none="the agent's",
             changes="sources",
         ),

@@ -90,7 +90,6 @@ def run(
     same folder. `on`: where Ray answers the questions (None: this process does). Raises InputError
     before any work where something is missing, StoreError where the folder cannot be written.
     """
-    _check_at_least_one(epochs=epochs, concurrency=concurrency)
     if isinstance(questions, QuestionSet):
         loaded = questions
     else:
@@ -258,7 +257,6 @@ def resume(
     and `headers` (NAME=VALUE) go to the servers before those that the run names, which keeps none
     of them: it says what it began with. `on` as in `run`, wherever it began.
     """
-    _check_at_least_one(concurrency=concurrency)
     with closing(open_run(Path(path))) as reader:
         meta = reader.meta
     moved = {"corpus": str(corpus) if corpus else None, "kg": kg, "model": model}
@@ -397,12 +395,6 @@ def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:
     if scoring.metrics:
         load_metrics(scoring.metrics)
     scoring.resolved(system.model_dump()).check_ready(Keys(system.keys))
-
-
-def _check_at_least_one(**counts: int) -> None:
-    for name, count in counts.items():
-        if count < 1:
-            raise InputError(f"{name} is {count}", remedy="give a number of at least 1")
 
 
 _MAY_MOVE = {

@@ -77,7 +77,7 @@ def test_parameters_are_called_as_options_are(name: str) -> None:
         ),
         (
             lambda: branchwise.run("q.jsonl", branchwise.System(), patience="soon"),
-            "q.jsonl: ",
+            "RunOptions.patience: is not a duration ('soon'); write seconds, or a number with s, m",
         ),
         (lambda: branchwise.score(), "score: it is not clear what to score; give either a run"),
         (lambda: branchwise.score("R", pricse="p"), "did you mean prices?"),

@@ -11,25 +11,13 @@ import typer
 from branchwise.agents.limits import Limits
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.commands.declared_options import with_options
+from branchwise.commands.forecast_options import DryRun, EstimateFrom, check_forecast
 from branchwise.commands.options import AsJson, Key, read_keys
-from branchwise.commands.pace_options import (
-    DryRun,
-    EstimateFrom,
-    MaxCost,
-    On,
-    Patience,
-    Pilot,
-    Workers,
-    check_forecast,
-    outages_of,
-    place_of,
-)
 from branchwise.commands.report import print_aggregates
 from branchwise.commands.run import allow_open_files, asks_several, say_failures
 from branchwise.commands.score import print_runs, say, score_and_save
-from branchwise.commands.scoring_options import PriceFile, load_prices
 from branchwise.commands.shutdowns import warn_of_shutdowns
-from branchwise.eval.bounds import MAX_CONCURRENCY
 from branchwise.eval.scores import Scores
 from branchwise.report.run_folders import systems_of_runs
 from branchwise.report.terminal.console import console, error_console
@@ -38,6 +26,7 @@ from branchwise.report.terminal.study_live import StudyLive
 from branchwise.report.terminal.study_plan_table import print_plan
 from branchwise.report.terminal.study_summary import study_summary
 from branchwise.runs.costs.kept_prices import prices_of
+from branchwise.runs.options import StudyOptions
 from branchwise.runs.scoring.scoring import ScoringSettings
 from branchwise.runs.studies.plan import PlanPace, plan_of
 from branchwise.runs.studies.running import StudyDesign, StudyPace, StudyRun, check_study, run_study
@@ -45,25 +34,17 @@ from branchwise.runs.studies.samples import samples_of
 from branchwise.runs.studies.schema import LoadedStudy, load_study
 
 
+@with_options
 def ablate(
+    *,
     study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="Study file: what to vary.")],
     out: Annotated[
         Path | None,
         typer.Option(help="Study folder to make or continue. Default: studies/NAME."),
     ] = None,
     dry_run: DryRun = False,
-    pilot: Pilot = None,
     estimate_from: EstimateFrom = None,
-    patience: Patience = None,
-    max_cost: MaxCost = None,
-    concurrency: Annotated[
-        int | None,
-        typer.Option(
-            help="Questions at a time, over all systems. Default: the study's.",
-            min=1,
-            max=MAX_CONCURRENCY,
-        ),
-    ] = None,
+    options: StudyOptions,
     max_requests: Annotated[
         int | None,
         typer.Option(
@@ -71,12 +52,9 @@ def ablate(
             min=1,
         ),
     ] = None,
-    on: On = None,
-    workers: Workers = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
-    prices: PriceFile = None,
     key: Key = None,
     json_output: AsJson = False,
 ) -> None:
@@ -86,21 +64,22 @@ def ablate(
 
     Example: branchwise ablate study.yaml --out S --max-cost 2.50
     """
+    pilot, max_cost = options.pilot, options.max_cost
     check_forecast(pilot, estimate_from, dry_run=dry_run)
-    place = place_of(on, workers)
+    place = options.place
     given = read_keys(key)
     loaded = load_study(study).with_keys(given)
     keys = Keys(loaded.study.keys)
     design = StudyDesign.of(loaded)
     folder = out or Path("studies") / design.name
-    if prices is not None:
-        priced = load_prices(prices)
+    if options.prices:
+        priced = options.priced
     else:
         priced = loaded.prices() if loaded.study.prices else prices_of(folder)
     pace = StudyPace(
-        concurrency or loaded.study.concurrency,
+        options.concurrency or loaded.study.concurrency,
         Limits(max_requests),
-        outages_of(loaded.study.patience if patience is None else patience),
+        (loaded.study if options.patience is None else options).outages,
         loaded.study.max_cost if max_cost is None else max_cost,
         priced,
         retry_failed,
@@ -114,11 +93,11 @@ def ablate(
         study,
         out,
         {
-            "prices": prices,
-            "concurrency": concurrency,
+            "prices": options.prices,
+            "concurrency": options.concurrency,
             "max-requests": max_requests,
-            "on": on,
-            "workers": workers,
+            "on": options.on,
+            "workers": options.workers,
         },
     )
     again += "".join(f" --key {shlex.quote(one)}" for one in key or ())

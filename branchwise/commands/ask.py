@@ -11,10 +11,8 @@ from branchwise.agents.outages import PassEndedError
 from branchwise.base.errors import InputError
 from branchwise.base.text import printable
 from branchwise.commands.ask_back import ask_back
-from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
-from branchwise.commands.scoring_options import PriceFile, load_prices
+from branchwise.commands.declared_options import with_options
 from branchwise.commands.shutdowns import warn_of_shutdowns
-from branchwise.commands.system_options import with_system_options
 from branchwise.commands.watching import print_answer, watch
 from branchwise.graphs.agent import Agent, Outcome
 from branchwise.graphs.system import System
@@ -26,15 +24,16 @@ from branchwise.report.terminal.console import (
 from branchwise.report.terminal.outage_lines import OutagePrinter
 from branchwise.runs.asking import agent_to_ask, check_question
 from branchwise.runs.costs.spending import check_bounded
+from branchwise.runs.options import CostOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-@with_system_options
+@with_options
 def ask(
+    *,
     question: Annotated[str, typer.Argument(help="The question.")],
-    system: System,
     clarify: Annotated[
         bool,
         typer.Option(
@@ -49,12 +48,11 @@ def ask(
             "or with --json, the options are printed, and the exit code is 3.",
         ),
     ] = None,
-    patience: Patience = None,
-    max_cost: MaxCost = None,
-    prices: PriceFile = None,
+    cost: CostOptions,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print only the answer, as JSON.")
     ] = False,
+    system: System,
 ) -> None:
     """Ask one question and watch the agent work: steps on standard error, then the answer.
 
@@ -66,10 +64,10 @@ def ask(
     check_question(question)
     if choose is not None and not clarify:
         raise InputError("has no effect", where="--choose", remedy="add --clarify")
-    priced = load_prices(prices)
-    if max_cost is not None:
+    priced = cost.priced
+    if cost.max_cost is not None:
         check_bounded(system, priced)
-    restraints = restraints_of(patience, max_cost, priced)
+    restraints = cost.restraints(priced)
     agent = agent_to_ask(system, restraints, clarify=clarify)
     warn_of_shutdowns([system], system.keys)
 

@@ -9,9 +9,9 @@ import typer
 
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.text import counted, printable
+from branchwise.commands.declared_options import with_options
 from branchwise.commands.options import Words
 from branchwise.commands.report_runs import warn_if_pending
-from branchwise.commands.scoring_options import Judge, JudgeEntities, Matcher, chosen
 from branchwise.commands.scoring_progress import scoring_progress
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import Label, LostAt
@@ -20,6 +20,7 @@ from branchwise.eval.tasks import TASKS
 from branchwise.report.terminal.console import console, echo, error_console, harmless_json
 from branchwise.report.terminal.lost_answers import has_any, lost_lines
 from branchwise.report.terminal.told_errors import told_json, told_lines
+from branchwise.runs.options import MatchOptions
 from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
 from branchwise.runs.store import open_run
 
@@ -39,7 +40,9 @@ def _places() -> Iterable[LostAt]:
     return LOST_AT
 
 
+@with_options
 def errors(
+    *,
     path: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")],
     question: Annotated[
         list[str] | None, typer.Option(help="Only the question with this id; repeatable.")
@@ -55,9 +58,7 @@ def errors(
         typer.Option(click_type=Words(_places), help="Only questions with an answer lost there."),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="At most this many.", min=1)] = None,
-    matcher: Matcher = None,
-    judge_entities: JudgeEntities = False,
-    judge: Judge = None,
+    matching: MatchOptions,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per question and epoch.")
     ] = False,
@@ -70,7 +71,7 @@ def errors(
     _check_label(label)
     place = _lost_at(lost_at)
     warn_if_pending(path)
-    choice = chosen(matcher, judge_entities, judge)
+    choice = matching.chosen
     with scoring_progress() as progress:
         reads = ScoringSettings(choice, asks=False, saves=False, passage_progress=progress.passages)
         scored = score_run(path, reads)

@@ -13,8 +13,8 @@ from branchwise.agents.restraints import Restraints
 from branchwise.base.keys import Keys
 from branchwise.base.numbers import number
 from branchwise.base.text import printable
+from branchwise.commands.declared_options import with_options
 from branchwise.commands.options import Key, read_keys, read_tools
-from branchwise.commands.pace_options import Patience, outages_of
 from branchwise.commands.run import allow_open_files
 from branchwise.commands.score import exit_if_in_vain, score_and_save
 from branchwise.eval.bounds import MAX_EPOCHS
@@ -22,6 +22,7 @@ from branchwise.report.terminal.console import console, error_console, output
 from branchwise.report.terminal.progress import RunProgress
 from branchwise.report.terminal.step_text import branch_lines
 from branchwise.runs.forks import Changes, make_fork, read_edit, run_fork
+from branchwise.runs.options import PatienceOptions
 from branchwise.runs.scoring.scoring import ScoringSettings
 from branchwise.trace.events import AnswerRead
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
@@ -29,7 +30,9 @@ from branchwise.ui.traces.lines import named
 from branchwise.ui.traces.runs import RunView
 
 
+@with_options
 def fork(
+    *,
     path: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder; it is only read.")],
     question: Annotated[str, typer.Option(help="Id of a question that has ended.")],
     step: Annotated[
@@ -57,7 +60,7 @@ def fork(
         str | None, typer.Option(help="Where the run's graph is now, if it has moved.")
     ] = None,
     key: Key = None,
-    patience: Patience = None,
+    patience: PatienceOptions,
     printed: Annotated[
         bool, typer.Option("--print", help="Print the comparison, even on a terminal.")
     ] = False,
@@ -83,13 +86,13 @@ def fork(
     sys.exit(int(failed))
 
 
-def _run(path: Path, patience: float | None) -> bool:
+def _run(path: Path, patience: PatienceOptions) -> bool:
     """Run the rest and score it as `branchwise run` does; returns whether the item failed.
 
     Exits with 1 if it stopped early.
     """
     allow_open_files(1, several=True)
-    restraints = Restraints(outages=outages_of(patience))
+    restraints = Restraints(outages=patience.outages)
     with RunProgress(1, outages=restraints.outages) as progress:
         state = run_fork(path, observer=progress, restraints=restraints).state
     if state.stopped:

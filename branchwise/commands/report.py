@@ -9,6 +9,7 @@ import typer
 
 from branchwise.base.atomic import write_named
 from branchwise.base.errors import InputError, did_you_mean
+from branchwise.commands.declared_options import with_options
 from branchwise.commands.options import Full
 from branchwise.commands.report_files import (
     FILES,
@@ -37,17 +38,6 @@ from branchwise.commands.report_runs import (
     warn_if_pending,
 )
 from branchwise.commands.score import announcing, print_runs, say, say_next
-from branchwise.commands.scoring_options import (
-    Judge,
-    JudgeEntities,
-    JudgePairsOption,
-    Matcher,
-    MetricOption,
-    PriceFile,
-    VariantOption,
-    chosen,
-    load_prices,
-)
 from branchwise.commands.scoring_progress import scoring_progress
 from branchwise.eval.ceilings.breakdowns import check_grouping, groupings_of
 from branchwise.eval.grouping import META
@@ -69,11 +59,14 @@ from branchwise.report.terminal.console import (
 from branchwise.report.terminal.metric_failures import failure_lines
 from branchwise.report.terminal.study_summary import study_summary
 from branchwise.runs.costs.kept_prices import prices_of
+from branchwise.runs.options import PriceOptions, ScoreOptions
 from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
 from branchwise.runs.studies.names import distinct_names
 
 
+@with_options
 def report(
+    *,
     paths: Annotated[
         list[Path],
         typer.Argument(
@@ -91,13 +84,8 @@ def report(
             "all by meta.KEY; comma-separated. With tests between systems."
         ),
     ] = None,
-    matcher: Matcher = None,
-    judge_entities: JudgeEntities = False,
-    judge: Judge = None,
-    judge_pairs: JudgePairsOption = None,
-    variant: VariantOption = None,
-    metric: MetricOption = None,
-    prices: PriceFile = None,
+    scoring: ScoreOptions,
+    price: PriceOptions,
     published: PublishedOption = None,
     html: Annotated[
         Path | None,
@@ -132,15 +120,15 @@ def report(
     exports.check()
     groupings = tuple(one for name in by or () for one in name.split(","))
     _check_names(groupings)
-    choice = chosen(matcher, judge_entities, judge, judge_pairs, variant)
+    choice = scoring.chosen
     chosen_runs = named_runs(paths, base, systems or ())
-    priced = load_prices(prices) if prices else None
+    priced = price.priced if price.prices else None
     settings = ScoringSettings(
         choice,
         priced,
         asks=False,
         saves=False,
-        metrics=tuple(metric or ()),
+        metrics=scoring.metrics,
     )
     runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])

@@ -11,13 +11,14 @@ import typer
 
 from branchwise import api
 from branchwise.agents.headers import read_headers
-from branchwise.agents.outages import PATIENCE
 from branchwise.agents.restraints import Restraints
 from branchwise.api import check_affordable
 from branchwise.base.errors import InputError
 from branchwise.base.files import read_lines
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.text import counted, printable
+from branchwise.commands.declared_options import is_given, with_options
+from branchwise.commands.forecast_options import DryRun, EstimateFrom, check_forecast
 from branchwise.commands.options import (
     QUESTIONS,
     AsJson,
@@ -25,42 +26,16 @@ from branchwise.commands.options import (
     Header,
     Key,
     Separator,
-    TaskOption,
     read_keys,
     read_questions,
 )
-from branchwise.commands.pace_options import (
-    DryRun,
-    EstimateFrom,
-    MaxCost,
-    On,
-    Patience,
-    Pilot,
-    Workers,
-    check_forecast,
-    place_of,
-)
 from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, score_and_save
-from branchwise.commands.scoring_options import (
-    Judge,
-    JudgeEntities,
-    JudgePairsOption,
-    Matcher,
-    MetricOption,
-    PriceFile,
-    VariantOption,
-    chosen,
-    load_prices,
-    with_metrics,
-)
 from branchwise.commands.shutdowns import warn_of_shutdowns
-from branchwise.commands.system_options import is_given, with_system_options
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import QuestionSet
-from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 from branchwise.eval.scores import Scores
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.selection import Selection, Shard
+from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import get_task, gold_of
 from branchwise.graphs.system import System
 from branchwise.report.study_report import SystemReport
@@ -71,111 +46,60 @@ from branchwise.report.terminal.console import (
 )
 from branchwise.report.terminal.study_plan_table import print_plan
 from branchwise.runs.costs.kept_prices import limit_of
-from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.spending import Spending
 from branchwise.runs.experiment import Run, check_run
 from branchwise.runs.failures import Failures, Unanswered, failures_of
+from branchwise.runs.options import PaceOptions, RunOptions, ScoreOptions
 from branchwise.runs.scoring.scoring import ScoringSettings
 from branchwise.runs.store import open_run
 from branchwise.runs.studies.plan import PlanPace, plan_run
 from branchwise.runs.studies.samples import samples_of
 
 _REASONS = 3
-QuestionConcurrency = Annotated[
-    int, typer.Option(help="Questions at a time.", min=1, max=MAX_CONCURRENCY)
-]
 
 
-@with_system_options
+@with_options
 def run(
+    *,
     questions: Annotated[str, typer.Option(help=f"Question set: {QUESTIONS}.")],
-    system: System,
     field: Field = None,
     separator: Separator = None,
     out: Annotated[
         Path | None, typer.Option(help="Run folder to make. Default: runs/DATE-TIME.")
     ] = None,
-    task: TaskOption = None,
     ids: Annotated[
         Path | None, typer.Option(help="File with question ids, one a line: run only these.")
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(help="Run at most this many questions.", min=1)
-    ] = None,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            metavar="I/N",
-            help="Run only part I of N of the questions: 1/4 to 4/4 on four machines. "
-            "`branchwise merge` joins their runs.",
-        ),
-    ] = None,
-    epochs: Annotated[
-        int,
-        typer.Option(help="Number of times that each question is answered.", min=1, max=MAX_EPOCHS),
-    ] = 1,
-    concurrency: QuestionConcurrency = CONCURRENCY,
-    on: On = None,
-    workers: Workers = None,
-    patience: Patience = None,
-    max_cost: MaxCost = None,
+    options: RunOptions,
     dry_run: DryRun = False,
-    pilot: Pilot = None,
     estimate_from: EstimateFrom = None,
     json_output: AsJson = False,
-    matcher: Matcher = None,
-    judge_entities: JudgeEntities = False,
-    judge: Judge = None,
-    judge_pairs: JudgePairsOption = None,
-    variant: VariantOption = None,
-    metric: MetricOption = None,
-    prices: PriceFile = None,
+    scoring: ScoreOptions,
+    system: System,
 ) -> None:
     """Answer a question set with a system and score it.
 
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-6-luna --out R
     """
-    check_forecast(pilot, estimate_from, dry_run=dry_run)
-    place_of(on, workers)
-
-    part = None if shard is None else Shard.parse(shard)
-    max_cost = limit_of(out, max_cost)
-    scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
+    check_forecast(options.pilot, estimate_from, dry_run=dry_run)
+    choice = scoring.choice
+    options = options.model_copy(update={"max_cost": limit_of(out, options.max_cost)})
+    task = options.task
     loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
-    selected = Selection(_read_ids(ids), limit, part).of(loaded)
-    wanted = _Wanted(system, selected, out, task, epochs, scoring, max_cost, prices, concurrency)
-    if dry_run and pilot is None:
+    selected = Selection(_read_ids(ids), options.limit, options.part).of(loaded)
+    wanted = _Wanted(system, selected, out, options, choice)
+    if dry_run and options.pilot is None:
         wanted.forecast(estimate_from)
         return
     several = system.extract or asks_several(task or loaded.task)
-    allow_open_files(concurrency, several=several)
-    warn_of_shutdowns([system], system.keys, scoring)
-    made = api.run(
-        selected,
-        system,
-        out=out,
-        task=task,
-        epochs=epochs,
-        concurrency=concurrency,
-        on=on,
-        workers=workers,
-        patience=PATIENCE if patience is None else patience,
-        max_cost=max_cost,
-        pilot=pilot,
-        matcher="lexical" if matcher is None else matcher,
-        judge_entities=judge_entities,
-        judge=judge,
-        judge_pairs=judge_pairs,
-        variant=variant,
-        metrics=metric or (),
-        prices=prices,
-        progress=True,
-    )
+    allow_open_files(options.concurrency, several=several)
+    warn_of_shutdowns([system], system.keys, choice)
+    made = api.run(selected, system, options, scoring, out=out, progress=True)
     if not is_given("model"):
         _say_offline(system)
-    if pilot is not None and not made.state.stopped:
+    if options.pilot is not None and not made.state.stopped:
         wanted.tell_pilot(made)
-    finish(made, Keys(system.keys), as_json=json_output, on=on, workers=workers)
+    finish(made, Keys(system.keys), as_json=json_output, pace=options)
 
 
 def _say_offline(system: System) -> None:
@@ -191,30 +115,21 @@ class _Wanted:
     system: System
     questions: QuestionSet
     out: Path | None
-    task: str | None
-    epochs: int
+    options: RunOptions
     scoring: ScoringChoice
-    max_cost: float | None
-    prices: Path | None
-    concurrency: int
-
-    @property
-    def priced(self) -> Prices:
-        """The built-in prices, and the user's."""
-        return load_prices(self.prices)
 
     def forecast(self, source: Path | None) -> None:
         """Say what it may cost, then refuse what would be refused without `--dry-run`."""
         refusal, digest = None, ""
         try:
-            if self.max_cost is not None:
-                check_affordable(self.system, self.scoring, self.priced)
+            if self.options.max_cost is not None:
+                check_affordable(self.system, self.scoring, self.options.priced)
             digest = check_run(
                 self.questions,
                 self.system,
                 out=self.out,
-                task=self.task,
-                epochs=self.epochs,
+                task=self.options.task,
+                epochs=self.options.epochs,
                 scoring=self.scoring,
             )
         except InputError as error:
@@ -241,14 +156,15 @@ class _Wanted:
     def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
         name = (folder or Path("run")).name
         samples = samples_of({name: digest}, folder, source) if digest else {}
-        pace = PlanPace(self.concurrency, self.max_cost, samples)
-        plan = plan_run(
-            name, self.system, self.questions, self.epochs, self.scoring, self.priced, pace
-        )
+        of, priced = self.options, self.options.priced
+        pace = PlanPace(of.concurrency, of.max_cost, samples)
+        plan = plan_run(name, self.system, self.questions, of.epochs, self.scoring, priced, pace)
         print_plan(plan)
 
 
+@with_options
 def resume(
+    *,
     path: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder to continue.")],
     corpus: Annotated[
         Path | None, typer.Option(help="Where the run's corpus is now, if it has moved.")
@@ -277,12 +193,7 @@ def resume(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
-    concurrency: QuestionConcurrency = CONCURRENCY,
-    on: On = None,
-    workers: Workers = None,
-    patience: Patience = None,
-    max_cost: MaxCost = None,
-    prices: PriceFile = None,
+    pace: PaceOptions,
     json_output: AsJson = False,
 ) -> None:
     """Continue a run that was killed or interrupted; nothing recorded is asked for again.
@@ -296,9 +207,10 @@ def resume(
     keys = read_keys(key)
     with closing(open_run(path)) as reader:
         several = bool(reader.meta["system"].get("extract")) or asks_several(reader.task)
-    allow_open_files(concurrency, several=several)
+    allow_open_files(pace.concurrency, several=several)
     continued = api.resume(
         path,
+        pace,
         corpus=corpus,
         retriever=retriever,
         reranker=reranker,
@@ -309,15 +221,9 @@ def resume(
         keys=keys.variables,
         headers=read_headers(header or ()),
         retry_failed=retry_failed,
-        concurrency=concurrency,
-        on=on,
-        workers=workers,
-        patience=PATIENCE if patience is None else patience,
-        max_cost=max_cost,
-        prices=prices,
         progress=True,
     )
-    finish(continued, keys, as_json=json_output, on=on, workers=workers)
+    finish(continued, keys, as_json=json_output, pace=pace)
 
 
 def asks_several(task: str) -> bool:
@@ -347,20 +253,19 @@ def finish(
     keys: Keys | None = None,
     *,
     as_json: bool = False,
-    on: str | None = None,
-    workers: int | None = None,
+    pace: PaceOptions | None = None,
 ) -> None:
     """Say how the run ended: its scores where it is whole, how to go on where it is not.
 
-    Exits with 1 where it stopped or items failed. `on`, `workers`: where it was answered.
+    Exits with 1 where it stopped or items failed. `pace`: where it was answered.
     """
     if made.state.stopped:
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
             f"  branchwise resume {_quoted(made.path)}{_more_money(made.restraints)}"
             f"{' --retry-failed' if made.state.is_endless else ''}"
-            f"{f' --on {shlex.quote(on)}' if on else ''}"
-            f"{f' --workers {workers}' if workers else ''}",
+            f"{f' --on {shlex.quote(pace.on)}' if pace and pace.on else ''}"
+            f"{f' --workers {pace.workers}' if pace and pace.workers else ''}",
             markup=False,
             soft_wrap=True,
         )

@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 
 from branchwise.agents.caller import ModelError
-from branchwise.agents.decoding import Decoding
 from branchwise.agents.outages import PassEndedError
 from branchwise.base.errors import InputError
 from branchwise.base.text import printable
+from branchwise.commands.declared_options import with_options
 from branchwise.commands.options import (
     Field,
     Full,
@@ -24,35 +24,12 @@ from branchwise.commands.options import (
     read_keys,
     read_questions,
 )
-from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
 from branchwise.commands.report_runs import warn_if_pending
-from branchwise.commands.scoring_options import (
-    ApiOption,
-    Attempts,
-    Concurrency,
-    Judge,
-    JudgeBeside,
-    JudgeCheckOption,
-    JudgeEntities,
-    JudgePairsOption,
-    Matcher,
-    MetricOption,
-    PriceFile,
-    RoleOption,
-    ScanCorpus,
-    Timeout,
-    VariantOption,
-    chosen,
-    load_prices,
-)
 from branchwise.commands.scoring_progress import scoring_progress
 from branchwise.corpora.loaders.source import QuestionSource
-from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.judging.grading import Announce, Demand
-from branchwise.eval.judging.judge_check import check_of
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.scores import Scores
-from branchwise.graphs.role_decoding import asked_by, read_scorers
 from branchwise.report.published import Published
 from branchwise.report.study_report import SystemReport
 from branchwise.report.terminal.console import (
@@ -66,11 +43,14 @@ from branchwise.report.terminal.metric_failures import failure_lines
 from branchwise.report.terminal.run_report import predictions_report, run_report
 from branchwise.runs.costs.kept_prices import keep_prices, prices_of
 from branchwise.runs.costs.prices import Prices
+from branchwise.runs.options import JudgingOptions
 from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
 from branchwise.runs.scoring.scoring_predictions import score_predictions
 
 
+@with_options
 def score(
+    *,
     path: Annotated[
         Path | None, typer.Argument(metavar="[DIR]", help="Run folder to score.")
     ] = None,
@@ -83,23 +63,7 @@ def score(
         Path | None, typer.Option(help='JSONL of {"id", "answers"}: any agent\'s predictions.')
     ] = None,
     task: TaskOption = None,
-    matcher: Matcher = None,
-    judge_entities: JudgeEntities = False,
-    judge: Judge = None,
-    judge_pairs: JudgePairsOption = None,
-    variant: VariantOption = None,
-    judge_check: JudgeCheckOption = None,
-    judge_beside: JudgeBeside = None,
-    role: RoleOption = None,
-    api: ApiOption = None,
-    metric: MetricOption = None,
-    scan_corpus: ScanCorpus = False,
-    prices: PriceFile = None,
-    max_cost: MaxCost = None,
-    patience: Patience = None,
-    concurrency: Concurrency = CONCURRENCY,
-    timeout: Timeout = 120.0,
-    attempts: Attempts = 6,
+    options: JudgingOptions,
     key: Key = None,
     full: Full = False,
     json_output: Annotated[
@@ -110,23 +74,12 @@ def score(
 
     Example: branchwise score runs/base --matcher both:openai:gpt-6-luna
     """
-    priced = load_prices(prices) if prices or path is None else prices_of(path)
-    settings = ScoringSettings(
-        chosen(matcher, judge_entities, judge, judge_pairs, variant),
-        priced,
-        concurrency,
-        read_passages=scan_corpus,
-        decoding=Decoding(timeout=timeout, attempts=attempts),
-        metrics=tuple(metric or ()),
-        keys=read_keys(key),
-        roles=asked_by(api, read_scorers(role or ())),
-        check=check_of(judge_check, judge_beside),
-        restraints=restraints_of(patience, max_cost, priced),
-    )
+    priced = options.priced if options.prices or path is None else prices_of(path)
+    settings = ScoringSettings.of(options, priced, read_keys(key))
     if path is not None and questions is None and predictions is None and task is None:
-        _score_run(path, settings, prices, full=full, as_json=json_output)
+        _score_run(path, settings, options.price_file, full=full, as_json=json_output)
     elif path is None and questions is not None and predictions is not None:
-        _refuse_for_files(settings, prices)
+        _refuse_for_files(settings, options.price_file)
         named = read_questions(questions, field, separator)
         _score_file(named, predictions, task, settings, full=full, as_json=json_output)
     else:

@@ -57,6 +57,7 @@ from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.spending import Spending, check_bounded_scoring
 from branchwise.runs.costs.usage import SPENT, Costs, run_costs, spent_by
 from branchwise.runs.left_out import OmittedField, RemarkedReplies, run_left_out, run_remarks
+from branchwise.runs.options import JudgingOptions
 from branchwise.runs.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.runs.scoring.analysis import Analysis, TracedRun, analyse
 from branchwise.runs.scoring.saved_scores import SavedScores, made_of, settings_digest
@@ -101,6 +102,22 @@ class ScoringSettings:
     passage_progress: PassageProgress = silent
     restraints: Restraints = UNRESTRAINED
     reuses: bool = True
+
+    @classmethod
+    def of(cls, options: JudgingOptions, prices: Prices, keys: Keys) -> "ScoringSettings":
+        """As a user chose them. Raises InputError."""
+        return cls(
+            options.chosen,
+            prices,
+            options.concurrency,
+            read_passages=options.scan_corpus,
+            decoding=options.decoding,
+            metrics=options.metrics,
+            keys=keys,
+            roles=options.scorers,
+            check=options.check,
+            restraints=options.restraints(prices),
+        )
 
 
 @dataclass(frozen=True)

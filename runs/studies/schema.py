@@ -42,15 +42,8 @@ class LoadedStudy:
     @property
     def scoring(self) -> ScoringChoice:
         """How all systems are scored."""
-        study = self.study
-        return ScoringChoice.parse(
-            study.matcher,
-            judge_entities=study.judge_entities,
-            judge=study.judge,
-            metrics=[absolute_spec(spec, self.folder) for spec in study.metrics],
-            judge_pairs=study.judge_pairs,
-            variant=study.variant,
-        )
+        metrics = tuple(absolute_spec(spec, self.folder) for spec in self.study.metrics)
+        return replace(self.study.choice, metrics=metrics)
 
     def systems(self) -> tuple[NamedSystem, ...]:
         """The systems, the base first. Raises InputError, naming file and line."""

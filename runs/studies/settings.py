@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from branchwise.base.setting import Declared
+from branchwise.base.setting import Declared, Text, no_empty_text
 from branchwise.base.yaml_lines import shown
 from branchwise.graphs.system import SETTINGS
 
@@ -39,7 +39,7 @@ MODEL, MODEL_LIST = WORDS["model"], "models"
 StudySection = Literal["base", "factors"]
 
 _STRICT = ConfigDict(strict=True, extra="forbid")
-MAX_TEXT, MAX_VALUES = 2000, 256
+MAX_VALUES = 256
 _MISSING = object()
 _LARGEST = 2**63 - 1  # the largest that JSON files and SQLite can hold
 
@@ -84,19 +84,6 @@ def _checked(section: StudySection, values: Any, nodes: Iterable[str]) -> dict[s
     return {key: getattr(made, fields.get(key, key)) for key in values}
 
 
-def no_empty_text(value: str) -> str:
-    """Refuse texts that cannot be a name, path or address."""
-    if not value.strip():
-        raise PydanticCustomError("study", "is empty", {"remedy": "leave it out"})
-    if len(value) > MAX_TEXT:
-        message = f"is longer than {MAX_TEXT:,} characters"
-        raise PydanticCustomError("study", message, {"remedy": "shorten it"})
-    if not value.isprintable():
-        remedy = "write it without them"
-        raise PydanticCustomError("study", "holds control characters", {"remedy": remedy})
-    return value
-
-
 def _as_tuple(value: Any) -> Any:
     """YAML has lists; immutable values are kept."""
     return tuple(value) if isinstance(value, list) else value
@@ -107,7 +94,6 @@ def _as_word(value: Any) -> Any:
     return ("on" if value else "off") if isinstance(value, bool) else value
 
 
-Text = Annotated[str, AfterValidator(no_empty_text)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 
 

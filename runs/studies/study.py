@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -16,20 +15,12 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from branchwise.agents.headers import checked_headers
-from branchwise.base.durations import EXAMPLE, read_duration
-from branchwise.base.errors import InputError
-from branchwise.base.setting import refused
-from branchwise.eval.bounds import (
-    CONCURRENCY,
-    MAX_CONCURRENCY,
-    MAX_EPOCHS,
-    JudgePairs,
-    ScoreVariant,
-)
+from branchwise.base.setting import Text
+from branchwise.eval.bounds import CONCURRENCY
+from branchwise.runs.options import Concurrency, CostOptions, QuestionOptions, ScoreOptions
 from branchwise.runs.studies.settings import (
     MODEL,
     MODEL_LIST,
-    Text,
     Texts,
     Value,
     checked_base,
@@ -42,35 +33,23 @@ MAX_NAME = 80
 _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Questions(BaseModel):
+class Questions(QuestionOptions):
     """The questions: a question set, as for `run --questions`, and which part of it.
 
-    `task`: what they are asked and scored as, if not as the question set's own. `fields` and
-    `separator`: as `--field` and `--separator` say, of sets whose columns have other names than
-    the fields. `ids`: these questions only, or a file that lists them, one a line. `limit`: the
-    first ones only. `epochs`: how many times each is answered.
+    `fields` and `separator`: as `--field` and `--separator` say, of sets whose columns have other
+    names than the fields. `ids`: these questions only, or a file that lists them, one a line.
     """
 
     model_config = _STRICT
 
     source: Text
-    task: Text | None = None
     fields: Mapping[str, Text] = Field(default={})
     separator: Text | None = None
     ids: Texts | Text | None = Field(default=None, union_mode="left_to_right")
-    limit: int | None = Field(default=None, ge=1, le=2**31)
-    epochs: int = Field(default=1, ge=1, le=MAX_EPOCHS)
 
 
 def _as_questions(value: Any) -> Any:
     return {"source": value} if isinstance(value, str) else value
-
-
-def _patience(value: Any) -> float | None:
-    try:
-        return None if value is None else read_duration(value)
-    except InputError:
-        raise refused("is not a duration", EXAMPLE) from None
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,16 +100,14 @@ _Combinations = Annotated[
 ]
 
 
-class Study(BaseModel):
+class Study(ScoreOptions, CostOptions):
     """A base system, what is varied about it, and the questions that all systems answer.
 
     `base` and `factors` use the words of `runs/studies/settings.py`. Where a factor does not name
     the value that `base` gives, that value comes first; where `base` gives none, the factor's first
     value is the base's. `design`: each value alone against the base (`vary`), or all combinations
     (`factorial`), but for those with all the values of one of `leave_out`. Where `base` names
-    `models`, each is varied so, from a base of its own. `max_cost` in USD; `patience`: how long a
-    server that is gone is waited for, in seconds or as "2m". `matcher`, `judge_entities`, `judge`,
-    `judge_pairs` and `variant` as on the command line. `nodes`: plug-ins' steps by names of the
+    `models`, each is varied so, from a base of its own. `nodes`: plug-ins' steps by names of the
     file's own, which are on or off in `base` and `factors`; `settings`: those of plug-ins, by the
     plug-ins' names; `metrics`: further metrics. `keys`: by HOST or HOST:PORT the environment
     variable whose key goes there; `headers`: of requests to model servers. Paths are relative to
@@ -146,15 +123,7 @@ class Study(BaseModel):
     factors: _Factors
     design: Design = "vary"
     leave_out: _Combinations = ()
-    concurrency: int = Field(default=CONCURRENCY, ge=1, le=MAX_CONCURRENCY)
-    patience: Annotated[float | None, BeforeValidator(_patience)] = None
-    max_cost: float | None = Field(default=None, gt=0, le=1_000_000, allow_inf_nan=False)
-    matcher: Text = "lexical"
-    judge_entities: bool = False
-    judge: Text | None = None
-    judge_pairs: JudgePairs | None = None
-    variant: ScoreVariant | None = None
-    prices: Text | None = None
+    concurrency: Concurrency = CONCURRENCY
     settings: Mapping[str, Mapping[str, JsonValue]] = Field(default={})
     metrics: Texts = ()
     keys: Mapping[str, Text] = Field(default={})

@@ -6,7 +6,7 @@ import pytest
 
 from branchwise.agents.decoding import Decoding
 from branchwise.base.errors import InputError
-from branchwise.commands.system_options import system_of
+from branchwise.commands.declared_options import read_options
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
 from branchwise.runs.studies.schema import load_study
@@ -46,7 +46,7 @@ def load(tmp_path):
 @pytest.mark.parametrize(("options", "keys"), FORMS, ids=str)
 def test_options_and_keys_make_the_same_system(load, options, keys):
     named = load({"model": "offline", "max_turns": 5, **keys})[0].system
-    made = system_of({"model": "offline", "max_turns": 5, **options})
+    made = read_options(System, {"model": "offline", "max_turns": 5, **options})
     assert made == named
     assert Agent(made).digest == Agent(named).digest
 
@@ -55,7 +55,9 @@ def test_headers_are_written_beside_keys(load):
     system = load({"model": "offline"}, more="headers: {X-Title: films, HTTP-Referer: http://x}\n")[
         0
     ]
-    made = system_of({"header": ["X-Title=films", "HTTP-Referer=http://x"], "max_turns": 3})
+    made = read_options(
+        System, {"header": ["X-Title=films", "HTTP-Referer=http://x"], "max_turns": 3}
+    )
     assert made == system.system
     assert Agent(made).digest == Agent(System(budget=made.budget)).digest
 
@@ -166,7 +168,7 @@ def test_a_field_of_the_users_own_is_not_left_out(type_in, chat_server):
 )
 def test_what_no_body_may_hold_is_refused(extra, said):
     with pytest.raises(InputError) as raised:
-        system_of({"extra_body": extra})
+        read_options(System, {"extra_body": extra})
     assert said in str(raised.value)
     assert "abcdefgh" not in str(raised.value)
 
@@ -199,7 +201,7 @@ def test_fields_that_only_sound_like_credentials_are_taken():
 )
 def test_headers_that_may_be_keys_or_break_requests_are_refused(header, said):
     with pytest.raises(InputError) as raised:
-        system_of({"header": [header]})
+        read_options(System, {"header": [header]})
     assert str(raised.value).startswith("--header")
     assert said in str(raised.value)
     assert "canary" not in str(raised.value)
@@ -208,28 +210,28 @@ def test_headers_that_may_be_keys_or_break_requests_are_refused(header, said):
 def test_a_header_given_twice_is_refused():
     for other in ("X-A=2", "x-a=2"):
         with pytest.raises(InputError, match=r"--header.* is there twice"):
-            system_of({"header": ["X-A=1", other]})
+            read_options(System, {"header": ["X-A=1", other]})
 
 
 @pytest.mark.parametrize("name", ["HTTP-Referer", "X-Title", "X-OpenRouter-Categories", "X-Author"])
 def test_headers_that_say_who_asks_are_taken(name):
-    assert system_of({"header": [f"{name}=a = b"]}).headers == {name: "a = b"}
+    assert read_options(System, {"header": [f"{name}=a = b"]}).headers == {name: "a = b"}
 
 
 @pytest.mark.parametrize(
     "text", ["Basic research", "task-12345678", "hf-inference", "Bearer of it"]
 )
 def test_words_that_only_begin_like_keys_are_taken(text):
-    assert system_of({"header": [f"X-Title={text}"]}).headers == {"X-Title": text}
+    assert read_options(System, {"header": [f"X-Title={text}"]}).headers == {"X-Title": text}
     assert Decoding(extra_body={"provider": text}).extra_body == {"provider": text}
 
 
 def test_no_tools_stand_alone(corpus_like):
     with pytest.raises(InputError, match=r"^--tool: none is given beside other tools"):
-        system_of({"tool": ["none", "local_retriever"], "corpus": corpus_like})
+        read_options(System, {"tool": ["none", "local_retriever"], "corpus": corpus_like})
     with pytest.raises(InputError, match=r"^--extract: no tool .*; name a tool, or leave out"):
-        system_of({"tool": ["none"], "extract": True, "corpus": corpus_like})
-    assert system_of({"tool": ["none"], "corpus": corpus_like}).tools == ()
+        read_options(System, {"tool": ["none"], "extract": True, "corpus": corpus_like})
+    assert read_options(System, {"tool": ["none"], "corpus": corpus_like}).tools == ()
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.commands.scoring_options import chosen
 from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.runs.options import MatchOptions
 
 MODEL = "openai:gpt-6-luna"
 
@@ -64,8 +64,8 @@ def test_a_server_that_does_not_answer_is_named_by_its_option() -> None:
 def test_an_empty_name_is_refused_and_not_replaced_by_another(text: str) -> None:
     with pytest.raises(InputError, match="unknown"):
         ScoringChoice.parse(text)
-    with pytest.raises(InputError, match="unknown matcher"):
-        chosen("", judge_entities=False, judge=None)
+    with pytest.raises(InputError, match="is empty"):
+        MatchOptions(matcher="")
     with pytest.raises(InputError, match="unknown model"):
         ScoringChoice.parse("lexical", judge=text)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.base.errors import InputError
-from branchwise.commands.system_options import system_of
+from branchwise.commands.declared_options import read_options
 from branchwise.graphs.system import System
 from branchwise.runs.studies.names import (
     MAX_NAME,
@@ -147,9 +147,9 @@ def test_a_system_is_what_the_command_line_would_make_of_the_same_words(parts: P
         "max_tokens_total": 50_000, "max_seconds": 60.5,
     }  # fmt: skip
     made = systems(parts, base=base, factors={"k": [3, 5]})[0].system
-    assert made == system_of(options)
+    assert made == read_options(System, options)
     silent = systems(parts, base={}, factors={"max_turns": [12, 3]})[0].system
-    assert silent == system_of({})
+    assert silent == read_options(System, {})
 
 
 def test_a_model_of_a_module_is_left_out_where_the_module_is_off(parts: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from branchwise.agents.decoding import Decoding, RoleSettings
 from branchwise.base.errors import InputError
-from branchwise.commands.system_options import system_of
+from branchwise.commands.declared_options import read_options
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
 
@@ -92,7 +92,7 @@ def test_digests_change_with_the_settings_of_modules_that_are_on_alone():
 )
 def test_what_is_refused_is_told_by_its_option(written, said):
     with pytest.raises(InputError) as raised:
-        system_of({"role": [written], "expand": True})
+        read_options(System, {"role": [written], "expand": True})
     assert said in str(raised.value)
     assert str(raised.value).startswith("--role")
 

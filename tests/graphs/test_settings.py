@@ -14,8 +14,8 @@ from branchwise.agents.decoding import Decoding
 from branchwise.base.errors import InputError
 from branchwise.base.setting import Setting, declared, digested
 from branchwise.cli import load_command
+from branchwise.commands.declared_options import read_options
 from branchwise.commands.run import run
-from branchwise.commands.system_options import system_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
 from branchwise.runs.studies.settings import FIELDS, checked_base
 
@@ -43,15 +43,17 @@ def test_option_and_key_of_a_number_make_the_same_system(one):
     value = min(VALUES[one.kind], most)
     option = one.flag.lstrip("-").replace("-", "_")
     made = System.of({one.path: value})
-    assert made == system_of({option: value, "corpus": "C"}).model_copy(update={"corpus": None})
+    assert made == read_options(System, {option: value, "corpus": "C"}).model_copy(
+        update={"corpus": None}
+    )
     assert checked_base({one.word: value}) == {one.word: value}
 
 
 def test_a_value_out_of_bounds_is_refused_by_the_option_that_was_written():
     with pytest.raises(InputError, match=r"^--max-turns: Input should be .* 1000; see --help$"):
-        system_of({"max_turns": 1001})
+        read_options(System, {"max_turns": 1001})
     with pytest.raises(InputError, match=r"^--tool-protocol: Input should be 'native' or 'text'"):
-        system_of({"tool_protocol": "fax"})
+        read_options(System, {"tool_protocol": "fax"})
 
 
 def test_words_and_flags_are_distinct_and_modules_are_settings():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from branchwise.base.errors import InputError, SettingError
-from branchwise.commands.system_options import system_of
+from branchwise.commands.declared_options import read_options
 from branchwise.corpora.build import build_corpus
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
@@ -48,7 +48,7 @@ def test_a_rule_says_the_same_everywhere(
 ) -> None:
     options = {"tool" if name == "tools" else name: value for name, value in settings.items()}
     with pytest.raises(SettingError) as of_flags:
-        system_of(options)
+        read_options(System, options)
     with pytest.raises(SettingError) as of_agent:
         Agent(System(**settings))
     of_study = refused(base)

@@ -181,7 +181,7 @@ async def test_an_interrupt_inside_a_running_loop_stops_the_run(
 
 @pytest.mark.parametrize("counts", [{"epochs": 0}, {"concurrency": 0}, {"concurrency": -1}])
 def test_a_run_of_nothing_at_a_time_is_refused(make_system, question_file, tmp_path, counts):
-    with pytest.raises(InputError, match="at least 1"):
+    with pytest.raises(InputError, match="greater than or equal to 1"):
         run(str(question_file(1)), make_system(), out=tmp_path / "run", **counts)
     assert not (tmp_path / "run").exists()
 
