@@ -42,7 +42,7 @@ from branchwise.corpora.open import open_retriever
 from branchwise.corpora.titles import Titles
 from branchwise.kg.build import build_graph
 from branchwise.kg.embedded import EmbeddedGraph
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.worlds.make import make_world
 
 READS = ScoringSettings(saves=False, reuses=False)
@@ -215,7 +215,7 @@ def look_at_pass(subject: Subject, copy: Path, questions: Path, scores: Any) -> 
 
 def items(run: Path) -> Any:
     """What is scored of each item."""
-    return [item.to_json() for item in score_run(run, READS).scores.items]
+    return [item.to_json() for item in score_answers(run, READS).scores.items]
 
 
 def prepare(folder: Path) -> list[Subject]:

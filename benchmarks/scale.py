@@ -47,8 +47,8 @@ for query in Path(sys.argv[3]).read_text().splitlines():
 SCORE = """
 import sys
 from pathlib import Path
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
-score_run(Path(sys.argv[1]), ScoringSettings(saves=False, reuses=False))
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
+score_answers(Path(sys.argv[1]), ScoringSettings(saves=False, reuses=False))
 """
 
 

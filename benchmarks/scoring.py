@@ -64,7 +64,7 @@ def score_here(path: Path) -> Measured:
     from branchwise.eval.items import Matched
     from branchwise.eval.scores import score_items
     from branchwise.eval.tasks import get_task
-    from branchwise.runs.scoring.analysis import analyse
+    from branchwise.runs.scoring.examination import analyse
     from branchwise.runs.store import open_run
 
     watch = Stopwatch()

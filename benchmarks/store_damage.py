@@ -41,7 +41,8 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.runs.export import export_lines
-from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
+from branchwise.runs.scoring.scored import Scored
 from branchwise.runs.store import RunStore, open_run
 from branchwise.runs.store.connection import PAGE_SIZE
 from branchwise.runs.store.recordings import open_recordings
@@ -240,7 +241,7 @@ def _source(folder: Path, name: str, *options: str) -> Source:
                 moments.append((size, _snapshot(path, folder / f"{name}-{len(moments)}")))
     if process.returncode:
         sys.exit(f"{' '.join(command)}: exit code {process.returncode}")
-    scored = score_run(path, READS)
+    scored = score_answers(path, READS)
     scores, items, files = as_bytes(scored), items_of(scored), [file for _, file in moments]
     return Source(path, folder / "q.jsonl", scores, items, files)
 
@@ -261,11 +262,11 @@ def _snapshot(path: Path, to: Path) -> Path:
     return to
 
 
-def as_bytes(scored: ScoredRun) -> bytes:
+def as_bytes(scored: Scored) -> bytes:
     return orjson.dumps(scored.to_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
 
 
-def items_of(scored: ScoredRun) -> Items:
+def items_of(scored: Scored) -> Items:
     return {(item.id, item.epoch): item.to_json() for item in scored.scores.items}
 
 
@@ -288,10 +289,10 @@ def look(copy: Copy, work: Path) -> str:
     """What becomes of a copy, in a word; Surprise where it is none of those that may be."""
     verdict = said(lambda: verify_run(copy.folder))
     whole = not isinstance(verdict, str) and verdict.is_whole
-    scored = said(lambda: score_run(copy.folder, READS))
-    if isinstance(scored, ScoredRun):
+    scored = said(lambda: score_answers(copy.folder, READS))
+    if isinstance(scored, Scored):
         _compare(copy, scored)
-    reused = said(lambda: items_of(score_run(copy.folder, REUSES)))
+    reused = said(lambda: items_of(score_answers(copy.folder, REUSES)))
     if not isinstance(reused, str) and any(
         copy.source.items.get(k) != v for k, v in reused.items()
     ):
@@ -324,7 +325,7 @@ def _twin(folder: Path, to: Path) -> Path:
     return to
 
 
-def _compare(copy: Copy, scored: ScoredRun) -> None:
+def _compare(copy: Copy, scored: Scored) -> None:
     ended = items_of(scored)
     if any(copy.source.items.get(key) != item for key, item in ended.items()):
         raise Surprise("an item's score differs")
@@ -355,13 +356,13 @@ def _recovered(copy: Copy, work: Path) -> str:
     saved = found.saved["items"]
     resume(new)
     _compare_items(copy, new)
-    if len(items_of(score_run(new, READS))) != len(copy.source.items):
+    if len(items_of(score_answers(new, READS))) != len(copy.source.items):
         raise Surprise("resumed, but items are missing")
     return "recovered, all items" if saved == len(copy.source.items) else "recovered, some items"
 
 
 def _compare_items(copy: Copy, new: Path) -> None:
-    for key, item in items_of(score_run(new, READS)).items():
+    for key, item in items_of(score_answers(new, READS)).items():
         if copy.source.items.get(key) != item:
             raise Surprise(f"the recovered score of {key} differs")
 

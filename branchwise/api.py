@@ -45,8 +45,7 @@ from branchwise.runs.options import (
     ScoreOptions,
 )
 from branchwise.runs.runner import Observer
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
-from branchwise.runs.scoring.scoring_predictions import score_predictions
+from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.runs.store import open_run
 from branchwise.runs.store.merging import merge_runs
 
@@ -275,10 +274,10 @@ def score(
         # First: a run stays one file where the last to close it may write.
         with closing(open_run(path)) as reader:
             asked = list(reader.questions())
-        return ScoreResult.of(score_run(path, settings).scores, asked)
+        return ScoreResult.of(score_answers(path, settings).scores, asked)
     if path is None and questions is not None and predictions is not None:
         source = QuestionSource.parse(questions, fields, separator)
-        scored = score_predictions(source, Path(predictions), task, settings)
+        scored = score_answers(PredictionsFile(Path(predictions), source, task), settings)
         return ScoreResult.of(scored.scores, (item.question for item in scored.settled.items))
     raise InputError(
         "it is not clear what to score",

@@ -201,14 +201,14 @@ def compare_runs(runs: Sequence[Run | Path | str]) -> ComparedRuns:
     Raises InputError where fewer than two are given, or they cannot be compared.
     """
     from branchwise.report.run_folders import report_of_runs
-    from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+    from branchwise.runs.scoring.score import ScoringSettings, score_answers
 
     if len(runs) < 2:
         raise InputError("compare needs two runs", remedy="branchwise.compare(base, other)")
     paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
     names = distinct_names(path.resolve().name for path in paths)
     scored = [
-        score_run(path, ScoringSettings(None, prices_of(path), asks=False, saves=False))
+        score_answers(path, ScoringSettings(None, prices_of(path), asks=False, saves=False))
         for path in paths
     ]
     return ComparedRuns(report_of_runs([*zip(names, scored, strict=True)]))

@@ -24,8 +24,7 @@ from branchwise.report.question_reports import (
     analysed_answer,
     question_report,
 )
-from branchwise.runs.scoring.analysis import Analysis
-from branchwise.runs.scoring.scoring import ScoredRun
+from branchwise.runs.scoring.scored import Analysis, Scored
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class SystemReport:
     """
 
     name: str
-    run: ScoredRun
+    run: Scored
     changes: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
     setting: str = ""
@@ -189,7 +188,7 @@ class StudyReport:
         ]
 
     @property
-    def examined(self) -> list[tuple[int, str, ScoredRun]]:
+    def examined(self) -> list[tuple[int, str, Scored]]:
         """Number, name and run of the systems whose items were examined for errors."""
         return [
             (index, system.name, system.run)

@@ -31,7 +31,7 @@ PATIENCE = 60.0
 _PR_SET_CHILD_SUBREAPER = 36
 _IMPORTED = (
     "branchwise.cli", "branchwise.agents.chat_completions", "branchwise.runs.experiment",
-    "branchwise.runs.forks", "branchwise.runs.scoring.scoring", "branchwise.runs.studies.running",
+    "branchwise.runs.forks", "branchwise.runs.scoring.score", "branchwise.runs.studies.running",
     "branchwise.graphs.agent", "branchwise.kg.build", "branchwise.worlds.make",
     "branchwise.worlds.questions.generate", "branchwise.report.terminal.run_report",
     "branchwise.report.terminal.study_live", "branchwise.ui.traces.runs",

@@ -27,7 +27,7 @@ from branchwise.report.terminal.study_plan_table import print_plan
 from branchwise.report.terminal.study_summary import study_summary
 from branchwise.runs.costs.kept_prices import prices_of
 from branchwise.runs.options import StudyOptions
-from branchwise.runs.scoring.scoring import ScoringSettings
+from branchwise.runs.scoring.score import ScoringSettings
 from branchwise.runs.studies.plan import PlanPace, plan_of
 from branchwise.runs.studies.running import StudyDesign, StudyPace, StudyRun, check_study, run_study
 from branchwise.runs.studies.samples import samples_of

@@ -28,7 +28,7 @@ from branchwise.report.terminal.progress import RunProgress
 from branchwise.report.terminal.report_table import score_tables
 from branchwise.runs import experiment
 from branchwise.runs.experiment import Run
-from branchwise.runs.scoring.scoring import ScoringSettings
+from branchwise.runs.scoring.score import ScoringSettings
 from branchwise.runs.store import ItemRow, RunReader
 
 

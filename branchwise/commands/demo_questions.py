@@ -12,7 +12,7 @@ from branchwise.report.run_folders import report_of_runs
 from branchwise.report.terminal.console import console
 from branchwise.report.terminal.study_live import StudyLive
 from branchwise.runs.costs.prices import Prices
-from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.scoring.score import score_answers
 from branchwise.runs.studies.folder import StudyFolder
 from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
 from branchwise.runs.studies.schema import load_study
@@ -59,7 +59,7 @@ def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
 
 def _page(study: StudyFolder) -> Path:
     """The study's report, beside it."""
-    runs = [(name, score_run(path)) for name, path in study.runs()]
+    runs = [(name, score_answers(path)) for name, path in study.runs()]
     page = study.path / "report.html"
     write_html(report_of_runs(runs, study.record.name, study.record.systems), page)
     return page

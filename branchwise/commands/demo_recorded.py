@@ -16,7 +16,7 @@ from branchwise.report.terminal.error_table import error_tables
 from branchwise.report.terminal.headline_tables import headline_tables
 from branchwise.report.terminal.lost_answers import lost_lines
 from branchwise.report.terminal.step_text import indented
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.store import open_run
 
 RUNS = ("base", "expand", "kg")
@@ -70,7 +70,7 @@ def recorded_folder() -> Path:
 
 def _report(folder: Path) -> StudyReport:
     reading = ScoringSettings(asks=False, saves=False)
-    return report_of_runs([(name, score_run(folder / name, reading)) for name in RUNS], _TITLE)
+    return report_of_runs([(name, score_answers(folder / name, reading)) for name in RUNS], _TITLE)
 
 
 def _show_lost(run: Path, report: StudyReport) -> None:

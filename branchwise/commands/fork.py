@@ -23,7 +23,7 @@ from branchwise.report.terminal.progress import RunProgress
 from branchwise.report.terminal.step_text import branch_lines
 from branchwise.runs.forks import Changes, make_fork, read_edit, run_fork
 from branchwise.runs.options import PatienceOptions
-from branchwise.runs.scoring.scoring import ScoringSettings
+from branchwise.runs.scoring.score import ScoringSettings
 from branchwise.trace.events import AnswerRead
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.traces.lines import named

@@ -50,7 +50,7 @@ from branchwise.runs.costs.spending import Spending
 from branchwise.runs.experiment import Run, check_run
 from branchwise.runs.failures import Failures, Unanswered, failures_of
 from branchwise.runs.options import PaceOptions, RunOptions, ScoreOptions
-from branchwise.runs.scoring.scoring import ScoringSettings
+from branchwise.runs.scoring.score import ScoringSettings
 from branchwise.runs.store import open_run
 from branchwise.runs.studies.plan import PlanPace, plan_run
 from branchwise.runs.studies.samples import samples_of

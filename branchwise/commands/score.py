@@ -44,8 +44,8 @@ from branchwise.report.terminal.run_report import predictions_report, run_report
 from branchwise.runs.costs.kept_prices import keep_prices, prices_of
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.options import JudgingOptions
-from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
-from branchwise.runs.scoring.scoring_predictions import score_predictions
+from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
+from branchwise.runs.scoring.scored import Scored
 
 
 @with_options
@@ -105,14 +105,14 @@ def _score_run(
     exit_if_in_vain(scored.settled, scored.scores)
 
 
-def score_and_save(path: Path, settings: ScoringSettings) -> ScoredRun:
+def score_and_save(path: Path, settings: ScoringSettings) -> Scored:
     """Score a run, with progress if that takes long."""
     from dataclasses import replace
 
     settings = replace(settings, prices=settings.prices or prices_of(path))
     command = f"branchwise score {shlex.quote(str(path))}"
     with _asking(command, settings) as shown:
-        return score_run(path, shown)
+        return score_answers(path, shown)
 
 
 @contextmanager
@@ -223,7 +223,7 @@ def _score_file(
     named = ["--questions", *questions.words, "--predictions", str(predictions)]
     command = shlex.join(["branchwise", "score", *named, *(["--task", task] if task else [])])
     with _asking(command, settings) as shown:
-        found = score_predictions(questions, predictions, task, shown)
+        found = score_answers(PredictionsFile(predictions, questions, task), shown)
     if as_json:
         print_json({"name": predictions.name, **found.to_json()})
     else:

@@ -8,7 +8,7 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.grouping import UNKNOWN
 from branchwise.eval.tasks.column import capital
 from branchwise.report.study_report import StudyReport
-from branchwise.runs.scoring.analysis import Analysis
+from branchwise.runs.scoring.scored import Analysis
 
 CEILING_PLACES = (
     ("ceiling_reach", "within reach"),

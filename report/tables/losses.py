@@ -18,7 +18,7 @@ from branchwise.report.tables.table import (
     subset_column,
     system_column,
 )
-from branchwise.runs.scoring.analysis import Analysis
+from branchwise.runs.scoring.scored import Analysis
 
 _COUNTED = "Answers are counted by branch, over all items (an item is a question in one epoch)."
 _PLACES = ("retrieval", "extraction", "context", "reasoning")

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from branchwise.base.text import printable
 from branchwise.eval.ceilings.breakdowns import groupings_of
+from branchwise.eval.errors.totals import totals
 from branchwise.eval.grouping import META
 from branchwise.report.figures.losses import absent_gold
 from branchwise.report.published import Published
@@ -30,8 +30,7 @@ from branchwise.report.terminal.report_table import drawn, score_tables, with_no
 from branchwise.report.terminal.told_errors import told_error_tables
 from branchwise.runs.costs.usage import NO_COSTS
 from branchwise.runs.left_out import run_left_out, run_remarks
-from branchwise.runs.scoring.scoring import ScoredRun
-from branchwise.runs.scoring.scoring_predictions import ScoredFile
+from branchwise.runs.scoring.scored import Scored
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -103,26 +102,25 @@ _MAX_ID = 80
 
 
 def predictions_report(
-    name: str, found: ScoredFile, *, full: bool = True
+    name: str, found: Scored, *, full: bool = True
 ) -> "Iterator[RenderableType]":
     """The tables, with what a file without traces cannot say left out; `full` as of a run."""
-    costs = found.costs or NO_COSTS
-    run = ScoredRun(Path(name), found.scores, costs, found.settled, found.lexical)
-    report = StudyReport.beside([SystemReport(name, run)])
+    report = StudyReport.beside([SystemReport(name, found)])
     yield from score_tables(report) if full else headline(report)
     told = [
         *(one.words for one in run_left_out((), found.settled)),
         *(one.words for one in run_remarks((), found.settled)),
     ]
-    lines = [*_without(found.missing), *map(printable, told), *matcher_lines(found.settled)]
+    lines = [*_without(found.missing or ()), *map(printable, told), *matcher_lines(found.settled)]
     if lines:
         yield indented(plain("\n".join(["", *lines])))
     if not full:
         return
-    if found.errors is not None:
-        yield from error_tables([(report.by_matcher().systems[-1].name, found.errors)])
+    if found.untraced_errors is not None:
+        errors = totals(found.untraced_errors)
+        yield from error_tables([(report.by_matcher().systems[-1].name, errors)])
     yield from told_error_tables(report)
-    if found.costs is not None:
+    if found.costs != NO_COSTS:
         yield from cost_tables(report)
 
 

@@ -1,25 +1,33 @@
-"""Examining the items of a run, on several processors where there are many items.
+"""Reading the traces of a run: where each answer was lost, on several processors where there are
+many items.
 
-The work is pure Python, so threads would take turns. Workers are programs of their own, not copies
-of this process: that may hold threads, models and a notebook's main module.
+The work is pure Python, so threads would take turns. Workers are programs of their own: a process
+pool would run the main module again in each, which may be a script that asks models.
 """
 
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from queue import SimpleQueue
-from typing import IO, Any
+from typing import Any
 
 from branchwise.base.cores import usable_cores
 from branchwise.base.cycle_collector import without_cycle_search
-from branchwise.eval.errors.attribution import Examined, examine
+from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.ceilings.ceilings import found_in_any_epoch
+from branchwise.eval.ceilings.reach import Reach
+from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.errors.attribution import Examined, examine, with_reach
 from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
+from branchwise.eval.errors.module_work import total_work
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.scores import Scores
+from branchwise.eval.tasks import get_task
+from branchwise.runs.scoring.scored import Analysis, TracedRun
 from branchwise.runs.store import RunReader, open_run
 
 MODULE = "branchwise.runs.scoring.examination"
@@ -27,6 +35,47 @@ MANY = 400
 """Fewer items are examined faster than a worker starts."""
 MAX_WORKERS = 16
 _BATCH = 25
+
+
+def analyse(
+    path: Path, items: Iterable[AnsweredItem], scores: Scores, reach: Reach | None = None
+) -> Analysis:
+    """Read the trace of every item of the run at `path`, as it was scored; in any order.
+
+    Time and memory are linear in the traces; the passages of a few items are held at a time.
+    """
+    metrics: Mapping[tuple[str, int], Any] = {
+        (row.id, row.epoch): row.metrics for row in scores.items
+    }
+    listed = list(items)
+    examined = examine_items(path, listed)
+    traced = tuple(
+        TracedItem(item, one.matches, one.evidence, metrics=metrics[item.question.id, item.epoch])
+        for item, one in zip(listed, examined, strict=True)
+    )
+    errors = tuple(one.errors for one in examined)
+    if reach and reach.of_corpus:
+        brought = found_in_any_epoch(traced)
+        errors = tuple(
+            with_reach(
+                one,
+                _absent(item, reach, brought[item.item.gold_key]),
+                reach.passages.get(item.item.gold_key, {}),
+            )
+            for one, item in zip(examined, traced, strict=True)
+        )
+    run = TracedRun(traced, errors)
+    modules = total_work(one.modules for one in examined)
+    return Analysis(lambda: run, get_task(scores.scorer.task), scores.items, reach, modules)
+
+
+def _absent(
+    item: TracedItem, reach: Reach, brought: AbstractSet[GoldPair]
+) -> AbstractSet[GoldPair]:
+    """The missing pairs of an item that nothing has which is searched, and that came from nowhere:
+    not in another epoch either."""
+    known = {pair: reach.of(item.item.gold_key, pair) for pair in item.matches.missing}
+    return {pair for pair, within in known.items() if within is False and pair not in brought}
 
 
 def examine_items(
@@ -39,13 +88,8 @@ def examine_items(
     """
     wanted = usable_cores() if workers is None and len(items) >= MANY else workers
     count = min(wanted or 1, MAX_WORKERS, -(-len(items) // _BATCH))
-    if count < 2:
-        reader = open_run(path)
-        try:
-            return _examined(reader, items)
-        finally:
-            reader.close()
-    return _in_workers(path, items, count)
+    with closing(open_run(path)) as reader:
+        return _examined(reader, items) if count < 2 else _in_workers(reader, items, count)
 
 
 def brief(evidence: GoldEvidence) -> GoldEvidence:
@@ -56,41 +100,60 @@ def brief(evidence: GoldEvidence) -> GoldEvidence:
 
 
 def _deciding(evidence: GoldEvidence, places: Sequence[EvidencePlace]) -> tuple[EvidencePlace, ...]:
-    first = places[:1]
     left = next((place for place in places if not evidence.dropped(place)), None)
     shown = next((place for place in places if place.shown), None)
-    return tuple(dict.fromkeys([*first, *filter(None, (left, shown))]))
+    return tuple(dict.fromkeys([*places[:1], *filter(None, (left, shown))]))
 
 
 @without_cycle_search()
 def _examined(reader: RunReader, items: Sequence[AnsweredItem]) -> list[Examined]:
-    found = []
+    examined = []
     for item in items:
         assert item.item is not None, "an item of a run has its number"
         one = examine(item, reader.events(item.item, contents=False))
-        found.append(replace(one, evidence=brief(one.evidence)))
-    return found
+        examined.append(replace(one, evidence=brief(one.evidence)))
+    return examined
 
 
-def _in_workers(path: Path, items: Sequence[AnsweredItem], count: int) -> list[Examined]:
-    idle: SimpleQueue[_Worker] = SimpleQueue()
-
-    def examined(batch: Sequence[AnsweredItem]) -> list[Examined]:
-        worker = idle.get()
-        try:
-            return worker.examine(batch)
-        except _WorkerDied:
-            return examine_items(path, batch, workers=1)
-        finally:
-            idle.put(worker)
-
-    batches = [items[start : start + _BATCH] for start in range(0, len(items), _BATCH)]
+def _in_workers(reader: RunReader, items: Sequence[AnsweredItem], count: int) -> list[Examined]:
+    """Each worker gets every `count`-th batch. Whatever one dies of is met, and told, by this
+    process, which does the rest of its work."""
+    batches = _batches(items)
+    examined: list[Examined] = []
     with ExitStack() as opened:
-        for _ in range(count):
-            idle.put(opened.enter_context(_Worker(path)))
-        threads = opened.enter_context(ThreadPoolExecutor(count))
-        # After an interrupt nothing is started: work that `map` has queued is cancelled.
-        return [one for found in threads.map(examined, batches) for one in found]
+        workers = [_worker(opened, reader.path) for _ in range(count)]
+        for n, worker in enumerate(workers):
+            assert worker.stdin is not None
+            with suppress(OSError), worker.stdin as told:
+                pickle.dump([one for batch in batches[n::count] for one in batch], told, -1)
+        for n, batch in enumerate(batches):
+            answers = workers[n % count].stdout
+            assert answers is not None
+            try:
+                examined += _Unpickler(answers).load()  # our own objects, so pickling is safe
+            except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+                answers.close()  # what else may come is not in step with the batches
+                examined += _examined(reader, batch)
+    return examined
+
+
+def _worker(opened: ExitStack, path: Path) -> "subprocess.Popen[bytes]":
+    """A process that ends with the stack: in a session of its own, since an interrupt at the
+    terminal is this process's to answer."""
+    worker = subprocess.Popen(
+        [sys.executable, "-P", "-m", MODULE, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    opened.enter_context(worker)
+    opened.callback(worker.kill)
+    return worker
+
+
+def _batches(items: Sequence[AnsweredItem]) -> list[Sequence[AnsweredItem]]:
+    return [items[start : start + _BATCH] for start in range(0, len(items), _BATCH)]
 
 
 class _Pickler(pickle.Pickler):
@@ -107,59 +170,11 @@ class _Unpickler(pickle.Unpickler):
         return sys.intern(pid)
 
 
-class _WorkerDied(Exception):  # noqa: N818 - what happened to it
-    """Its work is left to this process."""
-
-
-class _Worker:
-    """A process that examines items; it exchanges only our own objects, so pickling is safe."""
-
-    def __init__(self, path: Path) -> None:
-        self._command = [sys.executable, "-P", "-m", MODULE, str(path)]
-
-    def __enter__(self) -> "_Worker":
-        # In a session of its own: an interrupt at the terminal is this process's to answer. What a
-        # worker dies of is met, and told, where its work is done again.
-        self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-    def examine(self, items: Sequence[AnsweredItem]) -> list[Examined]:
-        """The items examined. Raises _WorkerDied."""
-        told, answers = self._process.stdin, self._process.stdout
-        assert told is not None
-        assert answers is not None
-        try:
-            pickle.dump(items, told, pickle.HIGHEST_PROTOCOL)
-            told.flush()
-            found: list[Examined] = _Unpickler(answers).load()  # our own worker's
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
-            raise _WorkerDied from error
-        return found
-
-
-def _batches(told: IO[bytes]) -> Iterator[Sequence[AnsweredItem]]:
-    while True:
-        try:
-            yield pickle.load(told)  # noqa: S301 - the process that started this one
-        except EOFError:
-            return
-
-
 def _work(path: Path) -> None:
-    reader = open_run(path)
-    for items in _batches(sys.stdin.buffer):
-        _Pickler(sys.stdout.buffer, pickle.HIGHEST_PROTOCOL).dump(_examined(reader, items))
-        sys.stdout.buffer.flush()
+    with closing(open_run(path)) as reader:
+        for batch in _batches(pickle.load(sys.stdin.buffer)):  # noqa: S301 - what started this
+            _Pickler(sys.stdout.buffer, pickle.HIGHEST_PROTOCOL).dump(_examined(reader, batch))
+            sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

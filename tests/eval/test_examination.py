@@ -1,6 +1,8 @@
 """Items are examined by worker processes as by this one."""
 
 import os
+import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -78,36 +80,49 @@ async def test_what_workers_find_names_gold_answers_and_has_no_copies_of_them(ru
 async def test_the_work_of_a_worker_that_dies_is_done_here(run_folder: Path, monkeypatch):
     items = items_of(run_folder)
     alone = examine_items(run_folder, items, workers=1)
-    examine_in_worker = examination._Worker.examine
+    begin, begun = examination._worker, []
 
-    def die_first(worker, batch):
-        worker._process.kill()
-        worker._process.wait()
-        return examine_in_worker(worker, batch)
+    def beginning(opened, path):
+        begun.append(begin(opened, path))
+        if len(begun) == 1:
+            begun[0].kill()
+        return begun[-1]
 
-    monkeypatch.setattr(examination._Worker, "examine", die_first)
+    monkeypatch.setattr(examination, "_worker", beginning)
+    assert examine_items(run_folder, items, workers=2) == alone
+    assert [worker.returncode is not None for worker in begun] == [True, True]
+
+
+async def test_what_else_a_worker_prints_is_no_result(run_folder: Path, monkeypatch, tmp_path):
+    items = items_of(run_folder)
+    alone = examine_items(run_folder, items, workers=1)
+    (tmp_path / "sitecustomize.py").write_text("print('hello')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     assert examine_items(run_folder, items, workers=2) == alone
 
 
-async def test_an_interrupt_leaves_the_rest_undone(run_folder: Path, monkeypatch):
-    items = items_of(run_folder) * 200
-    examine_in_worker, begun = examination._Worker.examine, []
-
-    def interrupted_first(worker, batch):
-        begun.append(batch)
-        if len(begun) == 1:
-            raise KeyboardInterrupt
-        return examine_in_worker(worker, batch)
-
-    monkeypatch.setattr(examination._Worker, "examine", interrupted_first)
-    with pytest.raises(KeyboardInterrupt):
-        examine_items(run_folder, items, workers=2)
-    assert len(begun) < len(items) / examination._BATCH / 2
-
-
 async def test_an_interrupt_at_the_terminal_is_not_the_workers(run_folder: Path):
-    with examination._Worker(run_folder) as worker:
-        assert os.getsid(worker._process.pid) != os.getsid(0)
+    with ExitStack() as opened:
+        worker = examination._worker(opened, run_folder)
+        assert os.getsid(worker.pid) != os.getsid(0)
+    assert worker.returncode == -signal.SIGKILL
+
+
+async def test_an_interrupt_ends_the_workers(run_folder: Path, monkeypatch):
+    begin, begun = examination._worker, []
+
+    def beginning(opened, path):
+        begun.append(begin(opened, path))
+        return begun[-1]
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(examination, "_worker", beginning)
+    monkeypatch.setattr(examination, "_Unpickler", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        examine_items(run_folder, items_of(run_folder), workers=2)
+    assert [worker.returncode for worker in begun] == [-signal.SIGKILL] * 2
 
 
 async def test_what_workers_die_of_is_told_by_this_process_alone(run_folder: Path, capfd):

@@ -13,8 +13,7 @@ from branchwise.corpora.indexing import build_index
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import get_task
 from branchwise.runs.export import export_lines
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
-from branchwise.runs.scoring.scoring_predictions import score_predictions
+from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 
 FOLDER = Path(__file__).parents[2] / "examples" / "benchmarks"
 SAMPLE, PASSAGES = FOLDER / "cambignq.jsonl", FOLDER / "cambignq-corpus.jsonl"
@@ -72,7 +71,7 @@ def test_every_task_and_protocol_runs_without_a_model(
     system = System(corpus=corpus, retriever="bm25", protocol=protocol)
     made = run(str(SAMPLE), system, out=tmp_path / "R", task=task)
     settings = ScoringSettings(saves=False)
-    scores = score_run(made, settings).scores
+    scores = score_answers(made, settings).scores
     counts = scores.counts
     assert (counts.items, counts.failed, counts.format_errors) == (len(QUESTIONS), 0, 0)
     found = {key: mean for key, mean in scores.aggregates["all"].items() if mean.mean is not None}
@@ -87,5 +86,5 @@ def test_every_task_and_protocol_runs_without_a_model(
     reader = made.open()
     exported.write_bytes(b"".join(export_lines(reader)))
     reader.close()
-    again = score_predictions(str(SAMPLE), exported, task, settings).scores
+    again = score_answers(PredictionsFile(exported, str(SAMPLE), task), settings).scores
     assert again.to_json()["items"] == scores.to_json()["items"]

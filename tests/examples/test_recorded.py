@@ -18,7 +18,7 @@ from branchwise.report.html.page import render_html
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables import report_tables
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.store import RunReader, open_run
 from branchwise.runs.store.reader import ItemRow
 from branchwise.ui.traces.runs import RunView
@@ -69,7 +69,7 @@ def _nothing_is_written_there() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def report() -> StudyReport:
     reading = ScoringSettings(asks=False, saves=False)
-    return report_of_runs([(name, score_run(RECORDED / name, reading)) for name in RUNS])
+    return report_of_runs([(name, score_answers(RECORDED / name, reading)) for name in RUNS])
 
 
 def test_the_runs_hold_the_questions_beside_them() -> None:

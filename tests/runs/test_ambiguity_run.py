@@ -21,8 +21,7 @@ from branchwise.report.exports.markdown import markdown
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.tables import report_tables
 from branchwise.runs.export import export_lines
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
-from branchwise.runs.scoring.scoring_predictions import score_predictions
+from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from support.chat_server import say
 
 TASK = get_task("ambiguity")
@@ -88,8 +87,10 @@ def test_verdicts_of_a_model_are_scored_and_read_back_from_an_export(
     exported = tmp_path / "p.jsonl"
     exported.write_bytes(b"".join(export_lines(reader)))
     reader.close()
-    assert means(score_predictions(questions, exported, TASK.name).scores) == means(found)
-    report = report_of_runs([("a", score_run(made.path, ScoringSettings(saves=False)))])
+    assert means(score_answers(PredictionsFile(exported, questions, TASK.name)).scores) == means(
+        found
+    )
+    report = report_of_runs([("a", score_answers(made.path, ScoringSettings(saves=False)))])
     text = markdown(report, report_tables(report))
     assert "accuracy" in text
     assert ("none listed" in text) is (none_listed is not None)
@@ -148,7 +149,7 @@ def test_an_output_that_cannot_be_scored_is_refused(
     file = tmp_path / "p.jsonl"
     file.write_text(json.dumps(line))
     with pytest.raises(InputError, match=message):
-        score_predictions(questions, file, TASK.name)
+        score_answers(PredictionsFile(file, questions, TASK.name))
 
 
 def test_a_question_needs_what_its_task_is_scored_by(questions: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from branchwise.corpora.clarification import parse_clarification
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.tasks import get_task
 from branchwise.runs.export import export_lines
-from branchwise.runs.scoring.scoring_predictions import score_predictions
+from branchwise.runs.scoring.score import PredictionsFile, score_answers
 from support.chat_server import say
 
 FORMAT = FORMATS["clarification"]
@@ -65,7 +65,9 @@ def test_questions_back_of_a_model_are_scored_and_read_back_from_an_export(
     exported = tmp_path / "p.jsonl"
     exported.write_bytes(b"".join(export_lines(reader)))
     reader.close()
-    again = score_predictions(questions, exported, "clarification").scores.aggregates["all"]
+    again = score_answers(PredictionsFile(exported, questions, "clarification")).scores.aggregates[
+        "all"
+    ]
     assert {key: one.mean for key, one in again.items()} == {
         key: one.mean for key, one in found.items()
     }

@@ -18,8 +18,7 @@ from branchwise.report.run_folders import report_of_runs
 from branchwise.report.tables import report_tables
 from branchwise.runs.export import export_lines
 from branchwise.runs.forks import make_fork
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
-from branchwise.runs.scoring.scoring_predictions import score_predictions
+from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.ui.traces.plain import item_lines
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import say
@@ -206,8 +205,10 @@ def test_an_export_is_read_back_with_the_same_scores(
     questions = str(tmp_path / "asked.jsonl")
     for variant in ("substring", "subsequence", "published-code"):
         choice = ScoringChoice.parse("lexical", variant=variant)
-        of_run = score_run(made, ScoringSettings(choice, saves=False)).scores
-        of_file = score_predictions(questions, exported, task, ScoringSettings(choice)).scores
+        of_run = score_answers(made, ScoringSettings(choice, saves=False)).scores
+        of_file = score_answers(
+            PredictionsFile(exported, questions, task), ScoringSettings(choice)
+        ).scores
         assert of_file.to_json()["items"] == of_run.to_json()["items"]
         assert of_file.to_json()["aggregates"] == of_run.to_json()["aggregates"]
         assert of_run.scorer.variant == ("" if variant == "substring" else variant)
@@ -349,7 +350,7 @@ def test_a_text_that_is_not_of_the_form_is_told_where_it_was_asked(made_by: Any)
 
 
 def test_reports_show_its_answers_and_its_detection(made_by: Any) -> None:
-    runs = [(one, score_run(made_by("clarify", one))) for one in ("conditions", "answers")]
+    runs = [(one, score_answers(made_by("clarify", one))) for one in ("conditions", "answers")]
     report = report_of_runs(runs)
     text = markdown(report, report_tables(report))
     assert "answers to the options" in text

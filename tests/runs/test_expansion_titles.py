@@ -10,7 +10,7 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import Brief
 from branchwise.runs.forks.making import Changes, make_fork, run_fork
-from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.scoring.score import score_answers
 from branchwise.runs.store import open_run
 from support.by_role import by_role, counts, role_of, user_of
 from support.chat_server import fail, say, search_then_answer
@@ -76,7 +76,7 @@ def test_searches_for_names_are_no_tool_calls_and_are_counted_in_the_report(made
     reader = open_run(path)
     assert [row.outcome["calls"] for row in reader.items()] == [2, 2]
     reader.close()
-    work = score_run(path).to_json()["modules"]["expansion"]
+    work = score_answers(path).to_json()["modules"]["expansion"]
     assert (work["items"], work["searches"], work["failed_searches"]) == (2, 4, 0)
 
 

@@ -12,8 +12,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.report.question_reports import analysed_answer, question_report
 from branchwise.runs.export import export_lines
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
-from branchwise.runs.scoring.scoring_predictions import score_predictions
+from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.runs.store import open_run
 from branchwise.runs.store.results import save_scores
 from branchwise.ui.traces.markdown import markdown
@@ -60,7 +59,7 @@ def chosen(scores):
 
 
 def test_scores_errors_and_ceilings_are_of_the_same_gold_set(run):
-    scored = score_run(run)
+    scored = score_answers(run)
     assert chosen(scored.scores) == {"q0": 1, "q1": 1, "q2": None}
     for errors in scored.analysis.item_errors:
         assert errors.gold_set == chosen(scored.scores)[errors.id]
@@ -128,7 +127,7 @@ def test_commands_say_which_gold_set(run, type_in):
 
 
 def test_a_question_report_has_all_gold_sets_and_says_which_answers_stand_beside(run):
-    analysis = score_run(run).analysis
+    analysis = score_answers(run).analysis
     pairs = zip(analysis.items, analysis.item_errors, strict=True)
     answers = [analysed_answer("R", one.item, one.metrics, errors) for one, errors in pairs]
     found = [
@@ -160,7 +159,7 @@ def test_a_page_has_the_branches_of_all_gold_sets_and_answers_beside_one(run, ty
 async def test_a_model_aligns_by_every_gold_set_and_the_best_is_chosen_then(run, chat_server):
     chat_server.play(lambda body: say(RIGHT(body)))
     choice = ScoringChoice.parse(f"both:openai:scripted@{chat_server.url}")
-    scored = await asyncio.to_thread(score_run, run, ScoringSettings(choice))
+    scored = await asyncio.to_thread(score_answers, run, ScoringSettings(choice))
     assert chosen(scored.scores) == {"q0": 0, "q1": 1, "q2": None}
     assert chosen(scored.lexical) == {"q0": 1, "q1": 1, "q2": None}
     exact = {row.id: row.metrics["strict_em"] for row in scored.scores.items}
@@ -177,7 +176,7 @@ async def test_a_judge_accepts_for_a_gold_set_and_the_best_is_chosen_then(run, c
 
     chat_server.play(accept)
     choice = ScoringChoice.parse("lexical", judge=f"openai:scripted@{chat_server.url}")
-    scored = await asyncio.to_thread(score_run, run, ScoringSettings(choice))
+    scored = await asyncio.to_thread(score_answers, run, ScoringSettings(choice))
     rows = {row.id: row for row in scored.scores.items}
     assert rows["q2"].metrics["strict_recall"] == 1
     assert [(one.gold, one.predicted) for one in rows["q2"].accepted] == [("1989", "1987")]
@@ -191,8 +190,8 @@ def test_an_export_is_scored_as_the_run_is(run, tmp_path):
     (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, lines)))
     asked = [item.question.model_dump(mode="json") for item in ITEMS]
     (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    found = score_predictions(str(tmp_path / "q.jsonl"), tmp_path / "p.jsonl")
+    found = score_answers(PredictionsFile(tmp_path / "p.jsonl", str(tmp_path / "q.jsonl")))
     own = score(run)
     assert chosen(found.scores) == chosen(own)
     assert [row.metrics for row in found.scores.items] == [row.metrics for row in own.items]
-    assert [errors.gold_set for errors in found.item_errors] == [1, 1, None]
+    assert [errors.gold_set for errors in found.untraced_errors] == [1, 1, None]

@@ -19,7 +19,7 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.eval.judging.grades import property_requests
 from branchwise.eval.judging.grading import GRADING, Grader
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.store import open_run
 from branchwise.runs.store.judgements import run_judgements
 from support.chat_server import Answer, Body, ChatServer, say
@@ -98,7 +98,7 @@ def test_judging_killed_again_and_again_asks_only_for_what_is_missing(
         kills.append((len(judge.log), kept_replies(run, spec)))
     judge.aim(None)
     choice = ScoringChoice(judge_entities=True, judge=spec, judge_pairs="aligned")
-    scored = score_run(run, ScoringSettings(choice))
+    scored = score_answers(run, ScoringSettings(choice))
     for n, (sent, kept) in enumerate(kills, start=1):
         assert not kept & set(judge.log[sent:])
         # Those in flight at a kill are not kept, and may be counted for the next process.
@@ -109,5 +109,5 @@ def test_judging_killed_again_and_again_asks_only_for_what_is_missing(
     assert scored.settled.grades is not None
     assert scored.settled.grades.ungraded == ()
     assert scored.scores.aggregates["all"]["answer_score"].n == 102
-    again = score_run(run, ScoringSettings(choice, asks=False))
+    again = score_answers(run, ScoringSettings(choice, asks=False))
     assert again.scores.aggregates == scored.scores.aggregates

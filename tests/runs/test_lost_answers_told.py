@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.runs.scoring import scoring
+from branchwise.runs.scoring import score
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import ChatServer, call, say
@@ -152,7 +152,7 @@ def test_support_that_the_corpus_lacks_is_not_in_it_whatever_else_mentions_the_a
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """No corpus is read unless someone asks for it."""
-    monkeypatch.setattr(scoring, "QUICKLY", 0.0)
+    monkeypatch.setattr(score, "QUICKLY", 0.0)
 
 
 def test_what_was_read_on_request_is_shown_from_then_on(

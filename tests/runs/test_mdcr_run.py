@@ -12,7 +12,7 @@ from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import QuestionSet
 from branchwise.runs.export import export_lines
-from branchwise.runs.scoring.scoring_predictions import score_predictions
+from branchwise.runs.scoring.score import PredictionsFile, score_answers
 from support.chat_server import call, say
 from support.conditions.cases import WORKED, WORKED_RELATIONS, conditions_file
 
@@ -214,7 +214,7 @@ def test_an_export_scores_as_the_run(
     lines = list(export_lines(reader))
     reader.close()
     (tmp_path / "p.jsonl").write_bytes(b"".join(lines))
-    again = score_predictions(worked, tmp_path / "p.jsonl", None).scores
+    again = score_answers(PredictionsFile(tmp_path / "p.jsonl", worked)).scores
     assert again.aggregates["all"]["relaxed_f1"] == found.aggregates["all"]["relaxed_f1"]
     assert json.loads(lines[0])["task_output"] == {"answer": "2", "groups": [["C-c5"]]}
 

@@ -15,7 +15,8 @@ from branchwise.eval.errors.module_work import ExpansionWork, ModuleWork
 from branchwise.report.study_report import SystemReport
 from branchwise.report.terminal.run_report import run_report
 from branchwise.runs.scoring import examination
-from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
+from branchwise.runs.scoring.scored import Scored
 from branchwise.runs.store import RunSpec, RunStore, create_run
 from support.by_role import by_role, turn_of
 from support.chat_server import Answer, call, fail, say
@@ -30,7 +31,7 @@ BROKEN, NONSENSE = fail(500), say("Purple bananas.\nThey sing at night.")
 def scored(chat_server: Any, make_system: Any, question_file: Any, tmp_path: Path) -> Any:
     """Runs three questions of one search of two passages each with both modules, and scores."""
 
-    def play(expander: Answer, extractor: Answer, **options: Any) -> ScoredRun:
+    def play(expander: Answer, extractor: Answer, **options: Any) -> Scored:
         last = CONDITIONS if options.get("task") == "condambigqa" else GOOD
 
         def agent(body: dict[str, Any]) -> Answer:
@@ -42,12 +43,12 @@ def scored(chat_server: Any, make_system: Any, question_file: Any, tmp_path: Pat
         )
         made = run(str(question_file(QUESTIONS)), system, out=tmp_path / "run", **options)
         assert made.state.done == QUESTIONS * options.get("epochs", 1)
-        return score_run(made, ScoringSettings())
+        return score_answers(made, ScoringSettings())
 
     return play
 
 
-def last_lines(scored: ScoredRun, *, full: bool = False, lines: int = 2) -> list[str]:
+def last_lines(scored: Scored, *, full: bool = False, lines: int = 2) -> list[str]:
     console = Console(width=300, force_terminal=False, highlight=False, legacy_windows=False)
     with console.capture() as capture:
         for part in run_report([SystemReport("run", scored)], full=full):
@@ -87,7 +88,7 @@ def test_workers_count_the_same(scored, monkeypatch):
     monkeypatch.setattr(examination, "MANY", 1)
     monkeypatch.setattr(examination, "_BATCH", 2)
     monkeypatch.setattr(examination, "usable_cores", lambda: 2)
-    again = score_run(found.path, ScoringSettings(saves=False))
+    again = score_answers(found.path, ScoringSettings(saves=False))
     assert again.modules == found.modules
     assert again.modules.expansion is not None
     assert (again.modules.expansion.expanded, again.modules.expansion.readings) == (3, 6)
@@ -98,7 +99,7 @@ def test_a_run_without_modules_says_nothing_of_them(
 ):
     chat_server.play(lambda _: GOOD)
     made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
-    found = score_run(made, ScoringSettings())
+    found = score_answers(made, ScoringSettings())
     assert found.to_json()["modules"] == {
         "expansion": None,
         "extraction": None,
@@ -141,7 +142,7 @@ def test_nodes_that_work_fail_and_change_nothing_are_said_for_every_task(
     nodes = tuple(f"{file}:{name}" for name in ("first", "misspelt", "watch"))
     system = make_system().model_copy(update={"nodes": nodes})
     made = run(str(question_file(QUESTIONS)), system, out=tmp_path / "run", task=task)
-    found = score_run(made, ScoringSettings())
+    found = score_answers(made, ScoringSettings())
     assert found.to_json()["modules"]["nodes"] == {
         "first": {"calls": 6, "changed": 6, "failed": 0, "first_error": None},
         "misspelt": {
@@ -183,5 +184,5 @@ async def test_items_that_have_not_ended_are_not_counted(task, tmp_path):
             if status:
                 await journal.finish(status, record)
     # Off the event loop: scoring may ask models, and runs a loop of its own.
-    found = await asyncio.to_thread(score_run, tmp_path / "run", ScoringSettings())
+    found = await asyncio.to_thread(score_answers, tmp_path / "run", ScoringSettings())
     assert found.modules == ModuleWork(ExpansionWork(items=2, expanded=2, readings=4))

@@ -8,7 +8,7 @@ from branchwise import System, run, score
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.errors.labels import Label
-from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.scoring.score import score_answers
 from support.needs import DATA, needs_data
 
 QUESTIONS = 200
@@ -27,7 +27,7 @@ def test_questions_of_ambignq_are_asked_of_the_passages_of_2wiki(tmp_path: Path)
     )
     assert (made.state.done, made.state.failed) == (QUESTIONS, 0)
     assert score(made).counts.items == QUESTIONS
-    analysis = score_run(made.path).analysis
+    analysis = score_answers(made.path).analysis
     assert analysis is not None
     lost = analysis.errors.subsets["all"]
     # Another set's passages state next to nothing of what is asked, whatever they mention.

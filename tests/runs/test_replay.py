@@ -9,7 +9,7 @@ import pytest
 from branchwise import resume, run, score
 from branchwise.base.errors import InputError
 from branchwise.graphs.system import Roles
-from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.scoring.score import score_answers
 from branchwise.runs.store import DamagedError, open_run
 from support.by_role import by_role, says_of_each, turn_of
 from support.chat_server import ChatServer, call, calls, context_length, fail, say
@@ -288,7 +288,7 @@ def test_one_role_is_replayed_beside_a_model_that_is_asked(
 def test_a_replay_costs_nothing_and_keeps_its_tokens(plain, tmp_path):
     path, system, questions = plain
     again = run(questions, replaying(path, system), out=tmp_path / "again")
-    was, now = score_run(path).costs, score_run(again.path).costs
+    was, now = score_answers(path).costs, score_answers(again.path).costs
     assert was.cost is None
     assert now.cost == 0.0
     assert now.unpriced == ()

@@ -12,7 +12,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.role_decoding import read_scorers
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.studies.plan import plan_of
 from branchwise.runs.studies.schema import load_study
 from support.by_role import by_role, role_of
@@ -120,7 +120,7 @@ def test_a_judge_and_a_matcher_are_asked_with_their_own(chat_server, make_system
     for n, system in enumerate(systems):
         made = run(str(tmp_path / "q.jsonl"), system, out=tmp_path / f"R{n}")
         before = len(chat_server.requests)
-        scorer = score_run(made, settings).scores.scorer
+        scorer = score_answers(made, settings).scores.scorer
         titles = {headers.get("X-Title") for headers in chat_server.headers[before:]}
         found.append((scorers(chat_server.requests[before:]), scorer, titles))
     (as_before, one, untitled), (as_set, other, titled) = found
@@ -132,7 +132,7 @@ def test_a_judge_and_a_matcher_are_asked_with_their_own(chat_server, make_system
     assert one.digest != other.digest
     given = replace(settings, roles=read_scorers(["judge.temperature=0.5", "judge.seed=1"]))
     before = len(chat_server.requests)
-    scorer = score_run(tmp_path / "R1", given).scores.scorer
+    scorer = score_answers(tmp_path / "R1", given).scores.scorer
     judge = {"temperature": 0.5, "seed": 1}
     assert scorers(chat_server.requests[before:]) == {"judge": judge}
     assert scorer.decoding == {"matcher": {"seed": 3}, "judge": judge}

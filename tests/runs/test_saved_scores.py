@@ -8,10 +8,11 @@ import pytest
 
 from branchwise import resume, run
 from branchwise.runs.costs.prices import Prices
-from branchwise.runs.scoring import saved_scores, scoring
-from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+from branchwise.runs.scoring import saved, score
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.store import DamagedError, RunReader
 from support.chat_server import search_then_answer
+from support.rooms import ROOMS
 from support.stores import damage, execute
 
 READS = ScoringSettings(saves=False)
@@ -28,7 +29,7 @@ def made(chat_server, make_system, question_file, tmp_path) -> Path:
     """A run of three questions in two epochs, scored."""
     chat_server.play(search_then_answer)
     base = run(str(question_file(3)), make_system(), out=tmp_path / "base", epochs=2)
-    score_run(base)
+    score_answers(base)
     return base.path
 
 
@@ -36,29 +37,29 @@ def made(chat_server, make_system, question_file, tmp_path) -> Path:
 def scorings(monkeypatch) -> list[int]:
     """Gets one more number whenever items are scored."""
     counted: list[int] = []
-    score_items = scoring.score_items
+    score_items = score.score_items
 
     def counting(*args, **kwargs):
         counted.append(1)
         return score_items(*args, **kwargs)
 
-    monkeypatch.setattr(scoring, "score_items", counting)
+    monkeypatch.setattr(score, "score_items", counting)
     return counted
 
 
 def test_it_is_reused_to_the_last_digit(made, scorings, type_in):
-    reused = score_run(made, READS)
+    reused = score_answers(made, READS)
     assert not scorings
     # Errors of items are in no summary: they are read again, which scores the items.
-    assert as_bytes(reused) == as_bytes(score_run(made, ANEW))
+    assert as_bytes(reused) == as_bytes(score_answers(made, ANEW))
     scorings.clear()
     printed = type_in("report", made)
     assert not scorings
     assert type_in("score", made)[:2] == printed[:2]
     assert not scorings
-    saved = saved_scores.SavedScores.read
+    read = saved.SavedScores.read
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring.SavedScores, "read", lambda body: saved(b"{}"))
+        patch.setattr(score.SavedScores, "read", lambda body: read(b"{}"))
         assert type_in("report", made) == printed
     assert scorings
     scorings.clear()
@@ -66,7 +67,7 @@ def test_it_is_reused_to_the_last_digit(made, scorings, type_in):
     assert not scorings
     by = type_in("report", made, "--by", "answers,calls")
     assert not scorings
-    score_run(made, ScoringSettings(reuses=False))
+    score_answers(made, ScoringSettings(reuses=False))
     assert type_in("report", made, "--by", "answers,calls") == by
     scorings.clear()
     errors = type_in("errors", made, "--json")
@@ -87,17 +88,23 @@ def test_the_page_is_made_of_it_without_reading_traces(made, scorings, type_in, 
         patch.setattr(RunReader, "events", None)
         saved = made_again()
     assert not scorings
-    monkeypatch.setattr(scoring, "_saved", lambda *_: None)
+    monkeypatch.setattr(score, "_reused", lambda *_: None)
     assert made_again() == saved
     assert scorings
 
 
 def test_items_that_are_not_those_that_were_saved_are_scored_anew(made, scorings, monkeypatch):
-    analysis = score_run(made, READS).analysis
-    monkeypatch.setattr(scoring, "best_gold_sets", lambda _, items: items[:-1])
+    analysis = score_answers(made, READS).analysis
+    monkeypatch.setattr(score, "best_gold_sets", lambda _, items: items[:-1])
     assert not scorings
     assert len(analysis.answered) == 6
     assert scorings
+
+
+def test_a_change_in_any_room_that_scoring_runs_makes_saved_scores_stale():
+    below = ROOMS[ROOMS.index("runs") :]
+    # A world is made before its corpus is: no score of a run depends on how.
+    assert set(saved._SCORED_BY) == set(below) - {"worlds"}
 
 
 CHANGES = {
@@ -114,9 +121,9 @@ CHANGES = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_of_the_store_is_scored_anew(made, scorings, what):
     execute(made, CHANGES[what])
-    scored = score_run(made, READS)
+    scored = score_answers(made, READS)
     assert scorings
-    assert as_bytes(scored) == as_bytes(score_run(made, ANEW))
+    assert as_bytes(scored) == as_bytes(score_answers(made, ANEW))
 
 
 def test_a_change_of_how_it_is_scored_is_scored_anew(made, scorings, tmp_path, monkeypatch):
@@ -128,11 +135,11 @@ def test_a_change_of_how_it_is_scored_is_scored_anew(made, scorings, tmp_path, m
     }
     for what, settings in changed.items():
         scorings.clear()
-        score_run(made, settings)
+        score_answers(made, settings)
         assert scorings, what
     scorings.clear()
-    monkeypatch.setattr(saved_scores, "_code_digest", lambda: "of another version")
-    score_run(made, READS)
+    monkeypatch.setattr(saved, "_code_digest", lambda: "of another version")
+    score_answers(made, READS)
     assert scorings
 
 
@@ -145,7 +152,7 @@ def test_what_is_settled_by_others_is_not_saved(made, scorings, tmp_path):
     with_metric = ScoringSettings(saves=True, metrics=(f"{metric}:one",))
     for _ in range(2):
         scorings.clear()
-        assert "one" in score_run(made, with_metric).scores.items[0].metrics
+        assert "one" in score_answers(made, with_metric).scores.items[0].metrics
         assert scorings
 
 
@@ -159,8 +166,8 @@ def test_resuming_a_run_that_has_ended_reads_what_was_saved(made, scorings, type
 
 def test_a_copy_reuses_it_and_a_damaged_one_is_refused(made, scorings, tmp_path):
     copy = shutil.copytree(made, tmp_path / "copy")
-    score_run(copy, READS)
+    score_answers(copy, READS)
     assert not scorings
     damage(copy, "UPDATE scored_runs SET body = X'7B7D'")
     with pytest.raises(DamagedError):
-        score_run(copy, READS)
+        score_answers(copy, READS)

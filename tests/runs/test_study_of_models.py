@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.report.run_folders import report_of_runs
-from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.scoring.score import score_answers
 from branchwise.runs.studies.folder import STUDY_FILE, StudyFolder
 from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
 from branchwise.runs.studies.schema import load_study
@@ -224,7 +224,7 @@ def test_a_study_is_laid_out_by_model_and_setting(
 
 def test_runs_that_are_no_study_are_told_apart_by_model_and_setting(done: StudyFolder) -> None:
     paths = [done.path / "runs" / slug for slug in ("weak", "middling-expansion", "weak-k-1")]
-    report = report_of_runs([(path.name, score_run(path)) for path in paths])
+    report = report_of_runs([(path.name, score_answers(path)) for path in paths])
     assert [(one.model, one.setting, one.base) for one in report.systems] == [
         ("weak", "base", "weak"),
         ("middling", "+expansion", "weak"),

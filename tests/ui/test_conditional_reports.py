@@ -15,7 +15,8 @@ from branchwise.report.html.page import render_html, render_reports
 from branchwise.report.run_folders import report_of_runs, reports_of_tasks
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables import Table, report_tables
-from branchwise.runs.scoring.scoring import ScoredRun, ScoringSettings, score_run
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
+from branchwise.runs.scoring.scored import Scored
 from support.conditions.cases import WORKED, WORKED_RELATIONS, conditions_file
 
 BRANCHES = [{"id": "b1", "question": "Who?", "answers": {"default": ["Ann"]}}]
@@ -26,8 +27,8 @@ SENTENCES = [
 VERDICTS = [{"id": "v1", "question": "Who?", "ambiguous": True}]
 
 
-def read(path: Path) -> ScoredRun:
-    return score_run(path, ScoringSettings(saves=False))
+def read(path: Path) -> Scored:
+    return score_answers(path, ScoringSettings(saves=False))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from branchwise.eval.tasks import get_task
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables import CellValue, Table, report_tables
 from branchwise.report.tables.published import published_tables
-from branchwise.runs.scoring.analysis import TracedRun
+from branchwise.runs.scoring.scored import TracedRun
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.base.text import one_line
 from branchwise.runs.forks import make_fork, run_fork
-from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.scoring.score import score_answers
 from branchwise.ui.trace_app.background import run_aside
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.reading import READ_ERRORS
@@ -92,7 +92,7 @@ def _run(path: Path) -> "RunState":
     """Ask the rest, then score it as `branchwise run` does."""
     state = run_fork(path).state
     if state.stopped is None:
-        score_run(path)
+        score_answers(path)
     return state
 
 

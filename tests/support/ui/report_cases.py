@@ -23,8 +23,7 @@ from branchwise.graphs.ledger import RoleUsage
 from branchwise.report.study_report import StudyReport, SystemReport, study_report
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.usage import run_costs
-from branchwise.runs.scoring.analysis import Analysis, TracedRun
-from branchwise.runs.scoring.scoring import ScoredRun
+from branchwise.runs.scoring.scored import Analysis, Scored, TracedRun
 from support.eval.scoring_cases import branches
 
 Answers = Mapping[str, Sequence[str]]
@@ -137,7 +136,7 @@ def make_report(
     return study_report(title, systems, made, "questions.jsonl")
 
 
-def scored(case: Case, questions: Sequence[Question]) -> ScoredRun:
+def scored(case: Case, questions: Sequence[Question]) -> Scored:
     items = [_item(case, one) for one in questions]
     scores = score_items(get_task("branches"), items)
     metrics = {row.id: row.metrics for row in scores.items}
@@ -156,7 +155,7 @@ def scored(case: Case, questions: Sequence[Question]) -> ScoredRun:
     found = TracedRun(tuple(traced), tuple(errors))
     analysis = Analysis(lambda: found, get_task("branches"), scores.items)
     modules = ModuleWork(tools={"local_retriever": ToolWork(case.calls * len(items))})
-    return ScoredRun(Path("run"), scores, costs, Settled(items), None, analysis, modules)
+    return Scored(Path("run"), scores, costs, Settled(items), None, analysis, modules)
 
 
 def _item(case: Case, question: Question) -> AnsweredItem:

@@ -15,7 +15,7 @@ import pytest
 from branchwise import score
 from branchwise.base.errors import InputError
 from branchwise.corpora.passages import make_passage
-from branchwise.runs.scoring.scoring import score_run
+from branchwise.runs.scoring.score import score_answers
 from branchwise.runs.store import RunStore, create_run, open_run
 from branchwise.runs.store.connection import DATABASE
 from branchwise.runs.studies.folder import StudyFolder, StudyRecord, SystemRecord
@@ -71,7 +71,7 @@ def test_a_row_says_how_its_item_ended(view):
 
 
 def test_rows_have_the_scores_and_labels_that_were_saved(run):
-    scored = score_run(run)
+    scored = score_answers(run)
     with RunView.open(run) as view:
         for row, item in zip(view.lines(), scored.scores.items, strict=False):
             assert (row.id, row.epoch) == (item.id, item.epoch)
@@ -148,7 +148,7 @@ def test_scores_that_models_made_are_found(tmp_path, chat_server, monkeypatch):
     judge = f"openai:scripted@{chat_server.url}"
     scoring = {"judge_entities": True, "judge": judge, "matcher": "lexical", "model": None}
     run = make_run(tmp_path / "r", [question(1)], [outcome("Mann")], scoring=scoring)
-    scored = score_run(run)
+    scored = score_answers(run)
     assert scored.scores.scorer.judge
     with RunView.open(run) as view:
         assert view.line(0).labels == ()

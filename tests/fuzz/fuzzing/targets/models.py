@@ -260,7 +260,7 @@ def _answered(questions: Any, system: Any, out: Path, id: str = "q1") -> Verdict
     """Run the first question; whether it ended with an answer."""
     from branchwise.eval.selection import Selection
     from branchwise.runs import experiment
-    from branchwise.runs.scoring.scoring import ScoringSettings, score_run
+    from branchwise.runs.scoring.score import ScoringSettings, score_answers
 
     shutil.rmtree(out, ignore_errors=True)
     made = experiment.run(questions, system, out=out, selection=Selection(limit=1))
@@ -273,7 +273,7 @@ def _answered(questions: Any, system: Any, out: Path, id: str = "q1") -> Verdict
         reader.close()
     if row.outcome is None:
         raise FoundError("the item has no outcome")
-    scored = score_run(out, ScoringSettings(prices=_prices(), saves=False))
+    scored = score_answers(out, ScoringSettings(prices=_prices(), saves=False))
     json.dumps(scored.to_json())
     code, _, errors = typed("trace", "R", "--print", "--question", id)
     if code:
@@ -294,8 +294,7 @@ def _scoring(ground: Ground, here: Path) -> Iterator[Check]:
     """A model aligns and judges the answers of a predictions file."""
     from branchwise.agents.decoding import Decoding
     from branchwise.eval.scoring_choice import ScoringChoice
-    from branchwise.runs.scoring.scoring import ScoringSettings
-    from branchwise.runs.scoring.scoring_predictions import score_predictions
+    from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 
     predictions = here / "p.jsonl"
     answers = {"The old film": ["M. Cooper"], "The new film": ["P. Jackson", "Someone"]}
@@ -309,7 +308,7 @@ def _scoring(ground: Ground, here: Path) -> Iterator[Check]:
 
         def check(data: bytes) -> Verdict:
             server.answer = _as_text(data)
-            scored = score_predictions(str(ground.questions), predictions, None, settings)
+            scored = score_answers(PredictionsFile(predictions, str(ground.questions)), settings)
             json.dumps(scored.to_json())
             return "accepted"
 

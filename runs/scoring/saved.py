@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from branchwise.base.warning import warn
 from branchwise.eval.ceilings.breakdowns import Places, groupings_of
 from branchwise.eval.ceilings.ceilings import CeilingScores
 from branchwise.eval.ceilings.curves import EFFORTS, Curve, Effort
@@ -30,12 +31,12 @@ from branchwise.eval.scores import Scores
 from branchwise.eval.tasks import get_task
 from branchwise.runs.costs.usage import Costs
 from branchwise.runs.left_out import OmittedField, RemarkedReplies
-from branchwise.runs.scoring.analysis import Analysis, TracedRun
+from branchwise.runs.scoring.scored import Analysis, Scored, TracedRun
+from branchwise.runs.store import StoreError
+from branchwise.runs.store.results import keep_reach, save_scored_run, save_scores
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
-    from branchwise.runs.scoring.scoring import ScoredRun
 
 _SCORED_BY = ("base", "trace", "kg", "corpora", "tools", "agents", "graphs", "eval", "runs")
 """Folders whose code the scores of a run depend on."""
@@ -63,7 +64,7 @@ class SavedPlaces(NamedTuple):
 
 @dataclass(frozen=True)
 class SavedScores:
-    """What a `ScoredRun` holds, without its items: those are read again where they are asked for.
+    """What a `Scored` run holds, without its items: those are read again where they are asked for.
 
     `of`: a digest of the store that it was made from and of the code that made it.
     """
@@ -82,7 +83,7 @@ class SavedScores:
     places: Mapping[str, SavedPlaces] = field(default_factory=dict)
 
     @classmethod
-    def of_run(cls, of: str, run: "ScoredRun") -> "SavedScores":
+    def of_run(cls, of: str, run: Scored) -> "SavedScores":
         """What is saved of a run that was scored."""
         analysis = run.analysis
         saved = cls(of, run.scores, run.costs, run.modules, run.left_out, run.remarks)
@@ -102,9 +103,12 @@ class SavedScores:
         )
 
     @classmethod
-    def read(cls, body: bytes) -> "SavedScores":
-        """What `to_bytes` wrote. Raises ValueError for anything else."""
-        return _adapter().validate_json(body)
+    def read(cls, body: bytes | None) -> "SavedScores | None":
+        """What `to_bytes` wrote; None for anything else."""
+        try:
+            return None if body is None else _adapter().validate_json(body)
+        except ValueError:
+            return None
 
     def to_bytes(self) -> bytes:
         """JSON, every digit of every number kept."""
@@ -135,6 +139,31 @@ def _adapter() -> "TypeAdapter[SavedScores]":
     from pydantic import TypeAdapter
 
     return TypeAdapter(SavedScores)
+
+
+def save_scored(scored: Scored, key: str | None, saving: tuple[str, str, str] | None) -> None:
+    """Save scores in the run's store, with what is behind them where `saving` names it (what it is
+    made of, the settings); `key`: of what its tools could have given, where that is new."""
+    analysis, lexical = scored.analysis, scored.lexical
+    errors: Iterable[tuple[int, Mapping[str, Any]]] = ()
+    if analysis:
+        pairs = zip(analysis.items, analysis.item_errors, strict=True)
+        errors = ((traced.item.item or 0, one.to_json()) for traced, one in pairs)
+    reach = analysis.reach if analysis else None
+    try:
+        if reach and key:
+            keep_reach(scored.path, key, reach.to_json())
+        # What reads saved scores does not load plug-ins, and finds them without their metrics.
+        plain = scored.scores.without_plugins()
+        save_scores(scored.path, plain.digest, plain.to_json(), errors)
+        further = [one for one in (scored.scores, lexical) if one and one.scorer.metrics]
+        for scores in (*([lexical.without_plugins()] if lexical else []), *further):
+            save_scores(scored.path, scores.digest, scores.to_json())
+        if saving and reach and reach.final:
+            made, _, own = saving
+            save_scored_run(scored.path, own, SavedScores.of_run(made, scored).to_bytes())
+    except StoreError as error:
+        warn(str(error))
 
 
 def settings_digest(*parts: Any) -> str:

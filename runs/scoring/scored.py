@@ -1,0 +1,299 @@
+"""Scores of a run or a predictions file, and what is behind them: where answers were lost, and what
+could have been found."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from branchwise.eval.ceilings.breakdowns import (
+    Breakdown,
+    Places,
+    breakdown,
+    grouping_of,
+    groupings_of,
+    places_of,
+)
+from branchwise.eval.ceilings.ceilings import CeilingScores, ceilings
+from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
+from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
+from branchwise.eval.ceilings.reach import Reach
+from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
+from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
+from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.module_work import ModuleWork
+from branchwise.eval.errors.totals import ErrorTotals, totals
+from branchwise.eval.grouping import META, ScoredItem
+from branchwise.eval.inert import Inert, inert_parts
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.judging.settle import Settled
+from branchwise.eval.question_scores import SUBSETS, ItemScore
+from branchwise.eval.scores import Scores
+from branchwise.eval.tasks import Task
+from branchwise.graphs.protocol import QuestionProtocol
+from branchwise.graphs.system import DEFAULT_SYSTEM, System
+from branchwise.runs.costs.usage import NO_COSTS, Costs
+from branchwise.runs.left_out import OmittedField, RemarkedReplies
+
+
+class TracedRun(NamedTuple):
+    """The items of a run, and what went wrong in each."""
+
+    items: tuple[TracedItem, ...]
+    errors: tuple[ItemErrors, ...]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Errors of every item of a run, and from them, when asked for: ceilings, curves, breakdowns.
+
+    `task`: what the items were scored as. `read`: reads the items, when something asks for them:
+    what was saved of them may be enough (`runs.scoring.saved`). `reach`: what the tools could have
+    given, None where it was not looked up. `modules`: what tools, query expansion, extraction and
+    plug-ins' nodes did. `rows`: the items' metrics. `read_errors` and `read_answered`: read what
+    went wrong in each item, and what was answered, without its trace; where that is not to be had,
+    they give none.
+    """
+
+    read: Callable[[], "TracedRun"]
+    task: Task
+    rows: tuple[ItemScore, ...]
+    reach: Reach | None = None
+    modules: ModuleWork = field(default_factory=ModuleWork)
+    read_errors: Callable[[], tuple[ItemErrors, ...]] = tuple
+    read_answered: Callable[[], Sequence[AnsweredItem]] = tuple
+
+    @cached_property
+    def _traced(self) -> "TracedRun":
+        return self.read()
+
+    @property
+    def items(self) -> tuple[TracedItem, ...]:
+        """The items, as they were scored."""
+        return self._traced.items
+
+    @cached_property
+    def answered(self) -> Sequence[AnsweredItem]:
+        """The items as they were scored, without what their traces say."""
+        return self.read_answered() or [traced.item for traced in self.items]
+
+    @cached_property
+    def item_errors(self) -> tuple[ItemErrors, ...]:
+        """What went wrong in each of them."""
+        return self.read_errors() or self._traced.errors
+
+    @cached_property
+    def errors(self) -> ErrorTotals:
+        """How often each label and place of loss came up."""
+        return totals(self.item_errors)
+
+    @property
+    def absent(self) -> float | None:
+        """The share of a question's gold answers that is nowhere in the corpus, a mean over the
+        questions of which that is known; None where there are none of them, or it is unknown."""
+        reach = self.ceilings.aggregates["all"]["ceiling_reach"].mean
+        lost = self.errors.subsets["all"].labels[Label.NOT_IN_CORPUS].missing
+        return 1 - reach if lost and reach is not None else None
+
+    @cached_property
+    def right(self) -> Mapping[str, int]:
+        """By subset, how many gold answers the items have, branch by branch.
+
+        With the subset's `missing` ones these are all its gold answers, over all items.
+        """
+        rows = [(one.item.question.ambiguous, len(one.right)) for one in self.items]
+        every, ambiguous, unambiguous = SUBSETS
+        told = {ambiguous: [True], unambiguous: [False], every: [True, False]}
+        return {name: sum(n for kind, n in rows if kind in told[name]) for name in SUBSETS}
+
+    @cached_property
+    def ceilings(self) -> CeilingScores:
+        """What a perfect reader would have found at each place on the way."""
+        return ceilings(self.items, self.reach, recall=self.task.main.key)
+
+    def curve(self, by: Effort) -> Curve:
+        """Recall of a perfect reader against tool calls or tokens."""
+        if by not in self._curves:
+            self._curves[by] = recall_curve(self.items, by)
+        return self._curves[by]
+
+    def breakdown(self, by: str) -> Breakdown:
+        """Scores and ceilings by a property of the question."""
+        if by not in self._breakdowns:
+            grouping, columns = grouping_of(self.task, by), self.task.headline
+            found = breakdown(grouping, self.rows, self.places(by), columns, self.ceilings)
+            self._breakdowns[by] = found
+        return self._breakdowns[by]
+
+    def places(self, by: str) -> Places:
+        """The items' bins by a property of the question."""
+        if by not in self._places:
+            self._places[by] = places_of(grouping_of(self.task, by), self.items)
+        return self._places[by]
+
+    @cached_property
+    def _places(self) -> dict[str, Places]:
+        return {}
+
+    # Page, tables and figures of one report ask for the same ones, which take seconds each.
+    @cached_property
+    def _curves(self) -> dict[Effort, Curve]:
+        return {}
+
+    @cached_property
+    def _breakdowns(self) -> dict[str, Breakdown]:
+        return {}
+
+    @cached_property
+    def epochs(self) -> EpochSpread | None:
+        """Spread over epochs; None where there is one."""
+        return epoch_spread(self.items, self.task.headline)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable: all of it, each item's errors included."""
+        return {
+            "errors": self.errors.to_json(),
+            "absent": self.absent,
+            "ceilings": self.ceilings.to_json(),
+            "curves": {by: self.curve(by).to_json() for by in ("calls", "tokens")},
+            "breakdowns": {by: self.breakdown(by).to_json() for by in groupings_of(self.task)},
+            "epochs": self.epochs.to_json() if self.epochs else None,
+            "items": [found.to_json() for found in self.item_errors],
+        }
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores of a run or of a predictions file, and what they are based on.
+
+    `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
+    for files, and for tasks whose answers are sentences. `modules`: what tools, query expansion,
+    evidence extraction and plug-ins' nodes did, for every task. `left_out`: what requests lacked
+    since a server refuses it; `remarks`: what is to be told of replies.
+    `system`: what answered, as it was recorded. `evidence`: what was searched, in words, for tasks
+    whose questions bring no passages; None for others, and where it is not known.
+    Of a file alone: `missing`, the ids of questions that it does not answer (None for a run), and
+    `untraced_errors`, what can be known without a trace (docs/errors.md).
+    """
+
+    path: Path
+    scores: Scores
+    costs: Costs
+    settled: Settled
+    lexical: Scores | None = None
+    analysis: Analysis | None = None
+    modules: ModuleWork = field(default_factory=ModuleWork)
+    left_out: tuple[OmittedField, ...] = ()
+    remarks: tuple[RemarkedReplies, ...] = ()
+    system: System = DEFAULT_SYSTEM
+    evidence: str | None = None
+    missing: tuple[str, ...] | None = None
+    untraced_errors: tuple[ItemErrors, ...] | None = None
+
+    @cached_property
+    def inert(self) -> Inert:
+        """What of the system, and of what scored it, did nothing."""
+        return inert_parts(self.modules, self.settled)
+
+    @property
+    def told_of_calls(self) -> list[str]:
+        """A line for each field that requests lacked, and for replies that ended oddly."""
+        return [*(one.words for one in self.left_out), *(one.words for one in self.remarks)]
+
+    @property
+    def protocol(self) -> QuestionProtocol:
+        """How its questions were put."""
+        return self.system.protocol
+
+    @property
+    def task(self) -> Task:
+        """What the answers were scored as."""
+        return self.scores.scorer.scored_task
+
+    @property
+    def answered(self) -> Sequence[AnsweredItem]:
+        """Its items as they were scored."""
+        return self.analysis.answered if self.analysis else self.settled.items
+
+    @cached_property
+    def items(self) -> tuple[ScoredItem, ...]:
+        """Its items with their metrics; with traces where answers are entities."""
+        if self.analysis:
+            return self.analysis.items
+        metrics = {(row.id, row.epoch): row.metrics for row in self.scores.items}
+        return tuple(
+            ScoredItem(item, metrics=metrics[item.question.id, item.epoch])
+            for item in self.settled.items
+        )
+
+    @property
+    def error_classes(self) -> ErrorClasses[Any] | None:
+        """The classes of `errors`; None where the task's answers are not examined for any."""
+        return ANSWER_ERRORS if self.analysis else self.task.error_classes
+
+    @cached_property
+    def errors(self) -> tuple[FoundErrors, ...]:
+        """What went wrong with each item."""
+        classes, task = self.error_classes, self.task
+        if classes is None:
+            return ()
+        if self.analysis:
+            return tuple(
+                found_errors(one.id, one.epoch, one.ambiguous, classes, one)
+                for one in self.analysis.item_errors
+            )
+        return tuple(
+            found_errors(*one.key, one.item.question.ambiguous, classes, task.examined(one.item))
+            for one in self.items
+        )
+
+    def breakdown(self, by: str) -> Breakdown | None:
+        """Scores by a property of the question; None where its task is not broken down by it."""
+        task = self.task
+        if by not in groupings_of(task) and not by.startswith(META):
+            return None
+        if self.analysis:
+            return self.analysis.breakdown(by)
+        return breakdown(grouping_of(task, by), self.scores.items, self.places(by), task.headline)
+
+    def places(self, by: str) -> Places:
+        """Its items' bins by a property of the question."""
+        if self.analysis:
+            return self.analysis.places(by)
+        return places_of(grouping_of(self.task, by), self.items)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable: the scores' own keys, `costs`, `models`, `analysis` (of a file its
+        errors and items alone) and `lexical`; of a run `modules`, `did_nothing`, `left_out`,
+        `remarks`, and `evidence` if that is told; of a file `without_prediction`."""
+        lexical = self.lexical.to_json() if self.lexical else None
+        if self.missing is not None:
+            errors = self.untraced_errors
+            return {
+                **self.scores.to_json(),
+                "without_prediction": list(self.missing),
+                "costs": None if self.costs == NO_COSTS else self.costs.to_json(),
+                "models": self.settled.to_json(),
+                "analysis": None
+                if errors is None
+                else {
+                    "errors": totals(errors).to_json(),
+                    "items": [one.to_json() for one in errors],
+                },
+                "lexical": lexical,
+            }
+        return {
+            **self.scores.to_json(),
+            "costs": self.costs.to_json(),
+            "models": self.settled.to_json(),
+            "modules": self.modules.to_json(),
+            "did_nothing": [one.words for one in self.inert.values()],
+            "left_out": [one.to_json() for one in self.left_out],
+            "remarks": [one.to_json() for one in self.remarks],
+            "analysis": self.analysis.to_json() if self.analysis else None,
+            "lexical": lexical,
+            **({} if self.evidence is None else {"evidence": self.evidence}),
+        }
