@@ -1,91 +1,47 @@
 """The prompts: files that can be read, compared and replaced (`--prompts DIR`).
 
-The default set (`--prompt-set`) is in `prompts/`; `paper` has a folder there, with the files in
-which it differs. It takes only those of the default that give no advice; a test holds it to that.
+They lie in `prompts/` of the package that they belong to: here, or a task's. That is the default
+set (`--prompt-set`); `paper` has a folder there, with the files in which it differs. It takes only
+those of the default that give no advice; a test holds it to that.
 """
 
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
 
 from branchwise.base.errors import InputError, nearest
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
+from branchwise.base.registry import Registry
 
-VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "answer_with_tools": frozenset(),
-        "answer_directly": frozenset(),
-        "conditions_with_tools": frozenset(),
-        "conditions_given": frozenset(),
-        "conditions_directly": frozenset(),
-        "answers_with_tools": frozenset(),
-        "answers_given": frozenset(),
-        "answers_directly": frozenset(),
-        "guided_with_tools": frozenset(),
-        "guided_given": frozenset(),
-        "ambiguity_with_tools": frozenset(),
-        "ambiguity_directly": frozenset(),
-        "ambiguity_readings": frozenset({"readings"}),
-        "clarification_with_tools": frozenset(),
-        "clarification_directly": frozenset(),
-        "clarification_readings": frozenset({"readings"}),
-        "mdcr_with_tools": frozenset(),
-        "mdcr_given": frozenset(),
-        "mdcr_at_once": frozenset(),
-        "mdcr_steps": frozenset(),
-        "mdcr_example": frozenset({"given", "answer"}),
-        "mdcr_example_documents": frozenset(),
-        "mdcr_example_stating": frozenset(),
-        "mdcr_example_values": frozenset(),
-        "mdcr_example_relations": frozenset(),
-        "mdcr_example_reasoning": frozenset(),
-        "mdcr_example_answer": frozenset(),
-        "option_with_tools": frozenset(),
-        "option_directly": frozenset(),
-        "dialogue_with_tools": frozenset(),
-        "dialogue_directly": frozenset(),
-        "dialogue_examples": frozenset(),
-        "keyed_with_tools": frozenset(),
-        "keyed_directly": frozenset(),
-        "keyed_readings": frozenset({"readings"}),
-        "at_most_conditions": frozenset({"most"}),
-        "at_most_citations": frozenset({"most"}),
-        "passages": frozenset(),
-        "graph": frozenset(),
-        "graph_names": frozenset(),
-        "graph_labels": frozenset(),
-        "graph_queries": frozenset(),
-        "repair": frozenset({"problem", "schema"}),
-        "repair_form": frozenset({"problem", "form"}),
-        "budget": frozenset({"turns", "calls"}),
-        "budget_left": frozenset({"turns_left", "turns", "calls_left", "calls"}),
-        "budget_low": frozenset({"turns_left", "turns", "calls_left", "calls"}),
-        "budget_spent": frozenset({"reason"}),
-        "text_protocol": frozenset({"tools"}),
-        "expander": frozenset(),
-        "expander_with_titles": frozenset(),
-        "readings": frozenset({"readings"}),
-        "conditions_readings": frozenset({"readings"}),
-        "answers_readings": frozenset({"readings"}),
-        "extractor": frozenset(),
-        "extractor_several": frozenset(),
-        "matcher": frozenset(),
-        "judge": frozenset(),
-        "mapping_repair": frozenset({"problem", "schema"}),
-        "grade_condition": frozenset(),
-        "grade_answer": frozenset(),
-    }
-)
-"""Every prompt and what may stand in it as `$name` (a dollar sign itself is written `$$`)."""
+PROMPTS: Registry[Traversable] = Registry()
+"""The folder of every prompt, by its name. What may stand in a prompt as `$name` is what stands in
+the default one (a dollar sign itself is written `$$`)."""
 MAPPING_PROMPTS = frozenset({"matcher", "judge", "mapping_repair"})
 GRADING_PROMPTS = frozenset({"grade_condition", "grade_answer"})
 SCORING_PROMPTS = MAPPING_PROMPTS | GRADING_PROMPTS
 """Prompts that no answer depends on: a run may be scored with others than it began with."""
 MAX_BYTES = 200_000
+
+
+def register_prompts(package: str) -> None:
+    """Add the prompts of a package: the files of its folder `prompts`."""
+    folder = files(package) / "prompts"
+    for file in sorted(file.name for file in folder.iterdir()):
+        if file.endswith(".md"):
+            PROMPTS.register(file.removesuffix(".md"), folder)
+
+
+register_prompts("branchwise.agents")
+
+
+def variables_of(name: str) -> frozenset[str]:
+    """What may stand in a prompt as `$name`."""
+    return frozenset(Template(_built_in(name, DEFAULT_SET)).get_identifiers())
 
 
 @dataclass(frozen=True)
@@ -103,7 +59,7 @@ class Prompts:
             InputError: no such directory, a file that is not one of our prompts, or a prompt with a
                 variable that its place does not give.
         """
-        texts = {name: _built_in(name, of) for name in VARIABLES}
+        texts = {name: _built_in(name, of) for name in PROMPTS}
         if directory is not None:
             texts |= _replacements(directory)
         return cls(MappingProxyType(texts), of)
@@ -130,7 +86,7 @@ class Prompts:
 
 
 def _built_in(name: str, of: PromptSet) -> str:
-    folder = files("branchwise.agents") / "prompts"
+    folder = PROMPTS[name]
     own = folder / of / f"{name}.md"
     found = own if own.is_file() else folder / f"{name}.md"
     return found.read_text("utf-8").strip()
@@ -143,8 +99,8 @@ def _replacements(directory: Path) -> dict[str, str]:
 
 
 def _read(path: Path) -> str:
-    if path.stem not in VARIABLES:
-        near = nearest(path.stem, VARIABLES, most=2, cutoff=0.3) or sorted(VARIABLES)
+    if path.stem not in PROMPTS:
+        near = nearest(path.stem, PROMPTS, most=2, cutoff=0.3) or sorted(PROMPTS)
         names = " or ".join(f"{name}.md" for name in near)
         raise InputError("no prompt has this name", where=str(path), remedy=f"rename it to {names}")
     try:
@@ -158,7 +114,7 @@ def _read(path: Path) -> str:
 
 
 def _check_variables(path: Path, text: str) -> None:
-    template, allowed = Template(text), VARIABLES[path.stem]
+    template, allowed = Template(text), variables_of(path.stem)
     given = ", ".join(f"${name}" for name in sorted(allowed)) or "none"
     remedy = f"this prompt's variables: {given}; write $$ for a dollar sign"
     if not template.is_valid():

@@ -26,8 +26,8 @@ class Setting:
     `none`: what a system's name calls it where it is None. `module`: the module without which it
     changes nothing, as of a role the one that asks it. `changes`: `answers`, and with them the
     digest; `sources`, of which the digest holds what they are, not what they are called;
-    `requests`, how they are sent; or `scores` alone. `of_flow`: it changes something only where
-    the flow of the questions takes it.
+    `requests`, how they are sent; or `scores` alone. `of_task`: a task declares it, and
+    it changes something only where the flow of the questions takes it.
     """
 
     help: str = ""
@@ -41,7 +41,7 @@ class Setting:
     words: Callable[[], Iterable[str]] | None = None
     shows_default: bool = True
     changes: Literal["answers", "sources", "requests", "scores"] = "answers"
-    of_flow: bool = False
+    of_task: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,8 @@ def unknown_setting(model: type[BaseModel], name: str, within: Sequence[str] = (
         outer, inner = known[name].path[0], known[name].name
         remedy = f"write {outer}={{{inner!r}: ...}}"
     else:
-        remedy = did_you_mean(name, owner.model_fields)
+        elsewhere: Iterable[str] = getattr(owner, "declared_elsewhere", tuple)()
+        remedy = did_you_mean(name, [*owner.model_fields, *elsewhere])
     where = ".".join([model.__name__, *within])
     return InputError(f"there is no setting {name[:60]!r}", where=where, remedy=remedy)
 

@@ -7,6 +7,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from branchwise.base.registry import FILLED_BY
+
 if TYPE_CHECKING:
     from branchwise.api import ask, compare, merge, resume, run, score
     from branchwise.base.plugins.call import RunContext
@@ -62,6 +64,8 @@ __all__ = [
     "score",
     "tool",
 ]
+
+FILLED_BY.append("branchwise.eval.tasks")
 
 _HOMES = {
     "AgentState": "branchwise.graphs.state",

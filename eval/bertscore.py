@@ -14,10 +14,10 @@ from branchwise.base.plugins.sources import PluginSource
 from branchwise.base.plugins.specs import BERTSCORE
 from branchwise.corpora.encoder_models import folder_digest, quiet
 from branchwise.corpora.openvino_encoder import refuse_telemetry
-from branchwise.eval.clarifications import gold_asked, said_question
 from branchwise.eval.common_text import compared
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.plugin_metrics import MetricPlugin
+from branchwise.eval.tasks.cambignq.clarifications import gold_asked, said_question
 
 _LAYER = re.compile(r"(.*)@(\d+)", re.DOTALL)
 _SECONDS = 600.0

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from branchwise.base.text import counted
-from branchwise.eval.clarifications import AMBIGUOUS, ANSWERS, QUESTION
 from branchwise.eval.errors.module_work import ExtractionWork, ModuleWork
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
+from branchwise.graphs.flows.pipeline import CLARIFICATION, OPTION_ANSWERS, VERDICT
 
 
 class InertPart(NamedTuple):
@@ -92,9 +92,9 @@ def _clarification(items: Iterable[AnsweredItem]) -> str:
     """Of a pipeline that first tells whether a question is ambiguous."""
     outputs = [item.prediction.task_output for item in items]
     asked = [
-        bool(output.get(QUESTION))
+        bool(output.get(CLARIFICATION))
         for output in outputs
-        if isinstance(output, Mapping) and AMBIGUOUS in output and ANSWERS in output
+        if isinstance(output, Mapping) and VERDICT in output and OPTION_ANSWERS in output
     ]
     if not asked or any(asked):
         return ""

@@ -8,7 +8,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.property_grades import Grades
-from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
+from branchwise.graphs.asking import DEFAULT_PROTOCOL
 
 GoldKey = tuple[str, int]
 """A question's id and one of its gold sets by number: what numbers of gold pairs belong to."""
@@ -72,7 +72,7 @@ class AnsweredItem:
     matched: Matched | None = None
     accepted: tuple[Accepted, ...] = ()
     graded: Graded | None = None
-    protocol: QuestionProtocol = DEFAULT_PROTOCOL
+    protocol: str = DEFAULT_PROTOCOL
     gold_set: int | None = None
     cut: bool = False
 

@@ -11,9 +11,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from branchwise.eval.properties import ConditionalAnswer
-from branchwise.graphs.protocol import QuestionProtocol
 
-ASKS_FOR_CONDITIONS: frozenset[QuestionProtocol] = frozenset({"conditions"})
+ASKS_FOR_CONDITIONS: frozenset[str] = frozenset({"conditions"})
 """Protocols in which the model writes conditions: `guided` gives them, the others have none."""
 
 
@@ -83,7 +82,7 @@ class _Weights(NamedTuple):
     citation: float
 
 
-_GREEDY: Mapping[QuestionProtocol, _Weights] = MappingProxyType(
+_GREEDY: Mapping[str, _Weights] = MappingProxyType(
     {
         "conditions": _Weights(0.3, 0.5, 0.2),
         "standard": _Weights(0.0, 0.7, 0.3),
@@ -92,7 +91,7 @@ _GREEDY: Mapping[QuestionProtocol, _Weights] = MappingProxyType(
     }
 )
 """How the published code weighs the grades of a pair, by protocol."""
-_SURPLUS_COUNTS: frozenset[QuestionProtocol] = frozenset({"guided", "closed"})
+_SURPLUS_COUNTS: frozenset[str] = frozenset({"guided", "closed"})
 """Protocols in which it scores a prediction 0 that is left when all gold properties are taken; in
 the others it leaves it out."""
 
@@ -112,7 +111,7 @@ def greedy_sums(
     grades: Grades,
     predicted: Sequence[ConditionalAnswer],
     gold: Sequence[ConditionalAnswer],
-    protocol: QuestionProtocol,
+    protocol: str,
 ) -> GreedySums:
     """What the published code adds up of one question.
 

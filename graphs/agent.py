@@ -22,7 +22,7 @@ from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.budget_words import budget_stated
 from branchwise.graphs.choices import Person
 from branchwise.graphs.expand_node import shown_readings
-from branchwise.graphs.flows import DEFAULT, Brief, Flow, GraphParts
+from branchwise.graphs.flows import Brief, Flow, GraphParts, default_flow
 from branchwise.graphs.identity import digest_of, identity_of
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
@@ -75,8 +75,9 @@ class Outcome:
 class Agent:
     """A system ready to answer: its client, tools and compiled graph are made once.
 
-    `flow` is the task's. `model`, `retriever` and `graph` are objects of this process that replace
-    the spec's model, the corpus and the graph; several agents may share a retriever in a `Batcher`.
+    `flow` is the task's, by default that of a question without a question set. `model`, `retriever`
+    and `graph` are objects of this process that replace the spec's model, the corpus and the graph;
+    several agents may share a retriever in a `Batcher`.
     `restraints` hold requests back; `recordings` opens the runs that `replay:` names.
     Raises InputError before any work for an unknown model spec, prompt or tool, for a missing key,
     endpoint, corpus, index, graph or run, and for extraction without tools.
@@ -85,7 +86,7 @@ class Agent:
     def __init__(
         self,
         system: System,
-        flow: Flow = DEFAULT,
+        flow: Flow | None = None,
         *,
         model: BaseChatModel | None = None,
         retriever: Retriever | Batcher | None = None,
@@ -93,7 +94,7 @@ class Agent:
         restraints: Restraints = UNRESTRAINED,
         recordings: OpenRecordings | None = None,
     ) -> None:
-        keys = Keys(system.keys)
+        keys, flow = Keys(system.keys), flow or default_flow()
         keys.check()
         self.system, self.flow, self._outages = system, flow, restraints.outages
         self.prompts = Prompts.load(

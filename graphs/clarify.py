@@ -18,14 +18,19 @@ from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
 from branchwise.agents.answer import UNREADABLE
-from branchwise.agents.clarification_format import CLARIFICATION
 from branchwise.agents.prediction import Prediction
-from branchwise.agents.verdict_format import VERDICT
 from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
 from branchwise.graphs.choices import ChoiceError, Person, PersonAsked, read_choice
-from branchwise.graphs.flows.ambiguity import different_answers
-from branchwise.graphs.flows.clarify import MAX_OPTIONS, OPTION_ANSWERS, Pipeline, with_answers
 from branchwise.graphs.flows.flow import GraphParts
+from branchwise.graphs.flows.pipeline import (
+    CLARIFICATION,
+    MAX_OPTIONS,
+    OPTION_ANSWERS,
+    VERDICT,
+    Pipeline,
+    different_answers,
+    with_answers,
+)
 from branchwise.graphs.reduce import StateUpdate
 from branchwise.graphs.stage import StageGraph, StageRead
 from branchwise.graphs.state import ItemContext, Spent

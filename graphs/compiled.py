@@ -18,12 +18,12 @@ from branchwise.base.errors import InputError
 from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.graphs.agent import Agent
+from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.checkpoints import from_any_loop
 from branchwise.graphs.choices import Person, PersonAsked
 from branchwise.graphs.clarify import ClarifyState, different_options
-from branchwise.graphs.flows import DEFAULT, FLOWS, Brief, Flow
-from branchwise.graphs.flows.clarify import LIVE
+from branchwise.graphs.flows import FLOWS, Brief, Flow, default_flow
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.state import AgentState, ItemContext
 from branchwise.graphs.system import System
@@ -94,7 +94,7 @@ class AskedAndClarified(Asked, Clarified):
 
 def build(
     system: System,
-    answer_format: str = DEFAULT.name,
+    answer_format: str | None = None,
     *,
     model: "BaseChatModel | None" = None,
     checkpointer: "Checkpointer" = None,
@@ -108,18 +108,19 @@ def build(
     loop, or without one by `invoke`. With a `checkpointer`, its own or an outer graph's, a question
     whose model failed goes on at the step that failed.
 
-    `answer_format`: `branches` (entities by branch), `conditions` (free texts by condition), or
-    another of `FLOWS`, put by the system's protocol. `model`: a LangChain chat model in the place
+    `answer_format`: one of `FLOWS`, such as free texts by condition, put by the system's protocol;
+    by default entities by branch. `model`: a LangChain chat model in the place
     of the system's.
 
     Raises:
         InputError: what `system` names cannot be had, before anything is asked; or, when it is
             invoked, `question` is not a text.
     """
-    flow = FLOWS.get(answer_format)
+    known = {name: flow for name, flow in FLOWS.items() if not flow.asks_person}
+    flow = default_flow() if answer_format is None else known.get(answer_format)
     if flow is None:
         raise InputError(
-            f"there is no answer format {answer_format!r}", remedy=f"known are {', '.join(FLOWS)}"
+            f"there is no answer format {answer_format!r}", remedy=f"known are {', '.join(known)}"
         )
     graph: StateGraph[AskedAndAnswered, None, Asked, Answered] = StateGraph(
         AskedAndAnswered, input_schema=Asked, output_schema=Answered
@@ -149,7 +150,8 @@ def build_clarify(
     graph: StateGraph[AskedAndClarified, None, Asked, Clarified] = StateGraph(
         AskedAndClarified, input_schema=Asked, output_schema=Clarified
     )
-    _add_node(graph, system, _by_protocol(LIVE, system), _clarified, model, _interrupted)
+    live = next(flow for flow in FLOWS.values() if flow.asks_person)
+    _add_node(graph, system, _by_protocol(live, system), _clarified, model, _interrupted)
     return graph.compile(from_any_loop(checkpointer), name=NODE)
 
 
@@ -201,13 +203,14 @@ def _add_node(
 
 def _by_protocol(flow: Flow, system: System) -> Flow:
     """How the system puts such questions, which come without gold."""
+    protocol = system.asked(PROTOCOL)
     try:
-        found = flow.by(system.protocol)
+        found = flow.by(protocol)
     except KeyError:
-        what = f"the answer format {flow.name} has no protocol {system.protocol!r}"
+        what = f"the answer format {flow.name} has no protocol {protocol!r}"
         raise InputError(what, remedy="leave it out") from None
     if found.tells_gold:
-        what = f"the protocol {system.protocol} tells what a question set has"
+        what = f"the protocol {protocol} tells what a question set has"
         raise InputError(what, remedy="leave it out")
     return found
 

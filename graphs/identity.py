@@ -14,7 +14,7 @@ from branchwise.graphs.budget_words import PROMPTS as BUDGET_PROMPTS
 from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
 from branchwise.graphs.flows import GraphParts
 from branchwise.graphs.sources import OpenSources
-from branchwise.graphs.system import SETTINGS, System
+from branchwise.graphs.system import System, all_settings
 from branchwise.tools.plugin_tools import PluggedTool
 from branchwise.tools.registry import sections
 
@@ -51,8 +51,8 @@ def _tool_identity(tool: BaseTool) -> Mapping[str, Any]:
 def _own_settings(system: System) -> Mapping[str, Any]:
     """The system's own settings whose values answers depend on, where their module is on."""
     return {
-        one.name: getattr(system, one.name)
-        for one in SETTINGS
+        one.name: system.asked(one.name) if one.setting.of_task else getattr(system, one.name)
+        for one in all_settings()
         if len(one.path) == 1
         and one.setting.changes == "answers"
         and (one.setting.module is None or getattr(system, one.setting.module))

@@ -4,26 +4,31 @@ A field's type, bounds and default, and its `Setting`, are all that is said of a
 help, keys of study files, refusals and digests are made of them.
 """
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Collection, Mapping
+from functools import cache, partial
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from branchwise.agents import headers as model_headers
 from branchwise.agents.decoding import PANEL, Decoding
 from branchwise.base.durations import MOST_SECONDS
 from branchwise.base.keys import HELP, METAVAR, OPTION
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
-from branchwise.base.setting import NamedSettings, Setting, declared
+from branchwise.base.setting import Declared, NamedSettings, Setting, declared
 from branchwise.corpora.kinds import NAMES
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.graphs.protocol import (
-    DEFAULT_HINTS,
-    DEFAULT_PROTOCOL,
-    QuestionHints,
-    QuestionProtocol,
-)
+from branchwise.graphs.asking import asking_settings, checked_asking
 from branchwise.graphs.role_decoding import RoleDecoding, checked_roles, decoding_with
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
@@ -101,11 +106,9 @@ class System(BaseModel, metaclass=NamedSettings):
     `repeat_passages`: a passage that the agent has before it, or that was extracted for what a
     search asks, is shown whole again, instead of by its title, when the search finds it.
     `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
-    the built-in prompts, and what tools say of themselves (`base/prompt_sets.py`). `protocol`
-    and `at_most`: how questions are put where a task has several ways, and how much an answer in
-    free text may hold. `shots`, `reasoning` and `hints`: worked examples in the prompt, of which
-    each flow has its numbers, and of conditional answers whether to reason in steps first, and what
-    of the gold is told.
+    the built-in prompts, and what tools say of themselves (`base/prompt_sets.py`). `asking`: the
+    settings of tasks that are not their defaults (`graphs/asking.py`). They may also be given among
+    the others, as records have them: `System(protocol="guided")`.
     `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`base/keys.py`);
     no answer depends on them, nor on `headers`, which go to model servers. `role_decoding`: by role
     the decoding settings that are not the agent's.
@@ -145,48 +148,7 @@ class System(BaseModel, metaclass=NamedSettings):
             changes="sources",
         ),
     ] = None
-    protocol: Annotated[
-        QuestionProtocol,
-        _model(
-            "Free text: how a question is put (conditions, standard, guided by the gold "
-            "conditions, closed book). Ambiguity and questions back: whether all answers are "
-            "listed first to tell it, for the question back or for both, or are the gold ones; the "
-            "gold question as part of the question or as a dialogue.",
-        ),
-    ] = DEFAULT_PROTOCOL
-    at_most: Annotated[
-        int | None,
-        Field(ge=1, le=1000),
-        _model(
-            "Free text: conditions, with --protocol standard citations of an answer, at most.",
-            none="unbounded",
-            of_flow=True,
-        ),
-    ] = None
-    shots: Annotated[
-        int,
-        Field(ge=0, le=4),
-        _model(
-            "Worked examples in the prompt: conditional answers 0 or 1, with --protocol dialogue 0 "
-            "or 4.",
-            of_flow=True,
-        ),
-    ] = 0
-    reasoning: Annotated[
-        Literal["off", "steps"],
-        _model(
-            "Conditional answers: answer at once, or reason in steps before.",
-            of_flow=True,
-        ),
-    ] = "off"
-    hints: Annotated[
-        QuestionHints,
-        _model(
-            "Conditional answers: what is told of the gold. Documents: their sentences that state "
-            "conditions; values of mentioned conditions; relations; or all three.",
-            of_flow=True,
-        ),
-    ] = DEFAULT_HINTS
+    asking: Annotated[Mapping[str, Any], AfterValidator(checked_asking)] = {}
     prompt_set: Annotated[
         PromptSet,
         _model(
@@ -333,6 +295,38 @@ class System(BaseModel, metaclass=NamedSettings):
         # Mappings have no hash; equal systems are also equal in the rest.
         return hash(self.model_dump_json(exclude={"settings", "keys", "headers"}))
 
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_asking(cls, given: Any) -> Any:
+        """Put the settings of tasks that stand among the others where they belong."""
+        others = given.keys() - cls.model_fields.keys() if isinstance(given, Mapping) else ()
+        names = [name for name in others if name in asking_settings()] if others else ()
+        if not names:
+            return given
+        asking = {**given.get("asking", {}), **{name: given[name] for name in names}}
+        return {**{key: given[key] for key in given if key not in names}, "asking": asking}
+
+    @model_serializer(mode="wrap")
+    def _spread_asking(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Records have every setting of tasks among the others."""
+        found: dict[str, Any] = {}
+        for name, value in dump(self).items():
+            if name == "asking":
+                found |= {one: self.asked(one) for one in asking_settings()}
+            else:
+                found[name] = value
+        return found
+
+    @classmethod
+    def declared_elsewhere(cls) -> Collection[str]:
+        """The names of settings that are no fields: those of tasks."""
+        return asking_settings()
+
+    def asked(self, name: str) -> Any:
+        """The value of a task's setting, its default where it is not set. Raises KeyError."""
+        declared = asking_settings()[name]
+        return self.asking.get(name, declared.info.default)
+
     def decoding_of(self, role: str) -> Decoding:
         """How a role's model is called: the agent's decoding with the role's own settings in it."""
         return decoding_with(self.decoding, self.role_decoding.get(role, {}))
@@ -351,10 +345,19 @@ class System(BaseModel, metaclass=NamedSettings):
 
 DEFAULT_SYSTEM = System()
 SETTINGS = tuple(declared(System))
-"""Every setting that users write, in the order in which help lists them."""
+"""Every setting of its own."""
 MODULES: Mapping[str, str] = {
     one.name: one.setting.module
     for one in SETTINGS
     if one.setting.module and one.path[0] == "roles"
 }
 """By the role whose model is asked, the setting of the module that asks it."""
+
+
+@cache
+def all_settings() -> tuple[Declared, ...]:
+    """Every setting that users write, in the order in which help lists them: those of tasks stand
+    where `asking` does."""
+    fields = list(System.model_fields)
+    first = [one for one in SETTINGS if fields.index(one.path[0]) < fields.index("asking")]
+    return (*first, *asking_settings().values(), *SETTINGS[len(first) :])

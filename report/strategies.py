@@ -16,5 +16,5 @@ HINT_WORDS = {
 
 def strategy(system: System) -> str:
     """ "0-shot", "1-shot", "1-shot, steps"."""
-    steps = ", steps" if system.reasoning == "steps" else ""
-    return f"{system.shots}-shot{steps}"
+    steps = ", steps" if system.asked("reasoning") == "steps" else ""
+    return f"{system.asked('shots')}-shot{steps}"

@@ -6,10 +6,10 @@ from branchwise.agents.journal import Journal, MemoryJournal
 from branchwise.agents.restraints import Restraints
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.eval.tasks import DEFAULT, get_task
+from branchwise.eval.tasks import DEFAULT, task_that_asks_back
 from branchwise.eval.tasks.protocols import flow_of
+from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.choices import Person
-from branchwise.graphs.flows.clarify import CLARIFY, LIVE
 from branchwise.graphs.system import System
 from branchwise.runs.store.recordings import open_recordings
 
@@ -22,8 +22,9 @@ def agent_to_ask(system: System, restraints: Restraints, *, clarify: bool = Fals
     which reading is meant. Raises InputError."""
     from branchwise.graphs.agent import Agent
 
-    flow = flow_of(get_task(CLARIFY.name) if clarify else DEFAULT, system)
-    flow = LIVE.by(system.protocol) if clarify else flow
+    task = task_that_asks_back() if clarify else DEFAULT
+    flow = flow_of(task, system)
+    flow = task.live.by(system.asked(PROTOCOL)) if clarify and task.live else flow
     agent = Agent(system, flow, restraints=restraints, recordings=open_recordings)
     agent.check_settings()
     return agent

@@ -10,7 +10,7 @@ import branchwise
 from branchwise import api
 from branchwise.base.errors import InputError
 from branchwise.cli import load_command
-from branchwise.graphs.system import SETTINGS
+from branchwise.graphs.system import all_settings
 
 ONLY_TYPED = {
     "run": {"dry_run", "estimate_from", "json"},
@@ -30,7 +30,7 @@ NAMES = {"dir": "path"}
 
 def options_of(name: str) -> set[str]:
     """The options and arguments of a command, as parameters are called; of a system's none."""
-    settings = {one.flag.partition("/")[0] for one in SETTINGS if one.flag}
+    settings = {one.flag.partition("/")[0] for one in all_settings() if one.flag}
     found = set()
     for one in load_command(name).params:
         if one.name == "help" or (settings & set(one.opts) and name in ("run", "ask")):

@@ -11,13 +11,6 @@ from support.rooms import ROOT, product_files
 
 OF_TASKS = (
     "eval/tasks/",
-    "graphs/flows/",
-    "agents/formats.py",
-    "agents/branches_format.py",
-    "agents/conditions_format.py",
-    "agents/clarification_format.py",
-    "agents/mdcr_format.py",
-    "eval/clarifications.py",
     # A question format says which task its questions are of.
     "corpora/loaders/forms.py",
 )

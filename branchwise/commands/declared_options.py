@@ -18,7 +18,7 @@ from branchwise.base.errors import InputError
 from branchwise.base.plugins.settings import read_settings
 from branchwise.base.setting import Declared, declared
 from branchwise.commands.options import Words, read_keys, read_tools
-from branchwise.graphs.system import System
+from branchwise.graphs.system import System, all_settings
 from branchwise.graphs.system_checks import check_system
 
 Chosen = TypeVar("Chosen", bound=BaseModel)
@@ -40,7 +40,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     for parameter in parameters:
         model = parameter.annotation
         if isinstance(model, type) and issubclass(model, BaseModel):
-            options[parameter.name] = own = {_word(one): one for one in declared(model) if one.flag}
+            options[parameter.name] = own = _settings_of(model)
             shown += [_parameter(word, one) for word, one in own.items()]
         else:
             shown.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
@@ -64,7 +64,7 @@ def read_options(model: type[Chosen], options: Mapping[str, Any]) -> Chosen:
 
     Raises InputError for values that are out of bounds or do not fit each other.
     """
-    settings = {_word(one): one for one in declared(model) if one.flag}
+    settings = _settings_of(model)
     nested: dict[str, Any] = {}
     for word, value in options.items():
         if value in (None, (), []):
@@ -78,9 +78,12 @@ def read_options(model: type[Chosen], options: Mapping[str, Any]) -> Chosen:
         made = model.model_validate(nested)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        at = next(one for one in settings.values() if one.path == first["loc"][: len(one.path)])
         context = first.get("ctx", {})
-        where = f"{at.flag} {'.'.join(context.get('place', ()))}".strip()
+        loc, place = first["loc"], context.get("place", ())
+        # Of a task's setting the place is its name.
+        loc, place = (place, ()) if loc == ("asking",) else (loc, place)
+        at = next(one for one in settings.values() if one.path == loc[: len(one.path)])
+        where = f"{at.flag} {'.'.join(place)}".strip()
         remedy = context.get("remedy", "see --help")
         raise InputError(str(first["msg"]), where=where, remedy=remedy) from None
     if isinstance(made, System):
@@ -92,6 +95,12 @@ def is_given(name: str) -> bool:
     """Whether the user wrote the option: a default is not refused where it has no effect."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not ParameterSource.DEFAULT
+
+
+def _settings_of(model: type[BaseModel]) -> dict[str, Declared]:
+    """The settings that have an option, by its parameter's name; a system's with those of tasks."""
+    every = all_settings() if model is System else declared(model)
+    return {_word(one): one for one in every if one.flag}
 
 
 def _word(one: Declared) -> str:

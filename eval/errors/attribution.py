@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from branchwise.agents.answer import parse_answer
-from branchwise.agents.branches_format import BranchesFormat
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches, gold_pairs
@@ -32,6 +31,7 @@ from branchwise.eval.errors.statements import AnswerStatements
 from branchwise.eval.errors.targets import Targets
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.qualifiers import read_name
+from branchwise.eval.tasks.branches.format import BranchesFormat
 from branchwise.trace.conversation import Conversation, read_conversation
 from branchwise.trace.events import AnswerRead, BudgetSpent, Event, Model, Node
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks.task import Task
+from branchwise.graphs.asking import DEFAULT_PROTOCOL, PROTOCOL
 from branchwise.graphs.flows import Flow
-from branchwise.graphs.protocol import DEFAULT_PROTOCOL
-from branchwise.graphs.system import SETTINGS, System
+from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import tools_of
 
 
@@ -17,7 +17,7 @@ def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
     Raises SettingError for a protocol that the task has not, closed book with tools, a setting that
     changes nothing there, and a number of worked examples that it has not.
     """
-    protocol = system.protocol
+    protocol = system.asked(PROTOCOL)
     if protocol != DEFAULT_PROTOCOL and protocol not in task.flow.protocols:
         what = f"the task {task.name} has no protocol {protocol!r}"
         known = ", ".join(task.flow.protocols)
@@ -28,12 +28,12 @@ def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
         remedy = "leave out corpus and graph, or ask by another protocol"
         raise SettingError("protocol", f"{protocol} is without tools", remedy=remedy)
     in_what = f"with the protocol {protocol}" if task.flow.protocols else f"in the task {task.name}"
-    for one in SETTINGS:
-        is_set = one.setting.of_flow and getattr(system, one.name) != one.info.default
-        if is_set and one.name not in flow.takes:
-            raise _idle(one.name, in_what, words)
-    if system.shots and system.shots not in flow.examples:
-        what = f"there are no {system.shots} examples {in_what}"
+    for name in system.asking:
+        if name not in (PROTOCOL, *flow.takes):
+            raise _idle(name, in_what, words)
+    shots = system.asking.get("shots")
+    if shots and shots not in flow.examples:
+        what = f"there are no {shots} examples {in_what}"
         known = " or ".join(map(str, (0, *flow.examples)))
         raise SettingError("shots", what, where=words.name("shots"), remedy=f"write {known}")
     if system.expand and not flow.readings:

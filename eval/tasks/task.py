@@ -7,19 +7,18 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from branchwise.agents.prediction import Prediction
-from branchwise.base.errors import InputError
 from branchwise.base.text import one_line
-from branchwise.corpora.questions import DEFAULT_BRANCH, Gold, Question
-from branchwise.eval.clarifications import gold_text
+from branchwise.corpora.questions import Gold, Question
 from branchwise.eval.errors.classes import ErrorClasses
 from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role
+from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.flows import Brief, Flow, FlowSetting
-from branchwise.graphs.flows.clarify import with_answers
-from branchwise.graphs.flows.flow import numbered
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
+GRADED, PUBLISHED = "graded", "published-code"
+"""Variants: as a judge grades answers in free text, and as the published code adds up."""
 _SHOWN = 3
 _SUBSET_WORDS = MappingProxyType({name: name for name in ("all", "ambiguous", "unambiguous")})
 
@@ -46,7 +45,7 @@ class Task(Protocol):
     in the answer format `branches`, which texts mention, so that it can be said where one was lost
     and models may align and judge them. Such a task has a column with the role `recall`: the share
     of the gold answers that are right under their branch. `is_graded`: a judge grades free text.
-    `gold`: what a question must say to be scored.
+    `live`: its flow where a person is asked back. `gold`: what a question must say to be scored.
     `names_evidence`: its questions bring no passages, so reports say what was searched.
     `subset_words`: what reports call the subsets all, ambiguous and unambiguous.
     `tells_deviation`: standard deviations over questions stand beside its headline metrics.
@@ -60,6 +59,7 @@ class Task(Protocol):
     flow: Flow
     matcher: str
     columns: tuple[Column, ...]
+    live: Flow | None = None
     is_attributable: bool = False
     is_graded: bool = False
     gold: Gold = "answers"
@@ -86,30 +86,30 @@ class Task(Protocol):
         system: System = DEFAULT_SYSTEM,
     ) -> Brief:
         """What an agent of the system, with or without tools, is told."""
-        flow = self.flow.by(system.protocol)
+        flow = self.flow.by(system.asked(PROTOCOL))
         setting = flow.setting(has_tools=has_tools, has_passages=bool(question.passages))
-        given = question.passages if setting == "given" else ()
-        line, message = one_line(question.question), ask(question, setting)
-        if flow.tells_conditions:
-            message = f"{message}\n\n{listed_conditions(question)}"
-        if flow.tells_answers:
-            message = with_answers(message, _answers(question))
-        asked_back = gold_text(question) if flow.tells_question else ""
-        return Brief(flow.prompts[setting], message, line, given, asked_back=asked_back)
+        return Brief(
+            flow.prompts[setting],
+            self.message(question, flow, has_tools=has_tools),
+            one_line(question.question),
+            question.passages if setting == "given" else (),
+            asked_back=self.asked_back(question, flow),
+        )
+
+    def message(self, question: Question, flow: Flow, *, has_tools: bool) -> str:
+        """What the user says by a flow: the question in one line, and the passages that it brings
+        where they are given."""
+        has_passages = bool(question.passages)
+        return ask(question, flow.setting(has_tools=has_tools, has_passages=has_passages))
+
+    def asked_back(self, question: Question, flow: Flow) -> str:
+        """The clarification question, by a flow in which it is given."""
+        return ""
 
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
-        """Raise InputError for a question that cannot be put to a system as its settings want:
-        guided by no condition, or neither with passages nor with tools where there is no prompt
-        for that. The error leaves out where the question is."""
-        if not self.flow.by(system.protocol).tells_conditions:
-            return
-        guided = f"the protocol {system.protocol}:"
-        if all(branch.name == DEFAULT_BRANCH for branch in question.branches):
-            what = f"{guided} it has no conditions to be guided by"
-            raise InputError(what, remedy="ask it by another protocol")
-        if not question.passages and not has_tools:
-            what = f"{guided} it brings no passages"
-            raise InputError(what, remedy="give the agent a corpus to search")
+        """Raise InputError for a question that cannot be put to a system as its settings want. The
+        error leaves out where the question is."""
+        return None
 
     def read_output(self, data: Any) -> Any:
         """What is scored of a prediction's `task_output` that came from a file.
@@ -160,19 +160,8 @@ class Task(Protocol):
         return next((column for column in self.columns if column.role == role), None)
 
 
-def listed_conditions(question: Question) -> str:
-    """The gold conditions, one a line, in an order that says nothing of the gold's own."""
-    named = [one_line(branch.name) for branch in question.branches if branch.name != DEFAULT_BRANCH]
-    return numbered("Conditions:", _shuffled(question, named))
-
-
-def _answers(question: Question) -> list[str]:
-    """The gold answers of all readings, in such an order."""
-    told = (one_line(answer.text) for branch in question.branches for answer in branch.answers)
-    return _shuffled(question, told)
-
-
-def _shuffled(question: Question, texts: Iterable[str]) -> list[str]:
+def shuffled(question: Question, texts: Iterable[str]) -> list[str]:
+    """Texts in an order that says nothing of their own, the same whenever it is asked."""
     return sorted(texts, key=lambda text: sha256(f"{question.id}\0{text}".encode()).digest())
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from branchwise.agents.formats import AnswerFormat
 from branchwise.corpora.passages import Passage
-from branchwise.graphs.protocol import DEFAULT_PROTOCOL
+from branchwise.graphs.asking import DEFAULT_PROTOCOL
 from branchwise.graphs.route import SLOTS, Route
 
 if TYPE_CHECKING:
@@ -130,9 +130,10 @@ class Flow:
     `conversations`: how many an item has at most.
     `protocols`: other ways to put such a question, by their names; its own is `conditions`.
     `tells_conditions`, `tells_answers`: the gold ones are listed below the question;
-    `tells_question`: the gold clarification question is asked back. `at_most`: the
-    prompt file that bounds what an answer holds, where there is one. `examples`: by how many worked
-    examples a system may want in its prompt (`shots`), the prompt file that has them.
+    `tells_question`: the gold clarification question is asked back. `asks_person`: a person is
+    asked back, so that it is no task's. `at_most`: the prompt file that bounds what an answer
+    holds, where there is one. `examples`: by how many worked examples a system may want in its
+    prompt (`shots`), the prompt file that has them.
     """
 
     name: str
@@ -147,6 +148,7 @@ class Flow:
     tells_conditions: bool = False
     tells_answers: bool = False
     tells_question: bool = False
+    asks_person: bool = False
     at_most: str | None = None
     examples: Mapping[int, str] = field(default_factory=dict)
 
@@ -168,10 +170,10 @@ class Flow:
     def sections(self, system: "System") -> tuple[PromptSection, ...]:
         """What the system prompt says below the task's prompt by such settings."""
         found = []
-        if system.at_most is not None and self.at_most:
-            found.append(PromptSection(self.at_most, {"most": str(system.at_most)}))
-        if system.shots in self.examples:
-            found.append(PromptSection(self.examples[system.shots]))
+        if self.at_most and (most := system.asked("at_most")) is not None:
+            found.append(PromptSection(self.at_most, {"most": str(most)}))
+        if self.examples and (shots := system.asked("shots")) in self.examples:
+            found.append(PromptSection(self.examples[shots]))
         return tuple(found)
 
     def setting(self, *, has_tools: bool, has_passages: bool = False) -> FlowSetting:

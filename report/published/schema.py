@@ -5,8 +5,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from branchwise.graphs.protocol import QuestionHints, QuestionProtocol
-
 _Number = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 _Note = Annotated[str, Field(max_length=300)]
 """Longer ones would be cut where tables are shown."""
@@ -41,8 +39,8 @@ class PublishedSetting(_Part):
 
     place: str
     ours: str | None = None
-    protocol: QuestionProtocol | None = None
-    hints: QuestionHints | None = None
+    protocol: str | None = None
+    hints: str | None = None
 
 
 class PublishedTable(_Part):

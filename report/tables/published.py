@@ -82,16 +82,17 @@ def _row_name(system: SystemReport, setting: PublishedSetting) -> str:
     asked = system.run.system
     if setting.hints is not None:
         return f"{strategy(asked)}, {system.model}"
-    return f"{asked.shots}-shot, {system.model}" if asked.shots else system.model
+    shots = asked.asked("shots")
+    return f"{shots}-shot, {system.model}" if shots else system.model
 
 
 def _setting_of(system: SystemReport, table: PublishedTable) -> str | None:
     asked = system.run.system
     for name, setting in table.settings.items():
         if setting.protocol is not None:
-            is_it = _is_known(system, BY_PROTOCOL) and asked.protocol == setting.protocol
+            is_it = _is_known(system, BY_PROTOCOL) and asked.asked("protocol") == setting.protocol
         elif setting.hints is not None:
-            is_it = _is_known(system, BY_STRATEGY) and asked.hints == setting.hints
+            is_it = _is_known(system, BY_STRATEGY) and asked.asked("hints") == setting.hints
         else:
             is_it = system.setting == (setting.ours or name)
         if is_it:

@@ -35,7 +35,8 @@ def strategy_tables(report: StudyReport) -> Iterator[Table]:
     for system in report.systems if "hints" in report.task.flow.takes else ():
         if not set(system.changes) - BY_STRATEGY:
             asked = system.run.system
-            rows.setdefault((system.model, strategy(asked)), {}).setdefault(asked.hints, system)
+            row = rows.setdefault((system.model, strategy(asked)), {})
+            row.setdefault(asked.asked("hints"), system)
     if sum(map(len, rows.values())) < 2:
         return
     hints = [name for name in HINT_WORDS if any(name in found for found in rows.values())]

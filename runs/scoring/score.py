@@ -40,6 +40,7 @@ from branchwise.eval.predictions_file import MISSING, read_predictions
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.tasks import Task, get_task, gold_of, is_attributable
+from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.graphs.system import System
 from branchwise.runs.costs.kept_prices import prices_of
@@ -244,7 +245,7 @@ def _ended(
     run: RunReader, questions: Sequence[Question]
 ) -> Iterator[tuple[AnsweredItem, Mapping[str, Any]]]:
     """Items that ended, and their outcomes."""
-    protocol = System.model_validate(run.system).protocol
+    protocol = System.model_validate(run.system).asked(PROTOCOL)
     for item, outcome in run.ended_items(questions):
         yield replace(item, protocol=protocol), outcome
 

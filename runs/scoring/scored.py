@@ -33,7 +33,7 @@ from branchwise.eval.judging.settle import Settled
 from branchwise.eval.question_scores import SUBSETS, ItemScore
 from branchwise.eval.scores import Scores
 from branchwise.eval.tasks import Task
-from branchwise.graphs.protocol import QuestionProtocol
+from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 from branchwise.runs.costs.usage import NO_COSTS, Costs
 from branchwise.runs.left_out import OmittedField, RemarkedReplies
@@ -204,9 +204,10 @@ class Scored:
         return [*(one.words for one in self.left_out), *(one.words for one in self.remarks)]
 
     @property
-    def protocol(self) -> QuestionProtocol:
+    def protocol(self) -> str:
         """How its questions were put."""
-        return self.system.protocol
+        protocol: str = self.system.asked(PROTOCOL)
+        return protocol
 
     @property
     def task(self) -> Task:

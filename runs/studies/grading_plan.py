@@ -10,8 +10,8 @@ from branchwise.eval.properties import gold_properties
 from branchwise.eval.property_grades import ASKS_FOR_CONDITIONS
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import is_graded
+from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.ledger import RoleUsage
-from branchwise.graphs.protocol import QuestionProtocol
 from branchwise.graphs.system import System
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.studies.systems import NamedSystem
@@ -84,18 +84,19 @@ def _requests(choice: ScoringChoice, system: System, question: Question) -> int:
     """Each pair takes a request for the answer, and one for the condition if both have one."""
     gold = gold_properties(question)
     graded = len(gold)
-    if system.protocol not in _WITHOUT_CONDITIONS:
+    protocol = system.asked(PROTOCOL)
+    if protocol not in _WITHOUT_CONDITIONS:
         graded += sum(bool(one.condition) for one in gold)
     # Of aligned pairs each gold property is in one at most.
     if choice.judge_pairs == "aligned":
         return graded
-    return graded * _predicted(system.protocol, system.at_most, len(gold))
+    return graded * _predicted(protocol, system.asked("at_most"), len(gold))
 
 
-_WITHOUT_CONDITIONS: frozenset[QuestionProtocol] = frozenset({"standard", "closed"})
+_WITHOUT_CONDITIONS: frozenset[str] = frozenset({"standard", "closed"})
 
 
-def _predicted(protocol: QuestionProtocol, at_most: int | None, gold: int) -> int:
+def _predicted(protocol: str, at_most: int | None, gold: int) -> int:
     if protocol == "guided":
         return gold
     if protocol in ASKS_FOR_CONDITIONS and at_most is not None:

@@ -20,12 +20,12 @@ from pydantic_core import PydanticCustomError
 
 from branchwise.base.setting import Declared, Text, no_empty_text
 from branchwise.base.yaml_lines import shown
-from branchwise.graphs.system import SETTINGS
+from branchwise.graphs.system import all_settings
 
 Value = bool | int | float | str | tuple[str, ...] | Mapping[str, Any] | None
 """What a setting can be; null is the default of those that have none of their own."""
 
-FIELDS: Mapping[str, Declared] = {one.word: one for one in SETTINGS if one.word}
+FIELDS: Mapping[str, Declared] = {one.word: one for one in all_settings() if one.word}
 """The settings of a system by their words in a study file."""
 FACTORS = tuple(key for key, one in FIELDS.items() if one.setting.changes != "scores")
 """Settings that may be varied: the systems of a study are scored alike."""

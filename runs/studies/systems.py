@@ -15,7 +15,7 @@ from branchwise.base.plugins.declare import is_name
 from branchwise.base.plugins.specs import absolute_spec
 from branchwise.base.yaml_lines import KeyPath, shown
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.graphs.flows.conditions import CONDITIONS
+from branchwise.graphs.flows import FLOWS
 from branchwise.graphs.system import MODULES, Roles, System
 from branchwise.graphs.system_checks import tools_of
 from branchwise.runs.studies.checks import (
@@ -205,7 +205,8 @@ class _Systems:
         if key != "at_most" or "protocol" not in self.study.factors:
             return False
         protocol = str(given["protocol"])
-        return protocol in CONDITIONS.protocols and CONDITIONS.by(protocol).at_most is None
+        bounded = [flow for flow in FLOWS.values() if flow.at_most and protocol in flow.protocols]
+        return any(flow.by(protocol).at_most is None for flow in bounded)
 
     def _roles(self, given: Mapping[str, Value]) -> dict[str, Any]:
         """The decoding of the roles that the system asks, and of those who score."""

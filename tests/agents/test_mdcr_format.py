@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from branchwise.agents.answer import MAX_TOLERANT, parse_answer
 from branchwise.agents.formats import FORMATS
-from branchwise.agents.mdcr_format import MAX_GROUPS
+from branchwise.eval.tasks.mdcr.format import MAX_GROUPS
 
 MDCR = FORMATS["mdcr"]
 GROUPS = st.lists(

@@ -12,7 +12,7 @@ from branchwise.agents.answer import parse_answer
 from branchwise.agents.formats import FORMATS
 from branchwise.agents.offline.model import OfflineChatModel
 from branchwise.agents.offline.words import STOP_WORDS
-from branchwise.agents.prompt_files import VARIABLES, Prompts
+from branchwise.agents.prompt_files import Prompts
 
 PROMPTS = Prompts.load()
 SCHEMA = {
@@ -91,7 +91,7 @@ def test_every_name_gets_the_same_readings(name: str) -> None:
     ]
 
 
-INSIDE_A_MESSAGE = {name for name in VARIABLES if name.endswith("readings")}
+INSIDE_A_MESSAGE = {name for name in PROMPTS.texts if name.endswith("readings")}
 OF_MODULES = {"expander", "expander_with_titles", "extractor"}
 IN_A_FORM = {name for name, text in PROMPTS.texts.items() if "<ans>" in text}
 
@@ -103,7 +103,7 @@ def test_prompts_that_show_a_form_get_an_answer_in_it(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(VARIABLES.keys() - OF_MODULES - INSIDE_A_MESSAGE - IN_A_FORM)
+    "name", sorted(PROMPTS.texts.keys() - OF_MODULES - INSIDE_A_MESSAGE - IN_A_FORM)
 )
 def test_every_other_prompt_gets_an_answer_in_json(name: str) -> None:
     text = reply(SystemMessage(PROMPTS.texts[name]), HumanMessage("Who performed Reef?")).text

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.agents.prompt_files import VARIABLES, Prompts
+from branchwise.agents.prompt_files import Prompts, variables_of
 from branchwise.base.errors import InputError
 
 
 def test_every_prompt_renders_with_exactly_its_variables() -> None:
     prompts = Prompts.load(None)
-    for name, variables in VARIABLES.items():
+    for name in prompts.texts:
+        variables = variables_of(name)
         rendered = prompts.render(name, **{v: f"<{v}>" for v in variables})
         assert all(f"<{v}>" in rendered for v in variables)
         assert rendered == rendered.strip() != ""

@@ -8,15 +8,14 @@ import pytest
 from branchwise.agents.format_error import FormatError
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer
-from branchwise.eval.clarifications import bare_answer, read_asked
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items
-from branchwise.eval.tasks.clarification import ClarificationTask
-from branchwise.eval.tasks.clarified import ClarifiedTask
-from branchwise.eval.tasks.clarify import ClarifyTask
+from branchwise.eval.tasks.cambignq.clarification import ClarificationTask
+from branchwise.eval.tasks.cambignq.clarifications import bare_answer, read_asked
+from branchwise.eval.tasks.cambignq.clarified import ClarifiedTask
+from branchwise.eval.tasks.cambignq.clarify import ClarifyTask
+from branchwise.eval.tasks.cambignq.options_way import PUBLISHED, SUBSEQUENCE, SUBSTRING
 from branchwise.eval.tasks.column import totals_of
-from branchwise.eval.tasks.options_way import PUBLISHED, SUBSEQUENCE, SUBSTRING
-from branchwise.graphs.flows import DEFAULT
 from support.eval.scoring_cases import Gold, item
 
 GOLD_TEXT = "Which version: the 2002 film, or the book?"
@@ -25,7 +24,7 @@ GOLD: Gold = {
     "the book": ["An Author"],
 }
 TASKS = [
-    kind(DEFAULT, way)
+    kind(way)
     for kind in (ClarificationTask, ClarifiedTask, ClarifyTask)
     for way in (SUBSTRING, SUBSEQUENCE, PUBLISHED)
 ]
@@ -53,7 +52,7 @@ def test_every_column_and_sum_has_a_metric(task: Any, gold: Gold) -> None:
 
 
 def test_a_question_is_scored_whole_by_category_and_by_options() -> None:
-    found = ClarificationTask(DEFAULT).score(answered(asked("Which version: the film, or book?")))
+    found = ClarificationTask().score(answered(asked("Which version: the film, or book?")))
     # " film" is 5 of the 8 and of the 13 characters, "book" 4 of 4 and of 8.
     assert found["option_precision"] == pytest.approx((5 / 8 + 1) / 2)
     assert found["option_recall"] == pytest.approx((5 / 13 + 4 / 8) / 2)
@@ -64,7 +63,7 @@ def test_a_question_is_scored_whole_by_category_and_by_options() -> None:
 
 
 def test_the_subsequence_has_gaps() -> None:
-    task = ClarificationTask(DEFAULT, SUBSEQUENCE)
+    task = ClarificationTask(SUBSEQUENCE)
     found = task.score(answered(asked("Which version: the film, or the book?")))
     assert found["option_precision"] == 1
     assert found["option_recall"] == pytest.approx((8 / 13 + 1) / 2)
@@ -72,13 +71,13 @@ def test_the_subsequence_has_gaps() -> None:
 
 @pytest.mark.parametrize("output", [asked("What do you mean?"), asked(""), None])
 def test_a_text_of_another_form_is_counted_and_offers_nothing(output: Any) -> None:
-    found = ClarificationTask(DEFAULT).score(answered(output))
+    found = ClarificationTask().score(answered(output))
     assert (found["form_errors"], found["option_count"], found["category_exact"]) == (1, 0, 0)
     assert (found["option_said"], found["option_gold"], found["option_recall"]) == (0, 2, 0)
 
 
 def test_published_code_reads_something_out_of_everything() -> None:
-    task = ClarificationTask(DEFAULT, PUBLISHED)
+    task = ClarificationTask(PUBLISHED)
     found = task.score(answered(asked("What do you mean?")))
     assert (found["form_errors"], found["option_count"]) == (0, 1)
     exact = task.score(answered(asked(GOLD_TEXT)))
@@ -86,7 +85,7 @@ def test_published_code_reads_something_out_of_everything() -> None:
 
 
 def test_without_a_gold_text_only_options_are_scored_and_one_reading_not_at_all() -> None:
-    task = ClarificationTask(DEFAULT)
+    task = ClarificationTask()
     found = task.score(answered(asked(GOLD_TEXT), text=None))
     assert (found["option_f1"], found["bleu4"], found["category_exact"]) == (1, None, None)
     one = task.score(answered(asked(GOLD_TEXT), {DEFAULT_BRANCH: ["x"]}, None))
@@ -99,7 +98,7 @@ def pairs(*answers: tuple[str, list[str]], text: str = GOLD_TEXT) -> dict[str, A
 
 def test_answers_count_by_their_best_form_and_by_place_where_options_are_gold() -> None:
     output = pairs(("the 2002 film", ["The director is J. Doe."]), ("the book", ["an author"]))
-    found = ClarifiedTask(DEFAULT).score(answered(output))
+    found = ClarifiedTask().score(answered(output))
     # "director is j doe" holds all 5 characters of "j doe", 5 of its own 17; "author" is whole.
     assert found["answer_precision"] == pytest.approx((5 / 17 + 1) / 2)
     assert found["answer_recall"] == 1
@@ -107,7 +106,7 @@ def test_answers_count_by_their_best_form_and_by_place_where_options_are_gold() 
 
 
 def test_own_options_have_no_accuracy_and_repeated_answers_are_told_apart() -> None:
-    found = ClarifiedTask(DEFAULT).score(answered(pairs(("a", ["Jane Doe"]), ("a", ["jane doe"]))))
+    found = ClarifiedTask().score(answered(pairs(("a", ["Jane Doe"]), ("a", ["jane doe"]))))
     assert (found["option_accuracy"], found["option_exact"]) == (None, None)
     assert (found["answer_count"], found["different_answers"]) == (2, 1)
     # The second is left for "author", with which it shares one character of its 8.
@@ -115,7 +114,7 @@ def test_own_options_have_no_accuracy_and_repeated_answers_are_told_apart() -> N
 
 
 def test_called_unambiguous_the_gold_answers_are_missed() -> None:
-    task = ClarifyTask(DEFAULT)
+    task = ClarifyTask()
     missed = answered({**pairs(text=""), "ambiguous": False}, id="a")
     right = pairs(("the 2002 film", ["Jane Doe"]), ("the book", ["Author"]))
     found = answered({**right, "ambiguous": True}, id="b")
@@ -129,12 +128,12 @@ def test_called_unambiguous_the_gold_answers_are_missed() -> None:
 
 def test_answers_to_a_question_with_one_reading_are_wrong() -> None:
     output = {**pairs(("a", ["x"]), ("b", ["y"])), "ambiguous": True}
-    found = ClarifyTask(DEFAULT).score(answered(output, {DEFAULT_BRANCH: ["x"]}, None))
+    found = ClarifyTask().score(answered(output, {DEFAULT_BRANCH: ["x"]}, None))
     assert (found["answer_precision"], found["answer_said"], found["answer_gold"]) == (0, 2, 0)
 
 
 def test_a_failed_item_is_missed_and_no_format_error() -> None:
-    for task in (ClarificationTask(DEFAULT), ClarifiedTask(DEFAULT), ClarifyTask(DEFAULT)):
+    for task in (ClarificationTask(), ClarifiedTask(), ClarifyTask()):
         found = task.score(answered(None, error="died"))
         recall = next(one.key for one in task.columns if one.role == "recall")
         assert (found[recall], found["form_errors"]) == (0, 0)
@@ -143,14 +142,14 @@ def test_a_failed_item_is_missed_and_no_format_error() -> None:
 @pytest.mark.parametrize(
     ("task", "output"),
     [
-        (ClarificationTask(DEFAULT), {}),
-        (ClarificationTask(DEFAULT), "Which?"),
-        (ClarificationTask(DEFAULT), asked(3)),  # type: ignore[arg-type]
-        (ClarifiedTask(DEFAULT), asked(GOLD_TEXT)),
-        (ClarifiedTask(DEFAULT), {**asked(GOLD_TEXT), "answers": [["a"]]}),
-        (ClarifiedTask(DEFAULT), {**asked(GOLD_TEXT), "answers": [[["a"], "b"]]}),
-        (ClarifyTask(DEFAULT), pairs()),
-        (ClarifyTask(DEFAULT), {**pairs(), "ambiguous": "yes"}),
+        (ClarificationTask(), {}),
+        (ClarificationTask(), "Which?"),
+        (ClarificationTask(), asked(3)),  # type: ignore[arg-type]
+        (ClarifiedTask(), asked(GOLD_TEXT)),
+        (ClarifiedTask(), {**asked(GOLD_TEXT), "answers": [["a"]]}),
+        (ClarifiedTask(), {**asked(GOLD_TEXT), "answers": [[["a"], "b"]]}),
+        (ClarifyTask(), pairs()),
+        (ClarifyTask(), {**pairs(), "ambiguous": "yes"}),
     ],
 )
 def test_an_output_of_another_shape_is_refused(task: Any, output: Any) -> None:
@@ -160,13 +159,13 @@ def test_an_output_of_another_shape_is_refused(task: Any, output: Any) -> None:
 
 def test_outputs_read_back_as_they_are() -> None:
     output = pairs(("a", ["x"]))
-    assert ClarificationTask(DEFAULT).read_output(asked(GOLD_TEXT)) == asked(GOLD_TEXT)
-    assert ClarifiedTask(DEFAULT).read_output(output) == output
+    assert ClarificationTask().read_output(asked(GOLD_TEXT)) == asked(GOLD_TEXT)
+    assert ClarifiedTask().read_output(output) == output
     whole = {**output, "ambiguous": True}
-    assert ClarifyTask(DEFAULT).read_output(whole) == whole
+    assert ClarifyTask().read_output(whole) == whole
     # A verdict alone is enough: of a question that is not ambiguous there is no more to say.
     alone = {"ambiguous": False}
-    assert ClarifyTask(DEFAULT).read_output(alone) == {**pairs(), **asked(""), **alone}
+    assert ClarifyTask().read_output(alone) == {**pairs(), **asked(""), **alone}
 
 
 def test_what_is_compared_of_an_answer() -> None:

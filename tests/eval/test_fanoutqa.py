@@ -9,9 +9,9 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.loose_accuracy import found_strings, loose
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks.fanoutqa.loose_accuracy import found_strings, loose
 from support.eval.scoring_cases import branches
 from support.needs import DATA, needs_data
 

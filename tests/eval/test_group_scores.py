@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from branchwise.eval.group_scores import (
+from branchwise.eval.tasks.mdcr.group_scores import (
     NO_GROUPS,
     GroupSums,
     IdGroups,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.eval.common_text import common_length, longest_subsequence, longest_substring
-from branchwise.eval.option_scores import (
+from branchwise.eval.tasks.cambignq.option_scores import (
     OptionSums,
     micro_f1,
     micro_precision,
@@ -16,7 +16,7 @@ from branchwise.eval.option_scores import (
     option_mapping,
     option_sums,
 )
-from branchwise.eval.option_scores_published import (
+from branchwise.eval.tasks.cambignq.option_scores_published import (
     INVALID_FORM,
     published_parse,
     published_sums,

@@ -15,7 +15,6 @@ from branchwise.eval.property_grades import (
     graded_score,
     greedy_sums,
 )
-from branchwise.graphs.protocol import QuestionProtocol
 
 GRADE = st.builds(
     PropertyGrade,
@@ -104,7 +103,7 @@ def said(*citations: str) -> list[ConditionalAnswer]:
     return [ConditionalAnswer("c", ("a",), frozenset(cited)) for cited in citations]
 
 
-Case = tuple[QuestionProtocol, Grades, list[str], list[str], tuple[float, ...], float]
+Case = tuple[str, Grades, list[str], list[str], tuple[float, ...], float]
 GREEDY: dict[str, Case] = {
     # name: protocol, grades, predicted and gold citations; sums of condition, answer, citation and
     # the number scored; then our answer score, by the one-to-one optimum.

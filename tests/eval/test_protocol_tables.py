@@ -13,7 +13,6 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
-from branchwise.graphs.protocol import QuestionProtocol
 from branchwise.graphs.system import System
 from branchwise.report.figures.protocols import protocol_figure
 from branchwise.report.study_report import StudyReport, SystemReport
@@ -26,7 +25,7 @@ from support.eval.scoring_cases import branches
 GOLD = {"q1": {"a": ["red blue"]}, "q2": {"a": ["red blue"], "b": ["green"]}}
 
 
-def system(protocol: QuestionProtocol, said: dict[str, str]) -> SystemReport:
+def system(protocol: str, said: dict[str, str]) -> SystemReport:
     items = [
         AnsweredItem(
             Question(id=id, question="?", branches=branches(gold)),

@@ -7,7 +7,7 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import TASKS, Task, get_task, totals_of
-from branchwise.graphs.flows import DEFAULT
+from branchwise.graphs.flows import default_flow
 from support.conditions.cases import (
     WORKED,
     WORKED_RELATIONS,
@@ -55,7 +55,7 @@ def test_every_task_has_a_metric_that_reports_turn_on(task: Task) -> None:
     "task", [t for t in TASKS.values() if t.is_attributable], ids=lambda t: t.name
 )
 def test_what_is_attributed_are_entities_with_a_recall(task: Task) -> None:
-    assert task.flow.format is DEFAULT.format
+    assert task.flow.format is default_flow().format
     assert task.main.role == "recall"
 
 

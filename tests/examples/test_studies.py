@@ -82,9 +82,10 @@ def test_the_modules_are_compared_on_sixty_questions_for_nothing(root: Path) -> 
 def test_conditional_answers_are_asked_for_in_fifteen_settings(root: Path) -> None:
     loaded = load_study(root / "examples" / "studies" / "mdcr.yaml")
     systems = [named.system for named in loaded.systems()]
-    strategies = [(one.shots, one.reasoning) for one in systems if one.hints == "none"]
+    unhinted = [one for one in systems if one.asked("hints") == "none"]
+    strategies = [(one.asked("shots"), one.asked("reasoning")) for one in unhinted]
     assert strategies == [(0, "off"), (1, "off"), (1, "steps")]
-    assert len({one.hints for one in systems}) == 5
+    assert len({one.asked("hints") for one in systems}) == 5
     assert {one.decoding.temperature for one in systems} == {0}
     questions = questions_of(loaded)
     assert len(questions) == 180

@@ -45,12 +45,12 @@ def test_it_answers_the_options_of_what_it_asks_back(system: System) -> None:
         "answers": [["the 1995 film", ["Michael Mann"]], ["the 1986 film", ["Richards"]]],
     }
     assert json.loads(json.dumps(end)) == end
-    told = build(system.model_copy(update={"protocol": "answers"}), "clarify")
+    told = build(system.model_copy(update={"asking": {"protocol": "answers"}}), "clarify")
     assert list(told.invoke({"question": HEAT})["answers"]) == ["the 1995 film"]
 
 
 def test_what_needs_gold_is_refused(system: System) -> None:
-    gold = system.model_copy(update={"protocol": "gold-question"})
+    gold = system.model_copy(update={"asking": {"protocol": "gold-question"}})
     with pytest.raises(InputError, match="gold-question tells what a question set has"):
         build(gold, "clarified")
     with pytest.raises(InputError, match="clarify has no protocol 'gold-question'"):

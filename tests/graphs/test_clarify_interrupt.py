@@ -145,7 +145,7 @@ def test_listed_answers_are_those_of_a_question_that_is_not_asked_back(
     system: System, chat_server: Any
 ) -> None:
     """They are not asked for a second time."""
-    told = system.model_copy(update={"protocol": "answers"})
+    told = system.model_copy(update={"asking": {"protocol": "answers"}})
     end = build_clarify(told).invoke({"question": ETNA})
     assert (end["ambiguous"], end["answers"]) == (False, {"default": ["Sicily"]})
     assert Counter(map(stage_of, chat_server.requests)) == {"answers": 2}
@@ -154,7 +154,7 @@ def test_listed_answers_are_those_of_a_question_that_is_not_asked_back(
 def test_protocols_that_tell_gold_and_of_other_tasks_are_refused(system: System) -> None:
     for protocol in ("gold-question", "dialogue", "standard"):
         with pytest.raises(InputError, match=f"has no protocol '{protocol}'"):
-            build_clarify(system.model_copy(update={"protocol": protocol}))
+            build_clarify(system.model_copy(update={"asking": {"protocol": protocol}}))
     with pytest.raises(InputError, match="no question"):
         build_clarify(system).invoke({"question": ""})
 

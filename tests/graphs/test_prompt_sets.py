@@ -7,12 +7,12 @@ from typing import get_args
 
 import pytest
 
-from branchwise.agents.prompt_files import SCORING_PROMPTS, VARIABLES, Prompts
+from branchwise.agents.prompt_files import PROMPTS, SCORING_PROMPTS, Prompts
 from branchwise.base.prompt_sets import PromptSet
 from branchwise.graphs.agent import Agent
+from branchwise.graphs.asking import DEFAULT_PROTOCOL
 from branchwise.graphs.flows import FLOWS
 from branchwise.graphs.flows.flow import Brief
-from branchwise.graphs.protocol import DEFAULT_PROTOCOL
 from branchwise.graphs.system import System
 from branchwise.tools.registry import GRAPH_TOOLS, known_tools
 from support.corpora.small import bm25_corpus
@@ -99,7 +99,7 @@ def test_ids_are_to_be_cited_only_where_answers_cite(agent_of, flow):
 def test_a_digest_covers_the_prompts_that_a_system_can_use(agent_of, tmp_path):
     before = agent_of(("local_retriever",)).digest
     changes = {}
-    for name in VARIABLES:
+    for name in PROMPTS:
         folder = tmp_path / name
         folder.mkdir()
         (folder / f"{name}.md").write_text("Another text.")
@@ -129,15 +129,15 @@ def test_the_papers_agent_is_given_no_advice(agent_of, tools, put):
 
 def test_the_papers_set_has_words_of_its_own_where_the_default_one_advises():
     paper, default = Prompts.load(of="paper").texts, Prompts.load().texts
-    taken = {name for name in VARIABLES if paper[name] == default[name]}
+    taken = {name for name in PROMPTS if paper[name] == default[name]}
     never_said = {"passages", "graph_names", "graph_labels", "graph_queries"}
     limits = {"budget_left", "at_most_conditions", "at_most_citations"}
-    shown = {name for name in VARIABLES if name.startswith("mdcr_example")}
+    shown = {name for name in PROMPTS if name.startswith("mdcr_example")}
     repair = {"repair", "repair_form", "text_protocol"}
     assert taken == repair | limits | shown | SCORING_PROMPTS | never_said
     # Both sets show the same dialogues.
     dialogues = set(default["dialogue_examples"].splitlines())
-    for name in VARIABLES.keys() - taken:
+    for name in PROMPTS.keys() - taken:
         same = sentences(paper[name]) & sentences(default[name])
         assert same - dialogues <= {"$readings"}
         assert not ADVICE.findall(paper[name])

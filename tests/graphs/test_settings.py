@@ -16,10 +16,10 @@ from branchwise.base.setting import Setting, declared, digested
 from branchwise.cli import load_command
 from branchwise.commands.declared_options import read_options
 from branchwise.commands.run import run
-from branchwise.graphs.system import MODULES, SETTINGS, System
+from branchwise.graphs.system import MODULES, System, all_settings
 from branchwise.runs.studies.settings import FIELDS, checked_base
 
-NUMBERS = [one for one in SETTINGS if one.kind in (int, float) and one.flag and one.word]
+NUMBERS = [one for one in all_settings() if one.kind in (int, float) and one.flag and one.word]
 VALUES = {bool: True, int: 7, float: 1.0, str: "x"}
 
 
@@ -31,7 +31,7 @@ def options_of(name: str) -> dict[str, typer.core.TyperOption]:
 @pytest.mark.parametrize("command", ["ask", "run"])
 def test_every_flag_is_an_option_with_its_help_and_panel(command):
     options = options_of(command)
-    for one in SETTINGS:
+    for one in all_settings():
         for flag in (one.flag or "").split("/") if one.flag else ():
             assert options[flag].help.startswith(one.setting.help.split(":")[0]), flag
             assert options[flag].rich_help_panel == one.setting.panel
@@ -57,16 +57,17 @@ def test_a_value_out_of_bounds_is_refused_by_the_option_that_was_written():
 
 
 def test_words_and_flags_are_distinct_and_modules_are_settings():
-    flags = [one.flag for one in SETTINGS if one.flag]
+    flags = [one.flag for one in all_settings() if one.flag]
     assert len(set(flags)) == len(flags)
-    assert len(FIELDS) == sum(one.word is not None for one in SETTINGS)
+    assert len(FIELDS) == sum(one.word is not None for one in all_settings())
     assert {("expander", "expand"), ("extractor", "extract")} == set(MODULES.items())
 
 
 def test_every_field_that_has_a_default_of_its_own_is_documented_by_its_setting():
     """What is not marked is not written by users: only attempts, which `score` has."""
-    marked = {one.path for one in SETTINGS}
-    fields = {(name,) for name in System.model_fields} - {("roles",), ("decoding",), ("budget",)}
+    marked = {one.path for one in all_settings()}
+    nested = {("roles",), ("decoding",), ("budget",), ("asking",)}
+    fields = {(name,) for name in System.model_fields} - nested
     fields |= {("decoding", name) for name in Decoding.model_fields}
     assert fields - marked == {("decoding", "attempts")}
 
@@ -91,3 +92,28 @@ def test_the_page_of_study_files_names_every_key():
 
 def test_commands_take_the_system_without_its_settings_in_their_signature():
     assert "system" not in inspect.signature(run).parameters
+
+
+def test_settings_of_tasks_stand_among_the_others_or_in_asking():
+    given = {"protocol": "guided", "shots": 0}
+    system = System(**given)
+    assert system == System(asking=given) == System.model_validate(system.model_dump())
+    assert system.asking == {"protocol": "guided"}
+    assert (system.asked("protocol"), system.asked("hints")) == ("guided", "none")
+    names = ["protocol", "at_most", "shots", "reasoning", "hints"]
+    assert [name for name in system.model_dump() if name in names] == names
+    assert hash(system) != hash(System())
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        ({"protocol": "fax"}, r"^System\.asking\.protocol: input should be 'conditions'.*'fax'"),
+        ({"at_most": 0}, r"^System\.asking\.at_most: input should be greater .* 1 \(0\); see"),
+        ({"asking": {"fax": 1}}, r"^System\.asking\.fax: is no setting of a task; known are pro"),
+        ({"shot": 1}, r"^System: there is no setting 'shot'; did you mean shots"),
+    ],
+)
+def test_what_no_task_has_is_refused_in_one_line(given, refusal):
+    with pytest.raises(InputError, match=refusal):
+        System(**given)

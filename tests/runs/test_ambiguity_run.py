@@ -16,7 +16,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
-from branchwise.graphs.flows import DEFAULT, FLOWS
+from branchwise.graphs.flows import FLOWS, default_flow
 from branchwise.report.exports.markdown import markdown
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.tables import report_tables
@@ -76,7 +76,7 @@ def test_verdicts_of_a_model_are_scored_and_read_back_from_an_export(
     none_listed: float | None,
 ) -> None:  # fmt: skip
     chat_server.play(answer)
-    system = make_system().model_copy(update={"protocol": protocol})
+    system = make_system().model_copy(update={"asking": {"protocol": protocol}})
     made = run(questions, system, out=tmp_path / "R", task=TASK.name)
     found = score(made)
     assert means(found) == pytest.approx(SCORES)
@@ -182,4 +182,4 @@ def test_what_is_no_verdict_is_a_format_error(data: object) -> None:
 
 def test_its_prompts_are_in_no_other_systems_digest() -> None:
     prompts = {*TASK.flow.prompts.values(), TASK.flow.readings}
-    assert not prompts & {*DEFAULT.prompts.values(), *FLOWS["conditions"].prompts.values()}
+    assert not prompts & {*default_flow().prompts.values(), *FLOWS["conditions"].prompts.values()}

@@ -119,7 +119,7 @@ def test_only_one_protocol_tells_gold_answers(
     file = tmp_path / "q.jsonl"
     answers = {"the men": ["Zebedee"], "the women": ["Quorra", "Zebedee"]}
     file.write_text(json.dumps({"id": "q1", "question": "q1?", "answers": answers}))
-    system = make_system().model_copy(update={"protocol": protocol})
+    system = make_system().model_copy(update={"asking": {"protocol": protocol}})
     run(str(file), system, out=tmp_path / "R", task="clarification")
     request = chat_server.requests[0]
     first, *told = request["messages"][1]["content"].split("\n")

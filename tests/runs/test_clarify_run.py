@@ -11,7 +11,7 @@ from branchwise import System, run, score
 from branchwise.base.errors import InputError, SettingError
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.agent import Agent
-from branchwise.graphs.flows import DEFAULT, FLOWS
+from branchwise.graphs.flows import FLOWS, default_flow
 from branchwise.report.exports.markdown import markdown
 from branchwise.report.html.page import render_html
 from branchwise.report.run_folders import report_of_runs
@@ -64,7 +64,7 @@ def made_by(chat_server: Any, make_system: Any, tmp_path: Path) -> Any:
 
     def make(task: str, protocol: str, script: Any = reply, **settings: Any) -> Any:
         chat_server.play(script)
-        system = make_system().model_copy(update={"protocol": protocol, **settings})
+        system = make_system().model_copy(update={"asking": {"protocol": protocol, **settings}})
         return run(questions, system, out=tmp_path / f"{task}-{protocol}", task=task)
 
     return make
@@ -156,7 +156,7 @@ def test_a_gold_question_need_not_be_there(
     answers = {"the 1995 film": ["Mann"], 'film, "Heat"': ["Richards"]}
     file.write_text(json.dumps({"id": "q", "question": "Who made Heat?", "answers": answers}))
     chat_server.play(reply)
-    system = make_system().model_copy(update={"protocol": "gold-question"})
+    system = make_system().model_copy(update={"asking": {"protocol": "gold-question"}})
     made = run(str(file), system, out=tmp_path / "R", task="clarified")
     asked = {body["messages"][1]["content"] for body in chat_server.requests}
     assert asked == {
@@ -390,7 +390,8 @@ def test_a_protocol_of_another_task_is_refused(made_by: Any) -> None:
 def test_its_prompts_are_in_the_digests_of_its_flows_alone(tmp_path: Path) -> None:
     (tmp_path / "option_directly.md").write_text("Answer.")
     own = System(prompts=str(tmp_path))
-    for flow, is_other in ((DEFAULT, False), (FLOWS["clarify"], True), (FLOWS["ambiguity"], False)):
+    flows = (default_flow(), FLOWS["clarify"], FLOWS["ambiguity"])
+    for flow, is_other in zip(flows, (False, True, False), strict=True):
         assert (Agent(own, flow).digest != Agent(System(), flow).digest) is is_other
     # Each stage's prompts count, and each pipeline is another system.
     (tmp_path / "option_directly.md").unlink()

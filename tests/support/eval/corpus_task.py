@@ -1,9 +1,8 @@
 """A task with a score of the whole question set: F1 of all its answers together."""
 
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.tasks import Column, Metrics, Total
+from branchwise.eval.tasks import DEFAULT, Column, Metrics, Total
 from branchwise.eval.tasks.task import Task
-from branchwise.graphs.flows import DEFAULT
 
 SUMS = ("right", "predicted", "gold")
 
@@ -17,7 +16,7 @@ class CorpusTask(Task):
 
     name = "corpus"
     version = 1
-    flow = DEFAULT
+    flow = DEFAULT.flow
     matcher = "names"
     columns = (
         Column("corpus_f1", "corpus\nF1", "answers", role="headline", total=Total(SUMS, f1)),

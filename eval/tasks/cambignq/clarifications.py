@@ -1,0 +1,110 @@
+"""What an item says and what is gold of it, for the tasks that ask a clarification question back.
+
+Gold options are the question's named branches, or what its own clarification question offers; a
+question with one reading has none. Predicted ones come from `prediction.task_output`.
+"""
+
+import re
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.clarification import (
+    ClarificationFormatError,
+    ClarificationQuestion,
+    parse_clarification,
+)
+from branchwise.corpora.questions import DEFAULT_BRANCH, Question
+from branchwise.eval.tasks.cambignq.option_scores_published import published_parse
+from branchwise.graphs.flows.pipeline import CLARIFICATION, OPTION_ANSWERS
+
+_ONE = "one"
+"""The category of options of which it is not known what they are."""
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+@dataclass(frozen=True)
+class AskedBack:
+    """A clarification question: its text, and what it was read as.
+
+    Without a text nothing was asked. A text that is not of the form `is_of_form` no more, and has
+    neither category nor options.
+    """
+
+    text: str = ""
+    category: str = ""
+    options: tuple[str, ...] = ()
+    is_of_form: bool = True
+
+
+def read_asked(text: str, *, as_published: bool = False) -> AskedBack:
+    """A clarification question; `as_published` by the parser of the published code, whose category
+    has its "Which", and which reads something out of every text."""
+    if not text.strip():
+        return AskedBack()
+    if as_published:
+        return AskedBack(text, *published_parse(text))
+    try:
+        found = parse_clarification(text)
+    except ClarificationFormatError:
+        return AskedBack(text, is_of_form=False)
+    return AskedBack(text, found.category, found.options)
+
+
+def gold_asked(question: Question, *, as_published: bool = False) -> AskedBack | None:
+    """The gold clarification question; None where the question set has none."""
+    text = question.meta.get(CLARIFICATION)
+    if not isinstance(text, str) or not text.strip():
+        return None
+    return read_asked(text, as_published=as_published)
+
+
+def gold_options(question: Question, *, as_published: bool = False) -> tuple[str, ...]:
+    """What the gold question offers, or else the names of the branches."""
+    gold = gold_asked(question, as_published=as_published)
+    named = tuple(one.name for one in question.branches if one.name != DEFAULT_BRANCH)
+    return gold.options if gold and gold.options and named else named
+
+
+def gold_text(question: Question) -> str:
+    """The gold question as it is asked back: without one of the form, one that offers the names of
+    the branches. Empty for a question with one reading."""
+    gold, options = gold_asked(question), gold_options(question)
+    if gold and gold.options == options:
+        return gold.text
+    return ClarificationQuestion(_ONE, options).text if options else ""
+
+
+def gold_answers(question: Question) -> list[list[str]]:
+    """The forms of each option's answers, in the order of `gold_options`."""
+    return [
+        [form for answer in one.answers for form in answer.forms]
+        for one in question.branches
+        if one.name != DEFAULT_BRANCH
+    ]
+
+
+def said_question(prediction: Prediction) -> str:
+    """The text of the clarification question that was asked; empty where none was."""
+    output = prediction.task_output
+    return output.get(CLARIFICATION, "") if isinstance(output, dict) else ""
+
+
+def said_answers(prediction: Prediction) -> list[tuple[str, Sequence[str]]]:
+    """Each option that was answered, with its texts, in order; a name may be there twice."""
+    output = prediction.task_output
+    if not isinstance(output, dict):
+        return list(prediction.answers.items())
+    return [(name, texts) for name, texts in output.get(OPTION_ANSWERS, ())]
+
+
+def bare_answer(text: str) -> str:
+    """As answers are compared: in lower case, without punctuation, articles and further spaces.
+
+    A text of which nothing would be left keeps what it has: "The A" and "!" are answers, too.
+    """
+    lower = text.lower()
+    bare = " ".join(_ARTICLES.sub(" ", lower.translate(_PUNCTUATION)).split())
+    return bare or " ".join(lower.split())

@@ -1,0 +1,13 @@
+"""CondAmbigQA: answers in free text, each under its condition and with its citations."""
+
+from branchwise.eval.tasks.condambigqa.graded import GradedTask, PublishedCodeTask
+from branchwise.eval.tasks.condambigqa.settings import CondAmbigQASettings
+from branchwise.eval.tasks.condambigqa.task import CondAmbigQATask
+from branchwise.eval.tasks.registry import register
+from branchwise.eval.tasks.task import GRADED, PUBLISHED
+
+register(
+    CondAmbigQATask(),
+    {GRADED: GradedTask(), PUBLISHED: PublishedCodeTask()},
+    CondAmbigQASettings,
+)

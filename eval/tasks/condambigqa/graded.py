@@ -1,0 +1,129 @@
+"""CondAmbigQA's answers as a judge grades them: one-to-one, and as its published code adds up."""
+
+from dataclasses import replace
+
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.properties import (
+    gold_properties,
+    predicted_properties,
+    properties_as_given,
+)
+from branchwise.eval.property_grades import (
+    ASKS_FOR_CONDITIONS,
+    PropertyPair,
+    align_by_grades,
+    graded_score,
+    greedy_sums,
+)
+from branchwise.eval.tasks.column import Column, Metrics, Total
+from branchwise.eval.tasks.condambigqa.task import CITATIONS, CondAmbigQATask, citation_metrics
+
+_GRADED, _PROXIES = "graded answers", "shared tokens, a proxy"
+_GRADED_NOTE = (
+    "score: a judge's grades of best-aligned properties, 0 to 1; missed gold properties count 0"
+)
+_SURPLUS_NOTE = "surplus: predicted properties that stand for no gold one; they count in no score"
+_GREEDY_NOTE = (
+    "as CondAmbigQA's published code: each prediction takes the free gold property of the best "
+    "weighted sum; means over matched pairs of all questions together; missed gold properties are "
+    "not counted"
+)
+
+
+class GradedTask(CondAmbigQATask):
+    """Scores of graded properties, aligned one-to-one by the judge's answer grades.
+
+    An item that lacks a grade is unscored; token F1 and counts stand beside the grades.
+    """
+
+    matcher = "graded"
+    columns = (
+        Column("answer_score", "answer\nscore", _GRADED, note=_GRADED_NOTE, role="headline"),
+        Column("condition_score", "condition\nscore", _GRADED, role="headline"),
+        Column("surplus", "surplus", _GRADED, note=_SURPLUS_NOTE, unit="value"),
+        *(
+            replace(column, role=None, table=_PROXIES)
+            if column.key in ("answer_f1", "condition_f1")
+            else column
+            for column in CondAmbigQATask.columns
+        ),
+    )
+
+    def score(self, item: AnsweredItem) -> Metrics:
+        """The proxies, counts and grades; citations as the judge aligns. What needs a grade that is
+        missing is None."""
+        plain = super().score(item)
+        gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
+        graded = item.graded
+        if not gold or graded is None or graded.missing:
+            unscored = dict.fromkeys(column.key for column in self.columns)
+            return unscored | {key: plain[key] for key in plain if key not in CITATIONS}
+        score = graded_score(graded.grades, len(predicted), len(gold))
+        pairs = align_by_grades(graded.grades)
+        asks = item.protocol in ASKS_FOR_CONDITIONS
+        return {
+            **plain,
+            **citation_metrics(item, pairs),
+            "answer_score": score.answer,
+            "condition_score": score.condition if asks else None,
+            "surplus": float(score.surplus),
+        }
+
+
+def _ratio(total: float, scored: float) -> float | None:
+    return total / scored if scored else None
+
+
+_PARTS = ("condition", "answer", "citation")
+
+
+class PublishedCodeTask(CondAmbigQATask):
+    """The same grades, paired and averaged as the published code does it."""
+
+    matcher = "graded (published code)"
+    columns = (
+        *(
+            Column(
+                f"published_{part}",
+                f"{part}\nscore",
+                _GRADED,
+                note=_GREEDY_NOTE if part == "condition" else "",
+                role="headline",
+                total=Total((f"{part}_sum", f"{part}_scored"), _ratio),
+            )
+            for part in _PARTS
+        ),
+        *(column for column in CondAmbigQATask.columns if column.key == "count_difference"),
+    )
+
+    def score(self, item: AnsweredItem) -> Metrics:
+        """The sums of a question and their ratios; all None where a grade is missing."""
+        gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
+        graded = item.graded
+        sums = [f"{part}_{of}" for part in _PARTS for of in ("sum", "scored")]
+        if not gold or graded is None or graded.missing:
+            return dict.fromkeys([*(column.key for column in self.columns), *sums])
+        # Grades are by place among the sorted properties; the code takes them as they were given.
+        given = properties_as_given(item.prediction)
+        places = [predicted.index(one) for one in given]
+        grades = {
+            PropertyPair(p, g): graded.grades[PropertyPair(place, g)]
+            for p, place in enumerate(places)
+            for g in range(len(gold))
+            if PropertyPair(place, g) in graded.grades
+        }
+        found = greedy_sums(grades, given, gold, item.protocol)
+        values = {part: getattr(found, part) for part in _PARTS}
+        scored = dict.fromkeys(_PARTS, float(found.scored))
+        if item.protocol not in ASKS_FOR_CONDITIONS:
+            scored["condition"] = 0.0
+        if item.protocol == "closed":
+            # There a question's mean is taken first, and is 0 where nothing was said.
+            values = {part: _ratio(values[part], found.scored) or 0.0 for part in _PARTS}
+            scored |= {"answer": 1.0, "citation": 0.0}
+        return {
+            **{f"{part}_sum": values[part] for part in _PARTS},
+            **{f"{part}_scored": scored[part] for part in _PARTS},
+            **{f"published_{part}": _ratio(values[part], scored[part]) for part in _PARTS},
+            "count_difference": float(len(predicted) - len(gold)),
+        }

@@ -1,0 +1,168 @@
+"""The task `condambigqa`: answers in free text, each with its condition and its citations.
+
+Gold: a branch is a property, its name the condition, its answer the reference text. Without
+tools the question's own passages are given, which is the main protocol of the CondAmbigQA paper;
+with tools the agent searches, and cites passage ids.
+"""
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from branchwise.agents.prediction import Prediction
+from branchwise.base.errors import InputError
+from branchwise.base.text import one_line
+from branchwise.corpora.questions import DEFAULT_BRANCH, Question
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.properties import (
+    Aligned,
+    ConditionalAnswer,
+    align_properties,
+    cite_everything,
+    gold_properties,
+    predicted_properties,
+    score_citations,
+)
+from branchwise.eval.property_grades import ASKS_FOR_CONDITIONS
+from branchwise.eval.tasks.column import Column, Metrics
+from branchwise.eval.tasks.condambigqa.flow import CONDITIONS
+from branchwise.eval.tasks.task import Beside, Task, shuffled
+from branchwise.graphs.asking import PROTOCOL
+from branchwise.graphs.flows import Flow
+from branchwise.graphs.flows.flow import numbered
+from branchwise.graphs.system import System
+
+_TEXT, _CITED = "answers in free text", "citations"
+_F1_NOTE = "F1: shared tokens of best-aligned properties; missed gold properties count 0"
+_COUNT_NOTE = "answers +/-: predicted minus gold; off by: the same without its sign"
+_CITATION_NOTE = "citation P, R: means over predicted, gold properties; unaligned ones count 0"
+_QUESTION_NOTE = "question R: of all passages that gold cites, those that any property cites"
+_BASELINE_NOTE = "cite all: the same answers, each citing every passage that the agent was shown"
+
+
+class CondAmbigQATask(Task):
+    """Free-text answers under conditions, scored by token overlap and citations."""
+
+    name = "condambigqa"
+    version = 2
+    flow = CONDITIONS
+    matcher = "answer F1"
+    is_graded = True
+    tells_deviation = True
+    subset_words = MappingProxyType(
+        {"all": "all", "ambiguous": "several", "unambiguous": "one condition"}
+    )
+    columns: tuple[Column, ...] = (
+        Column("answer_f1", "answer\nF1", _TEXT, note=_F1_NOTE, role="headline"),
+        Column("condition_f1", "condition\nF1", _TEXT, role="headline"),
+        Column("count_difference", "answers\n+/-", _TEXT, note=_COUNT_NOTE, unit="value"),
+        Column("count_error", "answers\noff by", _TEXT, unit="value"),
+        Column("citation_precision", "citation\nP", _CITED, note=_CITATION_NOTE),
+        Column("cite_all_precision", "cite all\nP", _CITED, needs_evidence=True),
+        Column("citation_recall", "citation\nR", _CITED, note=_BASELINE_NOTE),
+        Column("cite_all_recall", "cite all\nR", _CITED, needs_evidence=True),
+        Column("citation_f1", "citation\nF1", _CITED),
+        Column("citation_recall_question", "question\nR", _CITED, note=_QUESTION_NOTE),
+    )
+
+    def questions_words(self, subset: str) -> str:
+        """By how many conditions they have."""
+        with_conditions = {
+            "ambiguous": "questions with several conditions",
+            "unambiguous": "questions with one condition",
+        }
+        return with_conditions.get(subset) or super().questions_words(subset)
+
+    def message(self, question: Question, flow: Flow, *, has_tools: bool) -> str:
+        """The question; by a protocol that is guided by the gold conditions also these, one a line,
+        in an order that says nothing of the gold's own."""
+        message = super().message(question, flow, has_tools=has_tools)
+        if not flow.tells_conditions:
+            return message
+        named = [one_line(one.name) for one in question.branches if one.name != DEFAULT_BRANCH]
+        return f"{message}\n\n{numbered('Conditions:', shuffled(question, named))}"
+
+    def check(self, question: Question, system: System, *, has_tools: bool) -> None:
+        """Refused is a question that is guided by no condition, or has neither passages nor tools
+        where there is no prompt for that."""
+        if not self.flow.by(system.asked(PROTOCOL)).tells_conditions:
+            return
+        protocol = system.asked(PROTOCOL)
+        guided = f"the protocol {protocol}:"
+        if all(branch.name == DEFAULT_BRANCH for branch in question.branches):
+            what = f"{guided} it has no conditions to be guided by"
+            raise InputError(what, remedy="ask it by another protocol")
+        if not question.passages and not has_tools:
+            what = f"{guided} it brings no passages"
+            raise InputError(what, remedy="give the agent a corpus to search")
+
+    def score(self, item: AnsweredItem) -> Metrics:
+        """Token F1, citations and answer counts; all None for a question without gold.
+
+        `answer_f1` and `condition_f1` are sums over aligned pairs divided by the number of gold
+        properties (for the latter, of those with a condition): one that was missed counts 0.
+        Conditions are scored where the model was to write them.
+        `count_difference` is predicted minus gold.
+        """
+        gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
+        if not gold:
+            return {column.key: None for column in self.columns}
+        asks = item.protocol in ASKS_FOR_CONDITIONS
+        conditions = sum(1 for property in gold if property.condition) if asks else 0
+        pairs = align_properties(predicted, gold)
+        difference = len(predicted) - len(gold)
+        return {
+            "answer_f1": sum(pair.answer_f1 for pair in pairs) / len(gold),
+            "condition_f1": (
+                sum(pair.condition_f1 for pair in pairs) / conditions if conditions else None
+            ),
+            "count_difference": float(difference),
+            "count_error": float(abs(difference)),
+            **citation_metrics(item, pairs),
+        }
+
+    def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
+        """Gold properties in their order, then the predicted ones that stand for none."""
+        gold, predicted = gold_properties(question), predicted_properties(prediction)
+        pairs = {pair.gold: pair for pair in align_properties(predicted, gold)}
+        found = []
+        for place, wanted in enumerate(gold):
+            # The first wording: the others are what counts as it, too.
+            own = _name(wanted), wanted.answers[:1]
+            pair = pairs.get(place)
+            if pair is None:
+                found.append(Beside(own, None))
+                continue
+            scores = [("answer F1", pair.answer_f1)]
+            scores += [("condition F1", pair.condition_f1)] if wanted.condition else []
+            found.append(Beside(own, _said(predicted[pair.predicted]), scores))
+        aligned = {pair.predicted for pair in pairs.values()}
+        alone = [one for place, one in enumerate(predicted) if place not in aligned]
+        return found + [Beside(None, _said(one)) for one in alone]
+
+
+CITATIONS = frozenset(one.key for one in CondAmbigQATask.columns if one.table == _CITED)
+"""The metrics that compare what aligned properties cite."""
+
+
+def citation_metrics(item: AnsweredItem, pairs: Sequence[Aligned]) -> Metrics:
+    """The citations of aligned properties, and what citing everything would have brought."""
+    gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
+    cited = score_citations(predicted, gold, pairs)
+    everything = cite_everything(predicted, item.evidence.passages)
+    baseline = score_citations(everything, gold, pairs)
+    return {
+        "citation_precision": cited.precision,
+        "cite_all_precision": baseline.precision,
+        "citation_recall": cited.recall,
+        "cite_all_recall": baseline.recall,
+        "citation_f1": cited.f1,
+        "citation_recall_question": cited.of_question,
+    }
+
+
+def _name(one: ConditionalAnswer) -> str:
+    return one.condition or DEFAULT_BRANCH
+
+
+def _said(one: ConditionalAnswer) -> tuple[str, tuple[str, ...]]:
+    return _name(one), one.answers

@@ -1,0 +1,96 @@
+"""The tasks there are: each folder of `eval/tasks` registers its own."""
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
+
+from pydantic import BaseModel
+
+from branchwise.agents.formats import FORMATS
+from branchwise.agents.prompt_files import register_prompts
+from branchwise.base.errors import InputError
+from branchwise.corpora.questions import Gold
+from branchwise.eval.tasks.column import Column
+from branchwise.eval.tasks.task import Task
+from branchwise.graphs.asking import register_settings
+from branchwise.graphs.flows import FLOWS, Flow
+
+TASKS: dict[str, Task] = {}
+_VARIANTS: dict[tuple[str, str], Task] = {}
+
+
+def register(
+    task: Task,
+    variants: Mapping[str, Task] | None = None,
+    settings: type[BaseModel] | None = None,
+) -> None:
+    """Add a task with its flow, answer formats and prompts, which lie in `prompts` beside its
+    module. `variants`: the same task where its items are scored in other ways, by their names.
+    `settings`: those of a system that its flow takes."""
+    register_settings(task.flow.protocols, settings)
+    TASKS[task.name] = task
+    package = type(task).__module__.rpartition(".")[0]
+    if files(package).joinpath("prompts").is_dir():
+        register_prompts(package)
+    _VARIANTS.update({(task.name, name): one for name, one in (variants or {}).items()})
+    for flow in filter(None, (task.flow, task.live)):
+        FLOWS.register(flow.name, flow)
+        for one in _within(flow):
+            FORMATS.register(one.format.name, one.format)
+
+
+def _within(flow: Flow) -> Iterator[Flow]:
+    """A flow, its protocols and its stages."""
+    yield flow
+    for inner in (*flow.protocols.values(), *flow.stages):
+        yield from _within(inner)
+
+
+def get_task(name: str, variant: str = "") -> Task:
+    """The task of that name, or a variant that scores its items in another way.
+
+    Raises InputError with the known names.
+    """
+    if name not in TASKS:
+        raise InputError(f"unknown task {name!r}", remedy=f"known tasks: {', '.join(TASKS)}")
+    if not variant:
+        return TASKS[name]
+    if (name, variant) not in _VARIANTS:
+        known = ", ".join(variants_of(name))
+        remedy = f"its variants: {known}" if known else "it is scored in one way"
+        raise InputError(f"the task {name} has no variant {variant!r}", remedy=remedy)
+    return _VARIANTS[name, variant]
+
+
+def task_that_asks_back() -> Task:
+    """The task whose flow can also ask a person."""
+    return next(task for task in TASKS.values() if task.live)
+
+
+def variants_of(name: str) -> list[str]:
+    """The ways in which a task is scored, where there are several."""
+    return [variant for task, variant in _VARIANTS if task == name]
+
+
+def gold_of(name: str | None) -> Callable[[str], Gold]:
+    """What a question must say to be scored, by its format's task: gold of the named task, or else
+    of that one. Raises InputError for an unknown task: at once if it is named."""
+    if name is not None:
+        gold = get_task(name).gold
+        return lambda _: gold
+    return lambda of_format: get_task(of_format).gold
+
+
+def columns_of(name: str) -> dict[str, Column]:
+    """The columns of a task and its variants, by their keys."""
+    ways = [get_task(name), *(get_task(name, variant) for variant in variants_of(name))]
+    return {column.key: column for way in ways for column in way.columns}
+
+
+def is_graded(name: str) -> bool:
+    """Whether a judge grades its answers; False for a task that is not known."""
+    return name in TASKS and TASKS[name].is_graded
+
+
+def is_attributable(name: str) -> bool:
+    """Whether it can be said where an answer was lost; False for a task that is not known."""
+    return name in TASKS and TASKS[name].is_attributable
