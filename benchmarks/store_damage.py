@@ -42,7 +42,7 @@ from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.runs.export import export_lines
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.store import RunStore, open_run
 from branchwise.runs.store.connection import PAGE_SIZE
 from branchwise.runs.store.recordings import open_recordings
@@ -262,11 +262,11 @@ def _snapshot(path: Path, to: Path) -> Path:
     return to
 
 
-def as_bytes(scored: Scored) -> bytes:
+def as_bytes(scored: ScoredAnswers) -> bytes:
     return orjson.dumps(scored.to_json(), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
 
 
-def items_of(scored: Scored) -> Items:
+def items_of(scored: ScoredAnswers) -> Items:
     return {(item.id, item.epoch): item.to_json() for item in scored.scores.items}
 
 
@@ -290,7 +290,7 @@ def look(copy: Copy, work: Path) -> str:
     verdict = said(lambda: verify_run(copy.folder))
     whole = not isinstance(verdict, str) and verdict.is_whole
     scored = said(lambda: score_answers(copy.folder, READS))
-    if isinstance(scored, Scored):
+    if isinstance(scored, ScoredAnswers):
         _compare(copy, scored)
     reused = said(lambda: items_of(score_answers(copy.folder, REUSES)))
     if not isinstance(reused, str) and any(
@@ -325,7 +325,7 @@ def _twin(folder: Path, to: Path) -> Path:
     return to
 
 
-def _compare(copy: Copy, scored: Scored) -> None:
+def _compare(copy: Copy, scored: ScoredAnswers) -> None:
     ended = items_of(scored)
     if any(copy.source.items.get(key) != item for key, item in ended.items()):
         raise Surprise("an item's score differs")

@@ -8,7 +8,7 @@ from typing import Any
 from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType, FoundErrors
 from branchwise.eval.question_scores import of_subset
 from branchwise.eval.tasks import Task
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def found_in(kind: ErrorType[Any] | ErrorClass[Any], counts: Iterable[ErrorCount
     return any(found.with_error[kind.key] for found in counts)
 
 
-def error_counts(run: Scored, subset: str) -> ErrorCounts:
+def error_counts(run: ScoredAnswers, subset: str) -> ErrorCounts:
     """Count the items of a subset by error; an item is a question in one epoch.
 
     Exactly right is what the task's exact match says, or its main metric where it has none; an

@@ -10,7 +10,7 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.report.published import benchmark_of
 from branchwise.report.study_report import StudyReport, SystemReport, study_report
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.store import open_run
 from branchwise.runs.store.reader import QuestionMark
 from branchwise.runs.studies.folder import SystemRecord
@@ -21,7 +21,7 @@ _PATHS = ("corpus", "kg", "reranker")
 
 
 def report_of_runs(
-    runs: Sequence[tuple[str, Scored]],
+    runs: Sequence[tuple[str, ScoredAnswers]],
     title: str | None = None,
     records: Sequence[SystemRecord] = (),
 ) -> StudyReport:
@@ -43,13 +43,13 @@ def report_of_runs(
 
 
 def reports_of_tasks(
-    runs: Sequence[tuple[str, Scored]], records: Sequence[SystemRecord] = ()
+    runs: Sequence[tuple[str, ScoredAnswers]], records: Sequence[SystemRecord] = ()
 ) -> list[StudyReport]:
     """A report for each task and benchmark of the runs, called by them.
 
     Raises InputError as `report_of_runs` does.
     """
-    groups: dict[str, list[tuple[str, Scored]]] = {}
+    groups: dict[str, list[tuple[str, ScoredAnswers]]] = {}
     for name, run in runs:
         task, benchmark = run.scores.scorer.task, benchmark_of(marks_of([(name, run)]))
         title = task if benchmark in (None, task) else f"{benchmark}: {task}"
@@ -58,7 +58,7 @@ def reports_of_tasks(
 
 
 def systems_of_runs(
-    runs: Sequence[tuple[str, Scored]], records: Sequence[SystemRecord] = ()
+    runs: Sequence[tuple[str, ScoredAnswers]], records: Sequence[SystemRecord] = ()
 ) -> list[SystemReport]:
     """Runs under their names: those of a study with the bases of its `records`, else compared with
     the first.
@@ -97,7 +97,7 @@ def _loose(systems: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
         yield models[spec], setting_name(words[0], own)
 
 
-def marks_of(runs: Sequence[tuple[str, Scored]]) -> list[QuestionMark]:
+def marks_of(runs: Sequence[tuple[str, ScoredAnswers]]) -> list[QuestionMark]:
     """What all questions of all runs say of themselves."""
     found: list[QuestionMark] = []
     for _, run in runs:

@@ -24,7 +24,7 @@ from branchwise.report.question_reports import (
     analysed_answer,
     question_report,
 )
-from branchwise.runs.scoring.scored import Analysis, Scored
+from branchwise.runs.scoring.scored import Analysis, ScoredAnswers
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class SystemReport:
     """
 
     name: str
-    run: Scored
+    run: ScoredAnswers
     changes: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
     setting: str = ""
@@ -188,7 +188,7 @@ class StudyReport:
         ]
 
     @property
-    def examined(self) -> list[tuple[int, str, Scored]]:
+    def examined(self) -> list[tuple[int, str, ScoredAnswers]]:
         """Number, name and run of the systems whose items were examined for errors."""
         return [
             (index, system.name, system.run)

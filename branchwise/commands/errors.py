@@ -22,7 +22,7 @@ from branchwise.report.terminal.lost_answers import has_any, lost_lines
 from branchwise.report.terminal.told_errors import told_json, told_lines
 from branchwise.runs.options import MatchOptions
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.store import open_run
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ def errors(
     _print(path, [_lost(*one) for one in lost], limit, as_json=json_output)
 
 
-def _say_matcher(scored: Scored) -> None:
+def _say_matcher(scored: ScoredAnswers) -> None:
     """Which matcher decided what belongs to which branch, where it was not names alone."""
     scorer = scored.scores.scorer
     if scorer.model:
@@ -109,7 +109,7 @@ def _lost_at(name: str | None) -> LostAt | None:
     return None if name is None else _known(name, {place: place for place in _places()}, "place")
 
 
-def _check_label(name: str | None, scored: Scored | None = None) -> None:
+def _check_label(name: str | None, scored: ScoredAnswers | None = None) -> None:
     """Raise InputError for a label that no answer has, or none of the run's."""
     own = [scored.error_classes] if scored else [task.error_classes for task in TASKS.values()]
     known = [] if scored else [name for one in Label for name in (one.value, one.words)]
@@ -131,12 +131,12 @@ def _known(name: str, known: Mapping[str, T], what: str) -> T:
     return known[name]
 
 
-def _refuse_place(scored: Scored) -> None:
+def _refuse_place(scored: ScoredAnswers) -> None:
     what = f"it is not known where answers of the task {scored.scores.scorer.task} were lost"
     raise InputError(what, where="--lost-at", remedy="leave it out")
 
 
-def _check_examined(path: Path, scored: Scored, ids: list[str] | None) -> None:
+def _check_examined(path: Path, scored: ScoredAnswers, ids: list[str] | None) -> None:
     """Raise InputError where nothing can be said of the answers, or an id is unknown."""
     if scored.error_classes is None:
         raise InputError(
@@ -154,7 +154,9 @@ def _check_examined(path: Path, scored: Scored, ids: list[str] | None) -> None:
         )
 
 
-def _told(scored: Scored, ids: list[str] | None, label: str | None) -> Iterator[PrintedErrors]:
+def _told(
+    scored: ScoredAnswers, ids: list[str] | None, label: str | None
+) -> Iterator[PrintedErrors]:
     """Items whose errors answer and gold tell, in order; with `ids`, all items with these ids."""
     task, classes = scored.scores.scorer.scored_task, scored.error_classes
     assert classes is not None
@@ -164,7 +166,7 @@ def _told(scored: Scored, ids: list[str] | None, label: str | None) -> Iterator[
             yield PrintedErrors(told_lines(task, item, classes, found), told_json(item, found))
 
 
-def _items(scored: Scored, ids: list[str] | None) -> Iterator[Found]:
+def _items(scored: ScoredAnswers, ids: list[str] | None) -> Iterator[Found]:
     """Items with errors, in order; with `ids`, all items with these ids."""
     assert scored.analysis is not None
     with closing(open_run(scored.path)) as reader:

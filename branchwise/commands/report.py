@@ -61,7 +61,7 @@ from branchwise.report.terminal.study_summary import study_summary
 from branchwise.runs.costs.kept_prices import prices_of
 from branchwise.runs.options import PriceOptions, ScoreOptions
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.studies.names import distinct_names
 
 
@@ -157,7 +157,7 @@ def report(
 
 
 def _reports(
-    runs: Sequence[tuple[str, Scored]],
+    runs: Sequence[tuple[str, ScoredAnswers]],
     named: NamedRuns,
     published: str | None,
     beside: Published | None,
@@ -176,7 +176,7 @@ def _check_names(groupings: Sequence[str]) -> None:
             check_grouping(name)
 
 
-def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, Scored]]) -> None:
+def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, ScoredAnswers]]) -> None:
     """Raise InputError if no run can be broken down so, or at all as its answers are sentences."""
     if BY_CONDITIONS in groupings:
         if not any(run.scores.scorer.scored_task.is_graded for _, run in runs):
@@ -199,7 +199,7 @@ def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, Scored
             raise InputError(what, remedy=f"it is by {', '.join(dict.fromkeys(known))}")
 
 
-def _check_meta(name: str, runs: Sequence[tuple[str, Scored]]) -> None:
+def _check_meta(name: str, runs: Sequence[tuple[str, ScoredAnswers]]) -> None:
     """Raise InputError where no question has the key."""
     items = (one for _, run in runs for one in run.answered)
     known = dict.fromkeys(f"{META}{key}" for one in items for key in one.question.meta)
@@ -208,7 +208,7 @@ def _check_meta(name: str, runs: Sequence[tuple[str, Scored]]) -> None:
         raise InputError(f"no question has {name[:80]!r}", where="--by", remedy=remedy)
 
 
-def _systems(runs: Sequence[tuple[str, Scored]], named: NamedRuns) -> list[SystemReport]:
+def _systems(runs: Sequence[tuple[str, ScoredAnswers]], named: NamedRuns) -> list[SystemReport]:
     """What is printed; a run that is given twice is numbered."""
     names = distinct_names(name for name, _ in runs)
     scored = (run for _, run in runs)
@@ -251,7 +251,7 @@ def _write_html(reports: Sequence[StudyReport], path: Path) -> None:
     progress_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
 
 
-def _read(path: Path, settings: ScoringSettings) -> Scored:
+def _read(path: Path, settings: ScoringSettings) -> ScoredAnswers:
     warn_if_pending(path)
     priced = settings.prices or prices_of(path)
     with scoring_progress() as progress:
@@ -272,7 +272,7 @@ def _warn_if_not_comparable(runs: Sequence[Scores]) -> None:
         )
 
 
-def _summary(run: Scored) -> dict[str, object]:
+def _summary(run: ScoredAnswers) -> dict[str, object]:
     """Without the fields that have an entry per item; with the items of each class of error."""
     document = run.to_json()
     if classes := run.error_classes:

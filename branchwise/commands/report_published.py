@@ -9,7 +9,7 @@ from branchwise.base.errors import InputError
 from branchwise.report.published import Published, are_generated, published, published_beside
 from branchwise.report.run_folders import marks_of
 from branchwise.report.terminal.console import console
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 
 _NONE = "none"
 
@@ -30,7 +30,9 @@ def check_published(benchmark: str | None) -> None:
         published(benchmark)
 
 
-def chosen_published(benchmark: str | None, runs: Sequence[tuple[str, Scored]]) -> Published | None:
+def chosen_published(
+    benchmark: str | None, runs: Sequence[tuple[str, ScoredAnswers]]
+) -> Published | None:
     """What was published of the benchmark, by default of the runs' own.
 
     Raises InputError if that was asked for, and no run is of a task that it has numbers for.
@@ -50,7 +52,7 @@ def chosen_published(benchmark: str | None, runs: Sequence[tuple[str, Scored]]) 
 def printed_published(
     benchmark: str | None,
     beside: Published | None,
-    runs: Sequence[tuple[str, Scored]],
+    runs: Sequence[tuple[str, ScoredAnswers]],
     *,
     full: bool,
 ) -> Published | None:

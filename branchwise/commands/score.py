@@ -45,7 +45,7 @@ from branchwise.runs.costs.kept_prices import keep_prices, prices_of
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.options import JudgingOptions
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 
 
 @with_options
@@ -105,7 +105,7 @@ def _score_run(
     exit_if_in_vain(scored.settled, scored.scores)
 
 
-def score_and_save(path: Path, settings: ScoringSettings) -> Scored:
+def score_and_save(path: Path, settings: ScoringSettings) -> ScoredAnswers:
     """Score a run, with progress if that takes long."""
     from dataclasses import replace
 

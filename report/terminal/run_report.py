@@ -30,7 +30,7 @@ from branchwise.report.terminal.report_table import drawn, score_tables, with_no
 from branchwise.report.terminal.told_errors import told_error_tables
 from branchwise.runs.costs.usage import NO_COSTS
 from branchwise.runs.left_out import run_left_out, run_remarks
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -102,7 +102,7 @@ _MAX_ID = 80
 
 
 def predictions_report(
-    name: str, found: Scored, *, full: bool = True
+    name: str, found: ScoredAnswers, *, full: bool = True
 ) -> "Iterator[RenderableType]":
     """The tables, with what a file without traces cannot say left out; `full` as of a run."""
     report = StudyReport.beside([SystemReport(name, found)])

@@ -31,7 +31,7 @@ from branchwise.eval.scores import Scores
 from branchwise.eval.tasks import get_task
 from branchwise.runs.costs.usage import Costs
 from branchwise.runs.left_out import OmittedField, RemarkedReplies
-from branchwise.runs.scoring.scored import Analysis, Scored, TracedRun
+from branchwise.runs.scoring.scored import Analysis, ScoredAnswers, TracedRun
 from branchwise.runs.store import StoreError
 from branchwise.runs.store.results import keep_reach, save_scored_run, save_scores
 
@@ -64,7 +64,7 @@ class SavedPlaces(NamedTuple):
 
 @dataclass(frozen=True)
 class SavedScores:
-    """What a `Scored` run holds, without its items: those are read again where they are asked for.
+    """What a `ScoredAnswers` run holds, without its items: those are read again where they are asked for.
 
     `of`: a digest of the store that it was made from and of the code that made it.
     """
@@ -83,7 +83,7 @@ class SavedScores:
     places: Mapping[str, SavedPlaces] = field(default_factory=dict)
 
     @classmethod
-    def of_run(cls, of: str, run: Scored) -> "SavedScores":
+    def of_run(cls, of: str, run: ScoredAnswers) -> "SavedScores":
         """What is saved of a run that was scored."""
         analysis = run.analysis
         saved = cls(of, run.scores, run.costs, run.modules, run.left_out, run.remarks)
@@ -141,7 +141,9 @@ def _adapter() -> "TypeAdapter[SavedScores]":
     return TypeAdapter(SavedScores)
 
 
-def save_scored(scored: Scored, key: str | None, saving: tuple[str, str, str] | None) -> None:
+def save_scored(
+    scored: ScoredAnswers, key: str | None, saving: tuple[str, str, str] | None
+) -> None:
     """Save scores in the run's store, with what is behind them where `saving` names it (what it is
     made of, the settings); `key`: of what its tools could have given, where that is new."""
     analysis, lexical = scored.analysis, scored.lexical

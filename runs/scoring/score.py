@@ -52,7 +52,7 @@ from branchwise.runs.options import JudgingOptions
 from branchwise.runs.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.runs.scoring.examination import analyse
 from branchwise.runs.scoring.saved import SavedScores, made_of, save_scored, settings_digest
-from branchwise.runs.scoring.scored import Scored, TracedRun
+from branchwise.runs.scoring.scored import ScoredAnswers, TracedRun
 from branchwise.runs.store import RunReader, open_run
 from branchwise.runs.store.damage import reading
 from branchwise.runs.store.judgements import file_judgements, run_judgements
@@ -145,7 +145,7 @@ class _Answers:
 
 def score_answers(
     source: "Run | Path | str | PredictionsFile", settings: ScoringSettings = ScoringSettings()
-) -> Scored:
+) -> ScoredAnswers:
     """Score a run or a predictions file, with everything behind the scores: errors, costs, what
     models settled, and for a run ceilings and what was saved.
 
@@ -168,7 +168,7 @@ def score_answers(
     return scored
 
 
-def _score_file(file: PredictionsFile, settings: ScoringSettings) -> Scored:
+def _score_file(file: PredictionsFile, settings: ScoringSettings) -> ScoredAnswers:
     loaded = load_questions(file.questions, gold_of=gold_of(file.task))
     task = get_task(file.task or loaded.task)
     items = read_predictions(file.path, replace(loaded, task=task.name))
@@ -187,12 +187,12 @@ def _score_file(file: PredictionsFile, settings: ScoringSettings) -> Scored:
         with without_cycle_search():
             errors = tuple(attribute(item, ()) for item in settled.items)
     missing = tuple(item.question.id for item in items if item.how == MISSING)
-    return Scored(
+    return ScoredAnswers(
         file.path, scores, costs, settled, lexical, missing=missing, untraced_errors=errors
     )
 
 
-def _score_run(run: RunReader, settings: ScoringSettings) -> tuple[Scored, str | None]:
+def _score_run(run: RunReader, settings: ScoringSettings) -> tuple[ScoredAnswers, str | None]:
     """The scored run, and the key to save under what its tools could have given; None where that is
     saved or not to be."""
     keys = with_kept_keys(settings.keys, run.system, str(run.path))
@@ -238,7 +238,7 @@ def _score_run(run: RunReader, settings: ScoringSettings) -> tuple[Scored, str |
     modules = modules.of_system(run.system, run.meta.get("identity"))
     evidence = evidence_words(run.meta) if task.names_evidence else None
     behind = (costs, settled, lexical, analysis, modules, left_out, remarks, system, evidence)
-    return Scored(path, scores, *behind), key
+    return ScoredAnswers(path, scores, *behind), key
 
 
 def _ended(
@@ -365,7 +365,7 @@ def _saving(run: RunReader, settings: ScoringSettings) -> tuple[str, str, str] |
 
 def _reused(
     run: RunReader, saving: tuple[str, str, str], settings: ScoringSettings
-) -> Scored | None:
+) -> ScoredAnswers | None:
     """The run as it was scored, where nothing has changed since."""
     made, *names = saving
     kept = (SavedScores.read(run.scored_run(name)) for name in names)
@@ -391,7 +391,7 @@ def _reused(
             items = best_gold_sets(task, items)
         return items if len(items) == len(saved.scores.items) else ()
 
-    return Scored(
+    return ScoredAnswers(
         path,
         saved.scores,
         saved.costs,

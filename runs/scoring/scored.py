@@ -166,7 +166,7 @@ class Analysis:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredAnswers:
     """Scores of a run or of a predictions file, and what they are based on.
 
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None

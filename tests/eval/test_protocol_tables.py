@@ -19,7 +19,7 @@ from branchwise.report.study_report import StudyReport, SystemReport
 from branchwise.report.tables.protocols import protocol_tables
 from branchwise.report.terminal.run_report import run_report
 from branchwise.runs.costs.usage import NO_COSTS
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 from support.eval.scoring_cases import branches
 
 GOLD = {"q1": {"a": ["red blue"]}, "q2": {"a": ["red blue"], "b": ["green"]}}
@@ -35,7 +35,9 @@ def system(protocol: str, said: dict[str, str]) -> SystemReport:
         for id, gold in GOLD.items()
     ]
     scores = score_items(get_task("condambigqa"), items)
-    run = Scored(Path(protocol), scores, NO_COSTS, Settled(items), system=System(protocol=protocol))
+    run = ScoredAnswers(
+        Path(protocol), scores, NO_COSTS, Settled(items), system=System(protocol=protocol)
+    )
     return SystemReport(protocol, run, {"protocol": protocol}, model="m")
 
 

@@ -12,7 +12,7 @@ from branchwise.report.study_report import StudyReport, SystemReport
 from branchwise.report.terminal.cells import mean_cell
 from branchwise.report.terminal.report_table import score_tables
 from branchwise.runs.costs.usage import NO_COSTS
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 from support.eval.scoring_cases import item
 
 ONE = {"default": ["A", "B"]}
@@ -29,7 +29,7 @@ def printed(runs: Sequence[tuple[str, Scores]], width: int = 80) -> str:
 
 
 def system(name: str, scores: Scores) -> SystemReport:
-    return SystemReport(name, Scored(Path(name), scores, NO_COSTS, Settled(())))
+    return SystemReport(name, ScoredAnswers(Path(name), scores, NO_COSTS, Settled(())))
 
 
 def scores(task: str = "branches", **changes: object) -> Scores:

@@ -16,7 +16,7 @@ from branchwise.report.study_report import SystemReport
 from branchwise.report.terminal.run_report import run_report
 from branchwise.runs.scoring import examination
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.store import RunSpec, RunStore, create_run
 from support.by_role import by_role, turn_of
 from support.chat_server import Answer, call, fail, say
@@ -31,7 +31,7 @@ BROKEN, NONSENSE = fail(500), say("Purple bananas.\nThey sing at night.")
 def scored(chat_server: Any, make_system: Any, question_file: Any, tmp_path: Path) -> Any:
     """Runs three questions of one search of two passages each with both modules, and scores."""
 
-    def play(expander: Answer, extractor: Answer, **options: Any) -> Scored:
+    def play(expander: Answer, extractor: Answer, **options: Any) -> ScoredAnswers:
         last = CONDITIONS if options.get("task") == "condambigqa" else GOOD
 
         def agent(body: dict[str, Any]) -> Answer:
@@ -48,7 +48,7 @@ def scored(chat_server: Any, make_system: Any, question_file: Any, tmp_path: Pat
     return play
 
 
-def last_lines(scored: Scored, *, full: bool = False, lines: int = 2) -> list[str]:
+def last_lines(scored: ScoredAnswers, *, full: bool = False, lines: int = 2) -> list[str]:
     console = Console(width=300, force_terminal=False, highlight=False, legacy_windows=False)
     with console.capture() as capture:
         for part in run_report([SystemReport("run", scored)], full=full):

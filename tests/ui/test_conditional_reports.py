@@ -16,7 +16,7 @@ from branchwise.report.run_folders import report_of_runs, reports_of_tasks
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables import Table, report_tables
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 from support.conditions.cases import WORKED, WORKED_RELATIONS, conditions_file
 
 BRANCHES = [{"id": "b1", "question": "Who?", "answers": {"default": ["Ann"]}}]
@@ -27,7 +27,7 @@ SENTENCES = [
 VERDICTS = [{"id": "v1", "question": "Who?", "ambiguous": True}]
 
 
-def read(path: Path) -> Scored:
+def read(path: Path) -> ScoredAnswers:
     return score_answers(path, ScoringSettings(saves=False))
 
 

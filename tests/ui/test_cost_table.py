@@ -11,7 +11,7 @@ from branchwise.report.study_report import StudyReport, SystemReport
 from branchwise.report.terminal.cost_table import cost_tables
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.usage import Costs, RoleSpending, run_costs
-from branchwise.runs.scoring.scored import Scored
+from branchwise.runs.scoring.scored import ScoredAnswers
 
 PRICES = Prices.load()
 SCORES = score_items(get_task("branches"), [])
@@ -26,7 +26,7 @@ def printed(runs: Sequence[tuple[str, Costs]], width: int = 80) -> str:
 
 
 def system(name: str, costs: Costs) -> SystemReport:
-    return SystemReport(name, Scored(Path(name), SCORES, costs, Settled(())))
+    return SystemReport(name, ScoredAnswers(Path(name), SCORES, costs, Settled(())))
 
 
 def some(model: str = "openai:gpt-6-luna", extractor: str | None = None) -> Costs:

@@ -23,7 +23,7 @@ from branchwise.graphs.ledger import RoleUsage
 from branchwise.report.study_report import StudyReport, SystemReport, study_report
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.usage import run_costs
-from branchwise.runs.scoring.scored import Analysis, Scored, TracedRun
+from branchwise.runs.scoring.scored import Analysis, ScoredAnswers, TracedRun
 from support.eval.scoring_cases import branches
 
 Answers = Mapping[str, Sequence[str]]
@@ -136,7 +136,7 @@ def make_report(
     return study_report(title, systems, made, "questions.jsonl")
 
 
-def scored(case: Case, questions: Sequence[Question]) -> Scored:
+def scored(case: Case, questions: Sequence[Question]) -> ScoredAnswers:
     items = [_item(case, one) for one in questions]
     scores = score_items(get_task("branches"), items)
     metrics = {row.id: row.metrics for row in scores.items}
@@ -155,7 +155,7 @@ def scored(case: Case, questions: Sequence[Question]) -> Scored:
     found = TracedRun(tuple(traced), tuple(errors))
     analysis = Analysis(lambda: found, get_task("branches"), scores.items)
     modules = ModuleWork(tools={"local_retriever": ToolWork(case.calls * len(items))})
-    return Scored(Path("run"), scores, costs, Settled(items), None, analysis, modules)
+    return ScoredAnswers(Path("run"), scores, costs, Settled(items), None, analysis, modules)
 
 
 def _item(case: Case, question: Question) -> AnsweredItem:
