@@ -306,6 +306,13 @@ class System(BaseModel, metaclass=NamedSettings):
         asking = {**given.get("asking", {}), **{name: given[name] for name in names}}
         return {**{key: given[key] for key in given if key not in names}, "asking": asking}
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Pydantic's, to which settings of tasks are given among the others, too."""
+        changes, names = dict(update or {}), asking_settings() if update else {}
+        if asked := {name: changes.pop(name) for name in [*changes] if name in names}:
+            changes["asking"] = checked_asking({**self.asking, **asked})
+        return super().model_copy(update=changes, deep=deep)
+
     @model_serializer(mode="wrap")
     def _spread_asking(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Records have every setting of tasks among the others."""

@@ -13,9 +13,15 @@ OF_TASKS = (
     "eval/tasks/",
     # A question format says which task its questions are of.
     "corpora/loaders/forms.py",
+    # How a judge's grades of answers in free text are added up, and planned for, by protocol.
+    "eval/property_grades.py",
+    "runs/studies/grading_plan.py",
 )
 NAMES = {*TASKS, *FLOWS}
 KEYS = {column.key for task in TASKS.values() for column in task.columns}
+# The others are words of the data and of reports, too: "answers", "closed", "standard".
+PROTOCOLS = {name for flow in FLOWS.values() for name in flow.protocols if "-" in name}
+PROTOCOLS |= {"guided"}
 # "branches" is a word of the data, too: it is a task's name where one of these is beside it.
 NAMING = ("task", "flow", "answer_format", "formats")
 
@@ -67,9 +73,9 @@ def names_in(source: str) -> set[str]:
 
 
 def keys_in(source: str) -> set[str]:
-    """The keys of metrics that are literals of a module."""
+    """The keys of metrics, and protocols, that are literals of a module."""
     found = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
-    return KEYS & {node.value for node in found if isinstance(node.value, str)}
+    return (KEYS | PROTOCOLS) & {node.value for node in found if isinstance(node.value, str)}
 
 
 def test_no_module_but_a_tasks_own_names_a_task_or_a_metric() -> None:

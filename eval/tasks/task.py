@@ -47,7 +47,9 @@ class Task(Protocol):
     of the gold answers that are right under their branch. `is_graded`: a judge grades free text.
     `live`: its flow where a person is asked back. `gold`: what a question must say to be scored.
     `names_evidence`: its questions bring no passages, so reports say what was searched.
-    `subset_words`: what reports call the subsets all, ambiguous and unambiguous.
+    `protocol_words`, `hint_words`: what tables call protocols and hints that they compare, in the
+    order in which these are read. `subset_words`: what reports call the subsets all, ambiguous and
+    unambiguous.
     `tells_deviation`: standard deviations over questions stand beside its headline metrics.
     `error_classes`: errors that answer and gold tell by themselves. `groupings`: what its
     scores are broken down by, besides what answers that are entities are; `crossed`: two of them
@@ -69,6 +71,8 @@ class Task(Protocol):
     groupings: tuple[Grouping, ...] = ()
     crossed: tuple[str, str] | None = None
     subset_words: Mapping[str, str] = _SUBSET_WORDS
+    protocol_words: Mapping[str, str] = MappingProxyType({})
+    hint_words: Mapping[str, str] = MappingProxyType({})
 
     def score(self, item: AnsweredItem) -> Metrics:
         """All metrics of one item: a value for each column, and for the sums of its totals."""

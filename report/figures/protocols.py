@@ -7,14 +7,6 @@ from branchwise.eval.tasks.column import capital
 from branchwise.report.figures.lines import Lines, Series
 from branchwise.report.study_report import StudyReport
 
-PROTOCOL_WORDS = {
-    "standard": "without",
-    "conditions": "own",
-    "guided": "gold",
-    "closed": "no passages",
-}
-"""Protocols in the order in which they are read, and which conditions the model has there."""
-
 # A bound on answers, or worked examples, are left out where a protocol has no place for them.
 BY_PROTOCOL = frozenset({"protocol", "at_most", "shots"})
 """What systems may differ in that are compared by protocol."""
@@ -40,7 +32,8 @@ def protocol_figure(report: StudyReport) -> Lines | None:
     found, main = protocol_means(report), report.task.main
     if not report.task.is_graded or not found:
         return None
-    asked = [name for name in PROTOCOL_WORDS if any(name in means for _, means in found)]
+    words = report.task.protocol_words
+    asked = [name for name in words if any(name in means for _, means in found)]
     series = tuple(
         Series(
             index,
@@ -54,5 +47,5 @@ def protocol_figure(report: StudyReport) -> Lines | None:
         f"{capital(main.name)} of the same questions without a word of conditions, with the "
         "model's own, with the gold ones, and without passages; 95% bootstrap intervals."
     )
-    columns = tuple(PROTOCOL_WORDS[name] for name in asked)
+    columns = tuple(words[name] for name in asked)
     return Lines("protocols", title, "conditions", main.name, columns, series, caption)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from branchwise.eval.question_scores import aggregates_of, question_means
 from branchwise.eval.tasks import totals_of
-from branchwise.report.figures.protocols import PROTOCOL_WORDS, protocol_means
+from branchwise.report.figures.protocols import protocol_means
 from branchwise.report.study_report import StudyReport, SystemReport
 from branchwise.report.tables.table import CellValue, Table, TableColumn, system_column
 
@@ -38,11 +38,12 @@ def comparison_tables(report: StudyReport) -> Iterator[Table]:
 
 def _protocols(report: StudyReport) -> Table:
     main, found = report.task.main, protocol_means(report)
+    protocols = report.task.protocol_words
     columns = (
         TableColumn("model", "model", "text", is_key=True),
-        *(TableColumn(name, words, main.unit) for name, words in PROTOCOL_WORDS.items()),
+        *(TableColumn(name, words, main.unit) for name, words in protocols.items()),
     )
-    rows = tuple((model, *(means.get(name) for name in PROTOCOL_WORDS)) for model, means in found)
+    rows = tuple((model, *(means.get(name) for name in protocols)) for model, means in found)
     notes = ("Over all questions, with 95% bootstrap intervals.",)
     title = f"What conditions are worth: {main.title}"
     return Table("protocols", title, columns, rows, notes, section="scores")

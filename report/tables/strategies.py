@@ -8,7 +8,7 @@ from branchwise.eval.ceilings.breakdowns import groupings_of
 from branchwise.eval.grouping import UNKNOWN_PLACE, BinPlace, Grouping
 from branchwise.eval.question_scores import ItemScore, aggregates_of
 from branchwise.eval.tasks import Column, totals_of
-from branchwise.report.strategies import BY_STRATEGY, HINT_WORDS, strategy
+from branchwise.report.strategies import BY_STRATEGY, strategy
 from branchwise.report.study_report import StudyReport, SystemReport
 from branchwise.report.tables.table import (
     CellValue,
@@ -32,20 +32,21 @@ def strategy_tables(report: StudyReport) -> Iterator[Table]:
     """Where systems differ in strategy or hints: a row each strategy of each model, a group of
     columns for each choice of hints."""
     rows: dict[tuple[str, str], dict[str, SystemReport]] = {}
-    for system in report.systems if "hints" in report.task.flow.takes else ():
+    words = report.task.hint_words
+    for system in report.systems if words else ():
         if not set(system.changes) - BY_STRATEGY:
             asked = system.run.system
             row = rows.setdefault((system.model, strategy(asked)), {})
             row.setdefault(asked.asked("hints"), system)
     if sum(map(len, rows.values())) < 2:
         return
-    hints = [name for name in HINT_WORDS if any(name in found for found in rows.values())]
+    hints = [name for name in words if any(name in found for found in rows.values())]
     metrics = _metrics(report)
     columns = (
         TableColumn("model", "model", "text", is_key=True),
         TableColumn("strategy", "strategy", "text", is_key=True),
         subset_column(),
-        *_columns([HINT_WORDS[name] for name in hints], metrics),
+        *_columns([words[name] for name in hints], metrics),
     )
     cells = tuple(
         (model, named, report.called(subset), *_means(found, hints, metrics, subset))

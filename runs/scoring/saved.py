@@ -64,8 +64,7 @@ class SavedPlaces(NamedTuple):
 
 @dataclass(frozen=True)
 class SavedScores:
-    """What `ScoredAnswers` of a run hold, without the items: those are read again when they are asked
-    for.
+    """What `ScoredAnswers` of a run hold, without its items: those are read again when asked for.
 
     `of`: a digest of the store that it was made from and of the code that made it.
     """

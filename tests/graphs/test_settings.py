@@ -103,6 +103,7 @@ def test_settings_of_tasks_stand_among_the_others_or_in_asking():
     names = ["protocol", "at_most", "shots", "reasoning", "hints"]
     assert [name for name in system.model_dump() if name in names] == names
     assert hash(system) != hash(System())
+    assert System().model_copy(update=given) == system
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,10 @@ class CondAmbigQATask(Task):
     matcher = "answer F1"
     is_graded = True
     tells_deviation = True
+    # Which conditions the model has there.
+    protocol_words = MappingProxyType(
+        {"standard": "without", "conditions": "own", "guided": "gold", "closed": "no passages"}
+    )
     subset_words = MappingProxyType(
         {"all": "all", "ambiguous": "several", "unambiguous": "one condition"}
     )

@@ -109,6 +109,15 @@ class MDCRTask(Task):
     flow = MDCR
     gold: Gold = "conditions"
     error_classes: ErrorClasses[Any] | None = CONDITIONAL_ERRORS
+    hint_words = MappingProxyType(
+        {
+            "none": "no hints",
+            "documents": "documents",
+            "values": "values",
+            "relations": "relations",
+            "all": "all hints",
+        }
+    )
     # None of its questions is ambiguous.
     subset_words = MappingProxyType({"all": "all", "ambiguous": "ambiguous", "unambiguous": "all"})
     groupings: tuple[Grouping, ...] = GROUPINGS
