@@ -23,18 +23,11 @@ from branchwise.kg.open import open_graph
 from branchwise.report.terminal.console import echo, output
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
-from branchwise.tools.serving import mcp_server
-from branchwise.tools.serving.retrieve import PATH, retrieve_app
-from branchwise.tools.serving.web import (
-    MAX_CONNECTIONS,
-    Listener,
-    listen,
-    parse_address,
-    web_server,
-)
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
+
+    from branchwise.tools.serving.web import Listener
 
 
 serve_app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -66,6 +59,8 @@ def retrieve(
     Example: branchwise serve retrieve --corpus C --port 8000
     """
     require("serve", "serving")
+    from branchwise.tools.serving.retrieve import PATH, retrieve_app
+    from branchwise.tools.serving.web import listen
 
     keys = read_keys(key)
     listener = listen(host, port, "--host, --port")
@@ -104,6 +99,8 @@ def mcp(
     Example: branchwise serve mcp --corpus C --kg W
     """
     require("mcp", "serving")
+    from branchwise.tools.serving import mcp_server
+    from branchwise.tools.serving.web import listen, parse_address
 
     # The client is told of its errors; without a handler Python prints the SDK's pages on them.
     logging.getLogger().addHandler(logging.NullHandler())
@@ -135,8 +132,10 @@ def mcp(
         _leave()
 
 
-def _serve(app: "ASGIApp", listener: Listener, what: str) -> NoReturn:
+def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
     """Serve until Ctrl-C; `what` is said to be served, after the address."""
+    from branchwise.tools.serving.web import MAX_CONNECTIONS, web_server
+
     if not listener.is_local:
         _complain(
             f"warning: anyone who can reach {listener.url} gets answers: there is no authentication"
