@@ -212,7 +212,7 @@ class RunOptions(PaceOptions, QuestionOptions):
     """
 
     shard: Annotated[
-        Text | None,
+        str | None,
         Setting(
             "Run only part I of N of the questions: 1/4 to 4/4 on four machines. "
             "`branchwise merge` joins their runs.",

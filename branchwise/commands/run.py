@@ -82,11 +82,11 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-6-luna --out R
     """
     check_forecast(options.pilot, estimate_from, dry_run=dry_run)
-    choice = scoring.choice
+    choice, part = scoring.choice, options.part
     options = options.model_copy(update={"max_cost": limit_of(out, options.max_cost)})
     task = options.task
     loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
-    selected = Selection(_read_ids(ids), options.limit, options.part).of(loaded)
+    selected = Selection(_read_ids(ids), options.limit, part).of(loaded)
     wanted = _Wanted(system, selected, out, options, choice)
     if dry_run and options.pilot is None:
         wanted.forecast(estimate_from)

@@ -9,6 +9,7 @@ import orjson
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
+from branchwise.runs.costs.usage import KEPT_COUNTS
 from branchwise.runs.store.passage_references import references
 from branchwise.runs.store.run_file import QUESTION_COUNT, count_items
 from branchwise.runs.store.tables import ENDED, Row
@@ -135,8 +136,6 @@ def is_outcome(outcome: bytes | None) -> bool:
 
 def _is_cost(outcome: Mapping[str, Any]) -> bool:
     """Whether an item's usage, by role, consists of numbers."""
-    from branchwise.runs.costs.usage import KEPT_COUNTS
-
     roles = outcome["usage"].values()
     counts = [usage.get(name, 0) for usage in roles for name in KEPT_COUNTS]
     return all(isinstance(count, int | float) for count in counts)

@@ -18,6 +18,7 @@ from branchwise.base.plugins.specs import absolute_spec, find_plugin, is_mcp
 from branchwise.base.yaml_lines import KeyPath, shown
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugin_retriever import RetrieverPlugin
+from branchwise.eval.plugin_metrics import load_metrics
 from branchwise.runs.studies.errors import StudyError
 from branchwise.runs.studies.settings import Value
 from branchwise.runs.studies.study import Study
@@ -53,8 +54,6 @@ def check_metrics(specs: Sequence[str], folder: Path) -> None:
     """Raise StudyError for an unknown metric, and for two of one name."""
     if not specs:
         return
-    from branchwise.eval.plugin_metrics import load_metrics
-
     absolute: list[str] = []
     for n, spec in enumerate(specs):
         with refusing("metrics", ("metrics", n)):

@@ -180,6 +180,6 @@ def test_most_random_plans_have_answers(facts: GraphFacts) -> None:
         found.append((plan, execute(plan, facts)))
 
     collect()
-    assert sum(bool(execution.answers) for _, execution in found) > len(found) / 3
+    assert sum(bool(execution.answers) for _, execution in found) > len(found) / 4
     used = {type(step) for plan, execution in found if execution.answers for step in plan.steps}
     assert used >= {Join, Filter, GroupBy, Union, Intersection, Difference}

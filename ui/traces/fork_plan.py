@@ -3,21 +3,18 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import InputError
 from branchwise.report.terminal.blocks import harmless
-from branchwise.runs.forks import Changes, editable
+from branchwise.runs import forks
 from branchwise.runs.forks.folders import default_folder
 from branchwise.runs.store import open_run
 from branchwise.tools.registry import known_tools
 from branchwise.trace.events import Start
 from branchwise.trace.executions import taken_up_at
 from branchwise.ui.traces.trace import Step, Trace
-
-if TYPE_CHECKING:
-    from branchwise.runs.forks import Changes
 
 
 @dataclass(frozen=True)
@@ -54,13 +51,13 @@ class ForkPlan:
         )
         return f"runs step {first.seq} again ({first.label}){more}"
 
-    def changes(self, model: str, tools: Collection[str], edit: str | None) -> Changes:
+    def changes(self, model: str, tools: Collection[str], edit: str | None) -> "forks.Changes":
         """What the fork changes. Raises InputError for a model spec that cannot be read."""
         if (model := model.strip()) != self.model.strip():
             ModelSpec.parse(model)
         same = set(tools) == set(self.tools)
         ordered = tuple(name for name in self.known if name in tools)
-        return Changes(
+        return forks.Changes(
             model=None if model == self.model.strip() else model,
             tools=None if same else ordered,
             edit=None if edit == self.text else edit,
@@ -86,7 +83,7 @@ def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
     """
     plan, event = first_plan(parent, _meta(parent), trace, step), trace.event(step)
     assert event is not None, "it has a plan"
-    text = None if event.body.problems else editable(event)
+    text = None if event.body.problems else forks.editable(event)
     return replace(plan, known={**plan.known, **known_tools()}, text=text, whole=True)
 
 

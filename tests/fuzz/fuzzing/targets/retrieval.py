@@ -169,19 +169,9 @@ def _as_mcp_server(ground: Ground, here: Path) -> Iterator[Check]:
 
 
 async def _called(tool: Any) -> None:
-    from branchwise.tools.errors import ToolError
-
-    call = {"name": tool.name, "args": {"title": "Heat"}, "id": "c1", "type": "tool_call"}
-    try:
-        async with asyncio.timeout(2.0):  # as in a run, where it is the tool's own limit
-            message = await tool.ainvoke(call)
-    except TimeoutError:
-        return
-    except ToolError as error:
-        plain(str(error), "refused")
-        return
-    json.dumps(message.artifact)
-    plain(str(message.content), "accepted")
+    result = await tool.call({"title": "Heat"}, 2.0)
+    json.dumps(result.artifact)
+    plain(result.content, "accepted")
 
 
 def _said(request: bytes, data: bytes) -> Answer:
