@@ -15,6 +15,7 @@ from langchain_core.tools.base import ArgsSchema
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, ConfigDict, SkipValidation, ValidationError
 
+from branchwise.base.durations import MOST_SECONDS
 from branchwise.base.errors import InputError
 from branchwise.base.plugins.call import PluginFailure, call
 from branchwise.base.plugins.declare import (
@@ -175,12 +176,13 @@ def failed(line: str, failure: Literal["arguments", "failed"] = "failed") -> Plu
 class PluggedTool(BaseTool):
     """A tool made of foreign code: called with care, and part of the system by its source.
 
-    It is LangChain's so that it can be bound to a model; only `call` calls it.
+    It is LangChain's so that it can be bound to a model; runs call it by `call`.
     """
 
     source: SkipValidation[PluginSource]
     section: str = ""
     seconds: float | None = None
+    response_format: Literal["content_and_artifact"] = "content_and_artifact"
 
     @abstractmethod
     async def call(
@@ -198,7 +200,14 @@ class PluggedTool(BaseTool):
         return seconds if self.seconds is None else min(self.seconds, seconds)
 
     def _run(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError("plug-ins are called by `call`, within their time")
+        raise NotImplementedError("plug-ins run in an event loop: use ainvoke")
+
+    async def _arun(self, **arguments: Any) -> tuple[str, Mapping[str, Any]]:
+        """For callers that know only LangChain's tools, as `serve mcp`. Raises ToolError."""
+        result = await self.call(arguments, MOST_SECONDS)
+        if result.error is not None:
+            raise ToolError(result.content.removeprefix("Error: "))
+        return result.content, result.artifact
 
 
 def plugin_sections(tools: Sequence[BaseTool]) -> list[str]:

@@ -269,3 +269,17 @@ def test_what_tools_and_processes_print_does_not_reach_the_client(spoken_to):
     assert out == b""
     for line in (b"at the start", b"printed", b"written", b"from a process"):
         assert line in err
+
+
+async def test_a_plug_in_is_served_as_a_built_in_tool_is(tmp_path):
+    file = tmp_path / "years.py"
+    file.write_text(
+        "from branchwise import ToolError, tool\n\n\n@tool\ndef year(title: str) -> str:\n"
+        '    """The year of a film."""\n    if title != "Heat":\n'
+        '        raise ToolError(f"no film {title}")\n    return "1995"\n'
+    )
+    (made,) = make_tools([f"{file}:year"], ToolContext())
+    found = await call({"year": made}, "year", {"title": "Heat"})
+    assert (found.isError, found.content[0].text) == (False, "1995")
+    failed = await call({"year": made}, "year", {"title": "Reef"})
+    assert (failed.isError, failed.content[0].text) == (True, "no film Reef")

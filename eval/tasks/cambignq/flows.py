@@ -72,4 +72,4 @@ def _whole(name: str, *, person: bool = False) -> Flow:
 
 CLARIFY = _whole("clarify")
 LIVE = _whole("live", person=True)
-"""The same with a person who is asked. It is no task, since it has no gold."""
+"""The same, asking a person. It has no gold, so it is no task."""
