@@ -17,7 +17,7 @@ PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist workste
 
 .PHONY: demo check quick resolves test test-hard peers test-peers extras fuzz install lint format bench dist clean
 
-demo: install
+demo: $(BIN)/branchwise
 	@$(BIN)/branchwise demo
 
 # What a contributor runs all day: lint, types, and the tests that start nothing
@@ -32,8 +32,7 @@ check: install .typing/branchwise
 quick: $(VENV)/.light
 	@$(PYTEST) -q --quick
 
-$(VENV)/.light: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
+$(VENV)/.light: $(BIN)/branchwise
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[serve,mcp,parquet,notebook,dev]" \
 		faiss-cpu scikit-learn tokenizers
 	@touch $@
@@ -64,14 +63,18 @@ test-peers: peers
 extras: install
 	@tests/extras.sh
 
+# The light install: agents on an API, search by words, worlds, scores, reports.
+$(BIN)/branchwise: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "branchwise needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt -e .
+
 install: $(INSTALLED)
 
 # optimum-intel asks for a torchvision whose wheels replace the CPU build of torch, and does not
 # need it for text encoders: it is installed without its requirements, which `fast` lists instead.
-$(INSTALLED): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo "branchwise needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 2; }
-	$(PYTHON) -m venv $(VENV)
+$(INSTALLED): $(BIN)/branchwise
 	$(BIN)/pip install --quiet -c constraints.txt torch
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[bertscore,fast,serve,mcp,parquet,datasets,notebook,ray,dev]"
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps optimum-intel

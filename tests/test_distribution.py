@@ -113,10 +113,15 @@ def test_a_light_install_makes_and_queries_a_world(run):
     assert "n" in run(*BRANCHWISE, "kg", "query", "W", query).stdout
 
 
+def test_a_light_install_runs_the_demo(run, tmp_path):
+    shown = run(*BRANCHWISE, "demo", "--out", "D", "--questions", "3").stdout
+    assert "answer sets · run" in shown
+    assert (tmp_path / "D" / "world" / "study" / "report.html").is_file()
+
+
 @pytest.mark.parametrize(
     ("words", "extra"),
     [
-        (("demo",), "local"),
         (("corpus", "index", "C", "--kind", "flat"), "local"),
         (("serve", "retrieve", "--corpus", "C"), "serve"),
         (("serve", "mcp", "--corpus", "C"), "mcp"),

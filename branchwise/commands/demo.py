@@ -8,17 +8,14 @@ from typing import Annotated
 import typer
 
 from branchwise.base.errors import InputError
-from branchwise.base.extras import require
 from branchwise.commands.demo_next import DemoResults, show_next
-from branchwise.commands.demo_questions import run_demo_study
+from branchwise.commands.demo_questions import run_demo_study, word_index
 from branchwise.commands.demo_recorded import show_recorded
 from branchwise.commands.demo_story import show_story
 from branchwise.commands.demo_world import show_world
-from branchwise.commands.passage_progress import showing
 from branchwise.commands.run import finish
 from branchwise.commands.score import score_and_save
 from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.corpora.loaders import load_questions
 from branchwise.eval.selection import Selection
 from branchwise.graphs.system import System
@@ -49,7 +46,6 @@ def demo(
 
     Example: branchwise demo --out /tmp/demo
     """
-    require("local", "the demo")
     run = _show_floor(out, questions)
     asked = show_world(out / "world")
     study = run_demo_study(out / "world", _fresh)
@@ -66,7 +62,13 @@ def _show_floor(out: Path, questions: int | None) -> Path:
         style="bold",
     )
     corpus, source = _prepare(out)
-    system = System(model="offline", corpus=str(corpus), tools=("local_retriever",), k=5)
+    system = System(
+        model="offline",
+        corpus=str(corpus),
+        tools=("local_retriever",),
+        retriever=word_index(corpus),
+        k=5,
+    )
     loaded = load_questions(str(source))
     selection = Selection(limit=questions)
     with RunProgress(len(selection.of(loaded))) as progress:
@@ -99,13 +101,11 @@ def _refuse_a_corpus(out: Path) -> None:
 
 
 def _prepare(out: Path) -> tuple[Path, Path]:
-    """The films corpus, built and indexed under `out`, and its questions."""
+    """The films corpus, built under `out`, and its questions."""
     corpus, source = out / "corpus", out / "questions.jsonl"
-    with as_file(files("branchwise.examples.films")) as films, showing("encoding") as progress:
+    with as_file(files("branchwise.examples.films")) as films:
         if not (corpus / "corpus.jsonl").exists():
             build_corpus(str(films / "corpus.jsonl"), corpus)
-        if not (corpus / "index" / "flat" / "manifest.json").exists():
-            build_index(corpus, "flat", progress=progress)
         shutil.copyfile(films / "questions.jsonl", source)
     return corpus, source
 

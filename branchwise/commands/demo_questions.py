@@ -41,7 +41,7 @@ def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
     """
     _questions(world)
     file = world / "study.yaml"
-    write_bytes(file, _STUDY.replace("INDEX", _index(world)).encode())
+    write_bytes(file, _STUDY.replace("INDEX", word_index(world)).encode())
     design = StudyDesign.of(load_study(file))
     console().print(
         f"\n3. A study ({file}): {len(design.questions)} questions made from plans over\n"
@@ -76,8 +76,8 @@ def _questions(world: Path) -> Path:
     return path
 
 
-def _index(world: Path) -> str:
-    """Name of the world's word index: built in half a second."""
-    if "bm25" not in index_names(world):
-        build_index(world, "bm25")
+def word_index(corpus: Path) -> str:
+    """Name of the corpus's word index: built in half a second, without the `local` extra."""
+    if "bm25" not in index_names(corpus):
+        build_index(corpus, "bm25")
     return "bm25"

@@ -231,9 +231,8 @@ def test_what_goes_to_a_closed_pipe_ends_quietly(type_in, questions, tmp_path, c
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
-@pytest.mark.usefixtures("encoder", "process")
-def test_the_demo_runs_on_the_bundled_encoder(type_in, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+@pytest.mark.usefixtures("process")
+def test_the_demo_runs_twice_into_one_folder(type_in, tmp_path):
     code, out, err = type_in("demo", "--out", tmp_path / "demo", "--questions", "3")
     assert code == 0, err
     assert out.startswith("1. A baseline")
