@@ -54,7 +54,7 @@ test-hard: install
 # tests/peers/models/install.sh llama-cpp
 peers: install
 	@tests/peers/models/install.sh transformers litellm
-	@tests/peers/graphs/install.sh
+	@tests/peers/kg/install.sh
 
 test-peers: peers
 	@HF_HUB_OFFLINE=1 $(BIN)/pytest tests/peers

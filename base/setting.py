@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from branchwise.base.errors import InputError, did_you_mean
 
-SettingKind = Literal["value", "model", "folder", "graph", "retriever"]
+SettingKind = Literal["value", "model", "folder", "kg", "retriever"]
 """What a text means: a model spec, a folder, a graph's folder or address, a retriever's name."""
 
 

@@ -36,7 +36,7 @@ from branchwise.corpora.conditions.minimal_groups import (
     simplified,
 )
 from branchwise.corpora.conditions.solver import relations_decide, solve
-from branchwise.corpora.conditions.spreading import ContradictionError, RelationGraph
+from branchwise.corpora.conditions.spreading import ContradictionError, RelationNetwork
 
 RELATIONS = ("conflicting", "equivalent", "inclusive")
 
@@ -81,7 +81,7 @@ def made(shape: Shape, count: int, seed: int) -> list[ConditionsProblem]:
     while len(found) < count:
         problem = drawn(shape, rng, shape.kinds[len(found) % len(shape.kinds)])
         try:
-            RelationGraph(problem).spread(problem.values)
+            RelationNetwork(problem).spread(problem.values)
         except ContradictionError:
             continue
         found.append(problem)
@@ -170,29 +170,29 @@ def beside_sympy(problems: Sequence[ConditionsProblem]) -> str:
 
 def by_solver(problem: ConditionsProblem) -> int:
     """Minimal groups before conditions stand for each other."""
-    graph = RelationGraph(problem)
-    spread = graph.spread(problem.values)
+    network = RelationNetwork(problem)
+    spread = network.spread(problem.values)
     formulas = []
     for document in problem.documents:
-        bit = {one.name: graph.bit[one.id] for one in document.conditions}
+        bit = {one.name: network.bit[one.id] for one in document.conditions}
         formulas.append(simplified(document.expression, bit, spread.true, spread.false))
-    with closing(GroupSearch(formulas, graph.excluded)) as search:
+    with closing(GroupSearch(formulas, network.excluded)) as search:
         return len(search.groups(range(len(formulas))))
 
 
 def by_sympy(problem: ConditionsProblem) -> int:
-    graph = RelationGraph(problem)
-    spread = graph.spread(problem.values)
-    symbols = {id: sympy.Symbol(id.replace("-", "_")) for id in graph.ids}
+    network = RelationNetwork(problem)
+    spread = network.spread(problem.values)
+    symbols = {id: sympy.Symbol(id.replace("-", "_")) for id in network.ids}
     place = {symbol: number for number, symbol in enumerate(symbols.values())}
     parts = []
     for document in problem.documents:
         names = {one.name: symbols[one.id] for one in document.conditions}
         parts.append(as_sympy(document.expression, lambda name, names=names: names[name]))
     values = {
-        symbol: bool(spread.true & graph.bit[id])
+        symbol: bool(spread.true & network.bit[id])
         for id, symbol in symbols.items()
-        if (spread.true | spread.false) & graph.bit[id]
+        if (spread.true | spread.false) & network.bit[id]
     }
     form = sympy.to_dnf(sympy.And(*parts).subs(values))
     if form in (sympy.true, sympy.false):
@@ -200,7 +200,7 @@ def by_sympy(problem: ConditionsProblem) -> int:
     terms = form.args if isinstance(form, sympy.Or) else (form,)
     sets = {frozenset(place[symbol] for symbol in term.atoms(sympy.Symbol)) for term in terms}
     possible = [
-        one for one in sets if not any(graph.excluded[a] >> b & 1 for a in one for b in one)
+        one for one in sets if not any(network.excluded[a] >> b & 1 for a in one for b in one)
     ]
     return sum(not any(other < one for other in possible) for one in possible)
 

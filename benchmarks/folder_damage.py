@@ -40,8 +40,8 @@ from branchwise.corpora.folder import Corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.titles import Titles
-from branchwise.kg.build import build_graph
-from branchwise.kg.embedded import EmbeddedGraph
+from branchwise.kg.build import build_kg
+from branchwise.kg.embedded import EmbeddedKg
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.worlds.make import make_world
 
@@ -145,14 +145,14 @@ def ask_corpus(folder: Path) -> Any:
     return rankings, passages, [titles.place(passage) for passage in passages]
 
 
-def ask_graph(folder: Path) -> Any:
+def ask_kg(folder: Path) -> Any:
     """Queries, in memory and on disk, and names."""
     found = []
     for in_memory in (0, 500_000):
-        with closing(EmbeddedGraph(folder, workers=1, in_memory=in_memory)) as graph:
-            found.append([graph.query(query, 30) for query in SPARQL])
+        with closing(EmbeddedKg(folder, workers=1, in_memory=in_memory)) as kg:
+            found.append([kg.query(query, 30) for query in SPARQL])
             names = [str(row[1].value) for row in found[-1][-1].rows[:20] if row[1]]
-            found.append([graph.search(name) for name in names])
+            found.append([kg.search(name) for name in names])
     return found
 
 
@@ -237,7 +237,7 @@ def prepare(folder: Path) -> list[Subject]:
     build_index(folder / "C", "bm25")
     ask_corpus(folder / "C")  # which leaves titles there
     make_world(folder / "W", 300, 7)
-    build_graph([folder / "W"], folder / "KG")
+    build_kg([folder / "W"], folder / "KG")
     study = {
         "name": "damaged",
         "questions": str(folder / "q.jsonl"),
@@ -248,10 +248,10 @@ def prepare(folder: Path) -> list[Subject]:
     (folder / "s.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
     ended("ablate", str(folder / "s.yaml"), "--out", str(folder / "S"), "--quiet")
     corpus = ("--corpus", "{}", "--retriever", "bm25")
-    graph = ("--kg", "{}", "--corpus", str(folder / "C"), "--retriever", "bm25")
+    kg = ("--kg", "{}", "--corpus", str(folder / "C"), "--retriever", "bm25")
     return [
         Subject("corpus", folder / "C", ask_corpus, corpus, (damage_file, damage_rows)),
-        Subject("graph", folder / "KG", ask_graph, graph, (damage_file,)),
+        Subject("graph", folder / "KG", ask_kg, kg, (damage_file,)),
         Subject("study", folder / "S", ask_study, (), (damage_study,)),
     ]
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from machine import describe_machine
 
 from branchwise.kg.answers import SearchKind
-from branchwise.kg.build import build_graph
+from branchwise.kg.build import build_kg
 from branchwise.kg.description import STORE_FOLDER
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.store import open_store
@@ -54,14 +54,14 @@ def main() -> None:
     options = parser.parse_args()
     print(describe_machine())
     with tempfile.TemporaryDirectory() as folder:
-        world, graph = Path(folder) / "W", Path(folder) / "W" / "kg"
+        world, kg = Path(folder) / "W", Path(folder) / "W" / "kg"
         make_world(world, options.entities)
-        build(world, graph)
-        labels = world_labels(graph)
+        build(world, kg)
+        labels = world_labels(kg)
         draws = random.Random(7)
         asked = draws.sample(sorted(labels.items()), min(options.queries, len(labels)))
-        ours = look_up(NameIndex.open(graph), asked, options.queries)
-        compare(graph, labels, asked[: options.peer_queries], ours)
+        ours = look_up(NameIndex.open(kg), asked, options.queries)
+        compare(kg, labels, asked[: options.peer_queries], ours)
 
 
 def make_world(folder: Path, entities: int) -> None:
@@ -74,14 +74,14 @@ def make_world(folder: Path, entities: int) -> None:
     )
 
 
-def build(world: Path, graph: Path) -> None:
+def build(world: Path, kg: Path) -> None:
     """Build the graph, and print what it took."""
     began = time.perf_counter()
-    built = build_graph([world], graph)
+    built = build_kg([world], kg)
     seconds = time.perf_counter() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    store = sum(file.stat().st_size for file in (graph / STORE_FOLDER).iterdir())
-    names = (graph / "names.sqlite").stat().st_size
+    store = sum(file.stat().st_size for file in (kg / STORE_FOLDER).iterdir())
+    names = (kg / "names.sqlite").stat().st_size
     print(f"{built.entities:,} entities, {built.triples:,} triples, {built.names:,} names")
     print(
         f"built in {seconds:.1f} s ({built.triples / seconds:,.0f} triples a second), peak memory "
@@ -89,10 +89,10 @@ def build(world: Path, graph: Path) -> None:
     )
 
 
-def world_labels(graph: Path) -> dict[str, str]:
+def world_labels(kg: Path) -> dict[str, str]:
     """IRI -> label of every entity, read from the store; properties are left out."""
     query = f"SELECT ?s ?label WHERE {{ ?s <{LABEL}> ?label FILTER(CONTAINS(STR(?s), '/Q')) }}"
-    return {row["s"].value: row["label"].value for row in open_store(graph).query(query)}
+    return {row["s"].value: row["label"].value for row in open_store(kg).query(query)}
 
 
 def look_up(
@@ -145,13 +145,13 @@ def show(name: str, looked: Looked) -> None:
 
 
 def compare(
-    graph: Path,
+    kg: Path,
     labels: dict[str, str],
     asked: Sequence[tuple[str, str]],
     ours: dict[str, list[float]],
 ) -> None:
     """Time the peers on a few of the same names, and print how often we are faster."""
-    store, texts = open_store(graph), list(labels.values())
+    store, texts = open_store(kg), list(labels.values())
 
     def contains(text: str) -> None:
         escaped = text.lower().replace("\\", "\\\\").replace('"', '\\"')

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from machine import describe_machine
 
 if TYPE_CHECKING:
-    from branchwise.kg.embedded import EmbeddedGraph
+    from branchwise.kg.embedded import EmbeddedKg
 
 TRIPLES_PER_ENTITY = 13.1
 PEER_UP_TO = 500_000  # rdflib takes a kilobyte or more a triple
@@ -96,10 +96,10 @@ def make_world(folder: Path, triples: int) -> Path:
 
 def build(ntriples: Path, folder: Path) -> int:
     """Build the graph; how many triples it has."""
-    from branchwise.kg.build import build_graph
+    from branchwise.kg.build import build_kg
 
     began = time.perf_counter()
-    triples = build_graph([ntriples], folder).triples
+    triples = build_kg([ntriples], folder).triples
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 2**20
     print(f"{triples:,} triples: built in {time.perf_counter() - began:.1f} s, {size:,.0f} MB")
     return triples
@@ -109,14 +109,14 @@ def peer(ntriples: Path) -> Any:
     """The graph in rdflib's own store."""
     import rdflib
 
-    graph = rdflib.Graph()
+    kg = rdflib.Graph()
     began = time.perf_counter()
     with gzip.open(ntriples) as stream:
-        graph.parse(stream, format="nt")
+        kg.parse(stream, format="nt")
     gc.collect()
     gc.freeze()  # or each collection would look through the whole graph, in everybody's time
     print(f"rdflib: loaded in {time.perf_counter() - began:.1f} s")
-    return graph
+    return kg
 
 
 def bare_stores(folder: Path, ntriples: Path, triples: int) -> Systems:
@@ -135,29 +135,29 @@ def bare_stores(folder: Path, ntriples: Path, triples: int) -> Systems:
     return systems
 
 
-def rdflib_systems(graph: Any) -> Systems:
+def rdflib_systems(kg: Any) -> Systems:
     """rdflib with and without parsing."""
     from rdflib.plugins.sparql import prepareQuery
 
     prepared: dict[str, Any] = {}
 
     def evaluated(text: str) -> object:
-        return list(graph.query(prepared[text]))
+        return list(kg.query(prepared[text]))
 
     def whole(text: str) -> object:
         if text not in prepared:
             prepared[text] = prepareQuery(PREFIXES + text)
-        return list(graph.query(PREFIXES + text))
+        return list(kg.query(PREFIXES + text))
 
     return {"rdflib": whole, "evaluated": evaluated}
 
 
-def our_systems(graph: "EmbeddedGraph") -> Systems:
+def our_systems(kg: "EmbeddedKg") -> Systems:
     """The whole path, with a text that is new each time, and with one that is not."""
     number = itertools.count()
     return {
-        "ours": lambda text: graph.query(f"{text} # {next(number)}", 120.0).rows,
-        "again": lambda text: graph.query(text, 120.0).rows,
+        "ours": lambda text: kg.query(f"{text} # {next(number)}", 120.0).rows,
+        "again": lambda text: kg.query(text, 120.0).rows,
     }
 
 
@@ -187,13 +187,13 @@ def _ratios(medians: dict[str, float], aim: int) -> str:
     return f"   rdflib/ours {whole:,.1f}, evaluation alone {alone:,.1f}; aim {aim}"
 
 
-def throughput(graph: "EmbeddedGraph", name: str, wanted: list[Shape], agents: int) -> None:
+def throughput(kg: "EmbeddedKg", name: str, wanted: list[Shape], agents: int) -> None:
     """Queries a second that so many threads get, and the longest wait; each text is new."""
     texts = [f"{wanted[i % len(wanted)].text} # {agents}.{i}" for i in range(QUERIES)]
 
     def ask(text: str) -> float:
         began = time.perf_counter()
-        graph.query(text, 120.0)
+        kg.query(text, 120.0)
         return time.perf_counter() - began
 
     with ThreadPoolExecutor(agents) as threads:
@@ -223,7 +223,7 @@ def memory_of_children() -> float:
 
 def measure(folder: Path, triples: int, repeats: int) -> None:
     """All that is measured on one graph."""
-    from branchwise.kg.embedded import EmbeddedGraph
+    from branchwise.kg.embedded import EmbeddedKg
 
     ntriples = make_world(folder / "world", triples)
     wanted = shapes(ntriples)
@@ -232,18 +232,18 @@ def measure(folder: Path, triples: int, repeats: int) -> None:
         if exact > in_memory > 0:
             continue
         began = time.perf_counter()
-        graph = EmbeddedGraph(folder / "kg", in_memory=in_memory)
-        graph.query("ASK { ?a ?b ?c }", 120.0)
+        kg = EmbeddedKg(folder / "kg", in_memory=in_memory)
+        kg.query("ASK { ?a ?b ?c }", 120.0)
         print(f"{label}: first answer after {time.perf_counter() - began:.2f} s")
-        systems = our_systems(graph) | bare_stores(folder / "kg", ntriples, exact)
+        systems = our_systems(kg) | bare_stores(folder / "kg", ntriples, exact)
         if in_memory:
             systems |= rdflib_systems(peer(ntriples))
         compare(wanted, systems, repeats)
         for agents in AGENTS:
-            throughput(graph, "look-ups and joins", [wanted[0], wanted[2]], agents)
-            throughput(graph, "all shapes", wanted, agents)
+            throughput(kg, "look-ups and joins", [wanted[0], wanted[2]], agents)
+            throughput(kg, "all shapes", wanted, agents)
         print(f"query processes: {memory_of_children():,.0f} MB")
-        graph.close()
+        kg.close()
 
 
 def main() -> None:

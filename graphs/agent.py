@@ -76,7 +76,7 @@ class Agent:
     """A system ready to answer: its client, tools and compiled graph are made once.
 
     `flow` is the task's, by default that of a question without a question set. `model`, `retriever`
-    and `graph` are objects of this process that replace the spec's model, the corpus and the graph;
+    and `kg` are objects of this process that replace the spec's model, the corpus and the graph;
     several agents may share a retriever in a `Batcher`.
     `restraints` hold requests back; `recordings` opens the runs that `replay:` names.
     Raises InputError before any work for an unknown model spec, prompt or tool, for a missing key,
@@ -90,7 +90,7 @@ class Agent:
         *,
         model: BaseChatModel | None = None,
         retriever: Retriever | Batcher | None = None,
-        graph: Graph | None = None,
+        kg: Graph | None = None,
         restraints: Restraints = UNRESTRAINED,
         recordings: OpenRecordings | None = None,
     ) -> None:
@@ -102,7 +102,7 @@ class Agent:
         )
         # Before the corpus is opened, which takes longer than noticing a missing server.
         models = Models.of(system, self.prompts, model, restraints, recordings, keys)
-        self._sources = OpenSources.of(system, keys, retriever, graph)
+        self._sources = OpenSources.of(system, keys, retriever, kg)
         context = self._sources.tool_context(system, flow, keys)
         self.tools = _make_tools(system, context)
         self.nodes = make_nodes(system.nodes, injection_context(context))
@@ -133,8 +133,8 @@ class Agent:
             return None
         tools = {tool.name for tool in self.tools}
         passages = self._sources.retriever if SEARCH_TOOL in tools else None
-        graph = self._sources.graph if NAMES_TOOL in tools else None
-        return TitleSearcher(passages, graph) if passages or graph else None
+        kg = self._sources.kg if NAMES_TOOL in tools else None
+        return TitleSearcher(passages, kg) if passages or kg else None
 
     def check_settings(self) -> None:
         """Raise InputError for settings of plug-ins that the system lacks, such as a misspelt
@@ -157,8 +157,8 @@ class Agent:
         not."""
         await self._parts.models.aclose()
         await asyncio.to_thread(close_now, self.tools)
-        if self._sources.graph:
-            self._sources.graph.close()
+        if self._sources.kg:
+            self._sources.kg.close()
 
     async def answer(
         self,

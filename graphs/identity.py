@@ -23,7 +23,7 @@ def identity_of(system: System, parts: GraphParts, sources: OpenSources) -> Mapp
     """JSON-serialisable, free of paths and keys."""
     flow = parts.flow
     return {
-        **({"kg": sources.graph.identity()} if sources.graph else {}),
+        **({"kg": sources.kg.identity()} if sources.kg else {}),
         **({"nodes": [node.identity for node in parts.plugins]} if parts.plugins else {}),
         **parts.models.identity,
         "budget": digested(system.budget),

@@ -9,7 +9,7 @@ from branchwise.base.absence import Sign
 from branchwise.base.errors import DamagedDataError
 from branchwise.corpora.retrieval import KeyRefusedError, RetrieverError
 from branchwise.graphs.state import ItemContext
-from branchwise.kg.answers import GraphError
+from branchwise.kg.answers import KgError
 
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseException)
@@ -58,7 +58,7 @@ async def _repeated(
 
 def _sign(error: BaseException | None) -> Sign | None:
     """What a failed search says of its server, also where a tool tells it in words of its own."""
-    failed = _cause(error, RetrieverError) or _cause(error, GraphError)
+    failed = _cause(error, RetrieverError) or _cause(error, KgError)
     return failed.sign if failed else None
 
 

@@ -10,7 +10,7 @@ from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.flows import Flow
 from branchwise.graphs.system import System
 from branchwise.kg.answers import Graph
-from branchwise.kg.open import open_graph
+from branchwise.kg.open import open_kg
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.registry import ToolContext
 
@@ -21,7 +21,7 @@ class OpenSources:
 
     # One for the tool and for what else searches: a batcher has one thread.
     retriever: Batcher | None = None
-    graph: Graph | None = None
+    kg: Graph | None = None
 
     @classmethod
     def of(
@@ -29,20 +29,20 @@ class OpenSources:
         system: System,
         keys: Keys,
         retriever: Retriever | Batcher | None = None,
-        graph: Graph | None = None,
+        kg: Graph | None = None,
     ) -> "OpenSources":
-        """`retriever` and `graph` replace what the system names. Raises InputError."""
+        """`retriever` and `kg` replace what the system names. Raises InputError."""
         searched = retriever or retriever_of(system)
         if searched is not None and not isinstance(searched, Batcher):
             searched = Batcher(searched)
-        return cls(searched, graph or (open_graph(system.kg, keys) if system.kg else None))
+        return cls(searched, kg or (open_kg(system.kg, keys) if system.kg else None))
 
     def tool_context(self, system: System, flow: Flow, keys: Keys) -> ToolContext:
         """What the tools of a system are made from."""
         return ToolContext(
             self.retriever,
             system.k,
-            self.graph,
+            self.kg,
             _corpus(system),
             system.settings,
             keys,

@@ -191,7 +191,7 @@ class System(BaseModel, metaclass=NamedSettings):
         str | None,
         _tools(
             "Knowledge graph: folder of a built one, a world, or a SPARQL endpoint.",
-            holds="graph",
+            holds="kg",
             none="none",
             changes="sources",
         ),

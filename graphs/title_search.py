@@ -21,7 +21,7 @@ from branchwise.graphs.namesakes import QuestionNames
 from branchwise.graphs.question_names import folded
 from branchwise.graphs.search_outages import waited_for
 from branchwise.graphs.state import ItemContext
-from branchwise.kg.answers import Graph, GraphError, Match
+from branchwise.kg.answers import Graph, KgError, Match
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.registry import NAMES_TOOL, SEARCH_TOOL
 from branchwise.trace.parts import FoundTitle, TitleSearch
@@ -49,7 +49,7 @@ class TitleSearcher:
     """The tools of a system that can look for names: its retriever, its graph, or both."""
 
     passages: Batcher | None = None
-    graph: Graph | None = None
+    kg: Graph | None = None
     _threads: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="titles"),
         repr=False,
@@ -80,7 +80,7 @@ class TitleSearcher:
         planned: list[tuple[str, Mapping[str, Any]]] = []
         if self.passages:
             planned += [(SEARCH_TOOL, {"query": query, "k": DEPTH}) for query in asked]
-        if self.graph:
+        if self.kg:
             of_each = {"kind": "item", "limit": MAX_NAMES_FOUND}
             planned += [(NAMES_TOOL, {"text": query, **of_each}) for query in asked]
         return planned[:MAX_SEARCHES]
@@ -125,7 +125,7 @@ class TitleSearcher:
             raise
         except TimeoutError:
             return _failed(f"no result within {seconds:.0f} seconds")
-        except (RetrieverError, GraphError) as error:
+        except (RetrieverError, KgError) as error:
             return _failed(str(error))
         except Exception as error:  # noqa: BLE001 - a retriever is anyone's code; the item goes on
             return _failed(f"{type(error).__name__}: {error}")
@@ -135,7 +135,7 @@ class TitleSearcher:
         """The address that a tool's searches go to."""
         if tool == SEARCH_TOOL:
             return self.passages.address if self.passages else None
-        return getattr(self.graph, "name_address", None)
+        return getattr(self.kg, "name_address", None)
 
     async def _passages(self, names: QuestionNames, args: Mapping[str, Any]) -> _Found:
         assert self.passages is not None
@@ -148,14 +148,14 @@ class TitleSearcher:
     async def _bearers(self, names: QuestionNames, args: Mapping[str, Any]) -> _Found:
         loop = asyncio.get_running_loop()
         matches = await loop.run_in_executor(
-            self._threads, self._graph_search, args["text"], args["limit"]
+            self._threads, self._kg_search, args["text"], args["limit"]
         )
         exact = [match for match in matches if not match.near]
         return len(matches), (_borne(names.name_of(match.name), match) for match in exact)
 
-    def _graph_search(self, text: str, limit: int) -> list[Match]:
-        assert self.graph is not None
-        return self.graph.search(text, "item", limit)
+    def _kg_search(self, text: str, limit: int) -> list[Match]:
+        assert self.kg is not None
+        return self.kg.search(text, "item", limit)
 
 
 def _failed(problem: str) -> TitleSearch:

@@ -77,7 +77,7 @@ class Match(NamedTuple):
     members: int = 0
 
 
-class GraphError(Exception):
+class KgError(Exception):
     """A query or search that failed. The message says what is wrong and what to do.
 
     It is meant for the model, and contains no address, path or key. `sign`: what it says of the
@@ -88,8 +88,8 @@ class GraphError(Exception):
         super().__init__(message)
         self.kind, self.sign = kind, sign
 
-    def __reduce__(self) -> tuple[type["GraphError"], tuple[ErrorKind, str, Sign | None]]:
-        return GraphError, (self.kind, str(self), self.sign)
+    def __reduce__(self) -> tuple[type["KgError"], tuple[ErrorKind, str, Sign | None]]:
+        return KgError, (self.kind, str(self), self.sign)
 
 
 class Graph(Protocol):
@@ -100,11 +100,11 @@ class Graph(Protocol):
         ...
 
     def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> QueryResult:
-        """Answer a query as models write them for Wikidata. Raises GraphError."""
+        """Answer a query as models write them for Wikidata. Raises KgError."""
         ...
 
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
-        """Things with this name, best first, bearers of one name together. Raises GraphError."""
+        """Things with this name, best first, bearers of one name together. Raises KgError."""
         ...
 
     def close(self) -> None:

@@ -14,16 +14,16 @@ from branchwise.base.progress import Progress, silent
 from branchwise.kg.description import (
     NAMES_FILE,
     STORE_FOLDER,
-    GraphDescription,
+    KgDescription,
     SourceFile,
-    is_graph,
+    is_kg,
     read_description,
     write_description,
 )
 from branchwise.kg.names.harvest import Harvest
 from branchwise.kg.names.tables import NameTables
 from branchwise.kg.store import StorageError, fill_store
-from branchwise.kg.world_folder import GRAPH_FILE
+from branchwise.kg.world_folder import KG_FILE
 
 if TYPE_CHECKING:
     import pyoxigraph
@@ -32,9 +32,9 @@ _USED_AT_ONCE = 500_000  # ids counted in memory
 _THINGS_BETWEEN_REPORTS = 1_000
 
 
-def build_graph(
+def build_kg(
     sources: Sequence[Path], out: Path, progress: Progress = silent, *, force: bool = False
-) -> GraphDescription:
+) -> KgDescription:
     """Make a graph folder from files of triples, or from world folders.
 
     N-Triples and Turtle, plain, .gz or .zst. Files are streamed: Oxigraph sorts in pieces, which
@@ -44,7 +44,7 @@ def build_graph(
     InputError for a source that is not such a file, broken (with its line) or without triples, if
     `out` holds something else, or if the disk is full.
     """
-    files = graph_files(sources)
+    files = kg_files(sources)
     _refuse_to_replace(out, files, force=force)
     with new_folder(out) as folder, _numbered_errors():
         store, read = fill_store(files, folder / STORE_FOLDER, progress)
@@ -75,7 +75,7 @@ def _numbered_errors() -> Iterator[None]:
 
 def _index_names(
     store: "pyoxigraph.Store", folder: Path, read: list[SourceFile], progress: Progress
-) -> GraphDescription:
+) -> KgDescription:
     total, harvest = len(store), Harvest(store)
     tables = NameTables(folder / NAMES_FILE)
     try:
@@ -89,7 +89,7 @@ def _index_names(
     finally:
         tables.close()
     progress(total, total)
-    return GraphDescription(
+    return KgDescription(
         triples=total,
         entities=counts.entities,
         properties=counts.properties,
@@ -100,7 +100,7 @@ def _index_names(
     )
 
 
-def graph_files(sources: Sequence[Path]) -> list[Path]:
+def kg_files(sources: Sequence[Path]) -> list[Path]:
     """The files to read; a world folder stands for its graph. Raises InputError."""
     if not sources:
         raise InputError("no file of triples is given", remedy="name one, or a world folder")
@@ -111,14 +111,14 @@ def graph_files(sources: Sequence[Path]) -> list[Path]:
                 where=str(path),
                 remedy="name files of triples, or a world folder",
             )
-    return [_world_graph(path) if path.is_dir() else path for path in map(Path, sources)]
+    return [_world_kg(path) if path.is_dir() else path for path in map(Path, sources)]
 
 
-def _world_graph(folder: Path) -> Path:
-    path = folder / GRAPH_FILE
+def _world_kg(folder: Path) -> Path:
+    path = folder / KG_FILE
     if not path.is_file():
         raise InputError(
-            f"no world here (there is no {GRAPH_FILE})",
+            f"no world here (there is no {KG_FILE})",
             where=str(folder),
             remedy="name files of triples, or a world folder",
         )
@@ -134,8 +134,8 @@ def _refuse_to_replace(out: Path, files: Sequence[Path], *, force: bool) -> None
     if not holds_source and out.is_dir():
         if not any(out.iterdir()):
             return
-        if is_graph(out):
-            _refuse_another_graph(out, files, force=force)
+        if is_kg(out):
+            _refuse_another_kg(out, files, force=force)
             return
     raise InputError(
         "this is not a graph, and is not replaced",
@@ -144,7 +144,7 @@ def _refuse_to_replace(out: Path, files: Sequence[Path], *, force: bool) -> None
     )
 
 
-def _refuse_another_graph(out: Path, files: Sequence[Path], *, force: bool) -> None:
+def _refuse_another_kg(out: Path, files: Sequence[Path], *, force: bool) -> None:
     if force:
         return
     try:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from branchwise.kg.answers import GraphError, Match, QueryResult
+from branchwise.kg.answers import KgError, Match, QueryResult
 from branchwise.kg.remote.selecting import iri_list
 from branchwise.kg.vocabulary import ENTITY, INSTANCE_OF, RDF_TYPE, is_wikidata_id
 
@@ -30,7 +30,7 @@ class ClassSizes:
         if query and self._able:
             try:
                 self._remember(new, select(query))
-            except GraphError:
+            except KgError:
                 self._able = False
         return [match._replace(members=self._known.get(match.id, 0)) for match in matches]
 

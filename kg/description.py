@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from branchwise.base.atomic import write_bytes
 from branchwise.base.errors import InputError
 from branchwise.base.files import first_problem, open_data
-from branchwise.kg.answers import GraphError
+from branchwise.kg.answers import KgError
 
 STORE_FOLDER, NAMES_FILE, DESCRIPTION_FILE = "store", "names.sqlite", "graph.json"
 _REMEDY = "make one with `branchwise kg build`"
@@ -26,7 +26,7 @@ class SourceFile(BaseModel):
     sha256: str
 
 
-class GraphDescription(BaseModel):
+class KgDescription(BaseModel):
     """A graph's size and sources. Written last: a folder that has it is complete.
 
     `triples` are distinct. `entities` have a name, or a statement about them; `properties` are in
@@ -47,12 +47,12 @@ class GraphDescription(BaseModel):
     sources: tuple[SourceFile, ...]
 
 
-def is_graph(folder: Path) -> bool:
+def is_kg(folder: Path) -> bool:
     """Whether a complete graph is in this folder."""
     return (Path(folder) / DESCRIPTION_FILE).is_file()
 
 
-def read_description(folder: Path) -> GraphDescription:
+def read_description(folder: Path) -> KgDescription:
     """The description of the graph in a folder. Raises InputError if there is none."""
     path = Path(folder) / DESCRIPTION_FILE
     if not path.is_file():
@@ -62,7 +62,7 @@ def read_description(folder: Path) -> GraphDescription:
     with open_data(path) as stream:
         data = stream.read()
     try:
-        return GraphDescription.model_validate_json(data)
+        return KgDescription.model_validate_json(data)
     except ValidationError as error:
         raise InputError(
             f"is not the description of a graph ({first_problem(error)})",
@@ -71,14 +71,14 @@ def read_description(folder: Path) -> GraphDescription:
         ) from None
 
 
-def write_description(folder: Path, description: GraphDescription) -> None:
+def write_description(folder: Path, description: KgDescription) -> None:
     """Write `graph.json`."""
     text = description.model_dump_json(indent=2)
     write_bytes(folder / DESCRIPTION_FILE, f"{text}\n".encode())
 
 
 def refuse_replaced(folder: Path, sha256: str) -> None:
-    """Raise GraphError if the folder no longer contains the graph with this digest.
+    """Raise KgError if the folder no longer contains the graph with this digest.
 
     Call it after opening the files: then none of them belongs to a newer graph, whenever the folder
     was replaced. "" is any graph's digest.
@@ -88,6 +88,6 @@ def refuse_replaced(folder: Path, sha256: str) -> None:
     except InputError:
         found = None
     if sha256 not in ("", found):
-        raise GraphError(
+        raise KgError(
             "resources", "The graph was rebuilt since it was opened: the user must start again."
         )

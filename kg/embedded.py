@@ -6,7 +6,7 @@ from branchwise.base.errors import DamagedDataError
 from branchwise.kg.answers import (
     DEFAULT_SECONDS,
     MAX_QUERY_BYTES,
-    GraphError,
+    KgError,
     Match,
     QueryResult,
     SearchKind,
@@ -14,14 +14,14 @@ from branchwise.kg.answers import (
 from branchwise.kg.description import REBUILD, read_description, refuse_replaced
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.processes.pool import IN_MEMORY_TRIPLES, MEMORY_BYTES, Pool
-from branchwise.kg.store import check_graph
+from branchwise.kg.store import check_kg
 
 
-class EmbeddedGraph:
+class EmbeddedKg:
     """A folder that `build_graph` made. Use it from any thread; close it when done.
 
     If the folder is rebuilt meanwhile, queries and searches that would see the new graph raise
-    GraphError. Raises InputError if the folder does not contain a graph, and DamagedDataError, then
+    KgError. Raises InputError if the folder does not contain a graph, and DamagedDataError, then
     and later, if it is not what was built.
     """
 
@@ -33,7 +33,7 @@ class EmbeddedGraph:
         in_memory: int = IN_MEMORY_TRIPLES,
     ) -> None:
         self._folder = folder
-        check_graph(folder)
+        check_kg(folder)
         self._description = read_description(folder)
         self._names = NameIndex.open(folder)
         self._pool = Pool(folder, workers, memory, in_memory, self._description.sha256)
@@ -43,18 +43,18 @@ class EmbeddedGraph:
         return {"kg": "embedded", "sha256": self._description.sha256}
 
     def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> QueryResult:
-        """Answer a query as models write them for Wikidata. Raises GraphError.
+        """Answer a query as models write them for Wikidata. Raises KgError.
 
         `seconds` count from when a query process takes the query; it waits up to three times as
         long for one, and then raises "busy".
         """
         if len(sparql.encode(errors="replace")) > MAX_QUERY_BYTES:
-            raise GraphError(
+            raise KgError(
                 "refused", f"The query is longer than {MAX_QUERY_BYTES // 1024} KB: shorten it."
             )
         try:
             return self._pool.query(sparql, seconds)
-        except GraphError as error:
+        except KgError as error:
             if error.kind in ("resources", "damaged"):  # tables that are opened late may be gone
                 refuse_replaced(self._folder, self._description.sha256)
             raise self._told(error) from None
@@ -62,16 +62,16 @@ class EmbeddedGraph:
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
         """Things with this name, best first, bearers of one name together.
 
-        Raises GraphError if the folder was rebuilt since.
+        Raises KgError if the folder was rebuilt since.
         """
         try:
             found = self._names.search(text, kind, limit)
-        except GraphError as error:
+        except KgError as error:
             raise self._told(error) from None
         refuse_replaced(self._folder, self._description.sha256)
         return found
 
-    def _told(self, error: GraphError) -> Exception:
+    def _told(self, error: KgError) -> Exception:
         """The error; damage as what ends a pass."""
         if error.kind != "damaged":
             return error

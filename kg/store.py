@@ -48,7 +48,7 @@ def open_store(folder: Path) -> "pyoxigraph.Store":
         ) from None
 
 
-def check_graph(folder: Path) -> None:
+def check_kg(folder: Path) -> None:
     """Compare the files of a built graph with what was built; where they were not recorded, the
     number of triples.
 

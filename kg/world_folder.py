@@ -11,7 +11,7 @@ from branchwise.base.files import first_problem, open_data
 
 FORMAT: Literal[2] = 2
 MAX_ENTITIES = 5_000_000
-GRAPH_FILE, NAMES_FILE, WORLD_FILE = "kg.nt.gz", "names.jsonl", "world.json"
+KG_FILE, NAMES_FILE, WORLD_FILE = "kg.nt.gz", "names.jsonl", "world.json"
 
 
 class _Described(BaseModel):

@@ -500,7 +500,7 @@ def with_absolute_paths(system: System) -> System:
     paths = {
         one.name: str(Path(value).resolve())
         for one in SETTINGS
-        if one.setting.holds in ("folder", "graph")
+        if one.setting.holds in ("folder", "kg")
         and (value := getattr(system, one.name)) is not None
         and not is_address(value)
     }

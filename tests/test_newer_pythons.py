@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from support.rooms import ROOMS
+
 ROOT = Path(__file__).parents[1]
-PRODUCT = ("agents", "branchwise", "corpora", "eval", "examples", "graphs", "tools", "trace", "ui")
+PRODUCT = (*ROOMS, "examples")
 MODULES = {
     "3.12": "asynchat asyncore distutils imp pkg_resources smtpd",
     "3.13": "aifc audioop cgi cgitb chunk crypt imghdr lib2to3 mailcap msilib nis nntplib "

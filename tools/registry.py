@@ -39,7 +39,7 @@ class ToolContext:
 
     retriever: Retriever | Batcher | None = None
     k: int | None = None
-    graph: Graph | None = None
+    kg: Graph | None = None
     corpus: Path | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keys: Keys = NO_KEYS
@@ -52,7 +52,7 @@ class ToolContext:
     @property
     def sources(self) -> tuple[str, ...]:
         """What there is to search, as the settings that name it."""
-        there = {"corpus": self.retriever, "kg": self.graph}
+        there = {"corpus": self.retriever, "kg": self.kg}
         return tuple(source for source, found in there.items() if found is not None)
 
 
@@ -124,7 +124,7 @@ def check_source(name: str, sources: Collection[str], words: SettingNames = FLAG
 
 def injection_context(context: ToolContext) -> "InjectionContext":
     """What is injected into plug-ins."""
-    return injected_from(context.corpus, context.settings, graph=lambda: context.graph)
+    return injected_from(context.corpus, context.settings, kg=lambda: context.kg)
 
 
 def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:
@@ -154,10 +154,10 @@ def _is_same(one: "BaseTool", other: "BaseTool") -> bool:
 
 def sections(names: Collection[str], of: PromptSet = DEFAULT_SET) -> list[str]:
     """The prompt files that these tools add to the system prompt, in order."""
-    queries_graph = not set(names).isdisjoint(GRAPH_TOOLS)
+    queries_kg = not set(names).isdisjoint(KG_TOOLS)
     parts = {
         "passages": SEARCH_TOOL in names,
-        "graph": queries_graph,
+        "graph": queries_kg,
         "graph_names": NAMES_TOOL in names,
         "graph_labels": QUERY_TOOL in names and NAMES_TOOL not in names,
         "graph_queries": QUERY_TOOL in names,
@@ -180,13 +180,13 @@ def check_known(name: str) -> None:
 def _built_in(name: str, context: ToolContext) -> "BaseTool":
     """The tool of that name; what it searches is there."""
     check_source(name, context.sources)
-    if name in GRAPH_TOOLS:
-        from branchwise.tools.graph_tools import make_wikidata_search, make_wikisparql
+    if name in KG_TOOLS:
+        from branchwise.tools.kg_tools import make_wikidata_search, make_wikisparql
 
-        graph, words = cast(Graph, context.graph), context.prompt_set
+        kg, words = cast(Graph, context.kg), context.prompt_set
         if name == NAMES_TOOL:
-            return make_wikidata_search(graph, words)
-        return make_wikisparql(graph, prompt_set=words, finds_names=context.finds_names)
+            return make_wikidata_search(kg, words)
+        return make_wikisparql(kg, prompt_set=words, finds_names=context.finds_names)
     from branchwise.tools.passage_tools import SearchForm, make_local_retriever, make_open_passages
 
     is_plain = name == SEARCH_TOOL and context.prompt_set == "paper"
@@ -213,4 +213,4 @@ _TOOLS = {
     ),
     QUERY_TOOL: _Entry("query the graph of --kg in SPARQL: wikisparql(query)", "kg"),
 }
-GRAPH_TOOLS = tuple(name for name, entry in _TOOLS.items() if entry.source == "kg")
+KG_TOOLS = tuple(name for name, entry in _TOOLS.items() if entry.source == "kg")

@@ -17,7 +17,7 @@ from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.passages import passage_id
 from branchwise.kg.world_folder import (
     FORMAT,
-    GRAPH_FILE,
+    KG_FILE,
     MAX_ENTITIES,
     NAMES_FILE,
     WORLD_FILE,
@@ -68,11 +68,11 @@ def make_world(
         return _made_before(out, (entities, seed, ambiguity, set(domains)))
     world = World(entities, seed, ambiguity, domains)
     with new_folder(out) as folder, ExitStack() as open_files:
-        graph, corpus, names = (
+        kg, corpus, names = (
             open_files.enter_context(_File(folder / name))
-            for name in (GRAPH_FILE, CORPUS_FILE, NAMES_FILE)
+            for name in (KG_FILE, CORPUS_FILE, NAMES_FILE)
         )
-        sizes = _Writer(world, seed, graph, corpus, names).write(progress)
+        sizes = _Writer(world, seed, kg, corpus, names).write(progress)
         open_files.close()  # the files get their names: from here on they are complete
         description = WorldDescription(
             version=version("branchwise"),
@@ -84,7 +84,7 @@ def make_world(
                 world_schema(domains).model_dump_json().encode()
             ).hexdigest(),
             sizes=sizes,
-            files={file.name: file.description() for file in (graph, corpus, names)},
+            files={file.name: file.description() for file in (kg, corpus, names)},
         )
         (folder / WORLD_FILE).write_bytes(
             orjson.dumps(description.model_dump(), option=orjson.OPT_INDENT_2) + b"\n"
@@ -167,9 +167,9 @@ class _File:
 
 
 class _Writer:
-    def __init__(self, world: World, seed: int, graph: _File, corpus: _File, names: _File) -> None:
+    def __init__(self, world: World, seed: int, kg: _File, corpus: _File, names: _File) -> None:
         self._world = world
-        self._graph, self._corpus, self._names = graph, corpus, names
+        self._kg, self._corpus, self._names = kg, corpus, names
         types = world.population.types
         prose = [
             type_prose(world.schema, kind, [fact.name for fact in facts])
@@ -183,21 +183,21 @@ class _Writer:
         self._passages = self._words = self._triples = self._statements = 0
 
     def write(self, progress: Progress) -> Sizes:
-        self._write_graph("".join(vocabulary(self._world.schema)))
+        self._write_kg("".join(vocabulary(self._world.schema)))
         total = len(self._world)
         for start in range(0, total, _AT_ONCE):
             places = range(start, min(start + _AT_ONCE, total))
             written = [self._entity(self._world.in_order(place)) for place in places]
-            self._write_graph("".join(triples for triples, _ in written))
+            self._write_kg("".join(triples for triples, _ in written))
             self._corpus.write(b"".join(passages for _, passages in written))
             progress(places.stop, total)
         for group in range(len(self._world.population.groups)):
             self._names.write(self._shared_name(group))
         return self._sizes()
 
-    def _write_graph(self, lines: str) -> None:
+    def _write_kg(self, lines: str) -> None:
         self._triples += lines.count("\n")
-        self._graph.write(lines.encode())
+        self._kg.write(lines.encode())
 
     def _entity(self, entity: int) -> tuple[str, bytes]:
         """The entity's triples and passages."""

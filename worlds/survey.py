@@ -13,7 +13,7 @@ from branchwise.base.files import open_data, parse_object, read_lines
 from branchwise.base.progress import Progress, silent
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.kg.world_folder import (
-    GRAPH_FILE,
+    KG_FILE,
     NAMES_FILE,
     check_files,
     read_description,
@@ -146,7 +146,7 @@ def survey(folder: Path, progress: Progress = silent) -> WorldSurvey:
     description = read_description(folder)
     check_files(folder, description)
     entities = description.entities
-    links, names = _read_graph(folder / GRAPH_FILE, entities, progress)
+    links, names = _read_kg(folder / KG_FILE, entities, progress)
     passages, words, sample = _read_corpus(folder / CORPUS_FILE, entities)
     bearers = _bearers(folder / NAMES_FILE)
     shared, sharing = sum(bearers.values()), sum(n * count for n, count in bearers.items())
@@ -162,7 +162,7 @@ def survey(folder: Path, progress: Progress = silent) -> WorldSurvey:
     )
 
 
-def _read_graph(path: Path, entities: int, progress: Progress) -> tuple[Ints, set[str]]:
+def _read_kg(path: Path, entities: int, progress: Progress) -> tuple[Ints, set[str]]:
     """The number of links of each entity, and all names."""
     links = np.zeros(entities, np.int64)
     names: set[str] = set()

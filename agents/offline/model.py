@@ -20,11 +20,11 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from branchwise.agents.offline.branches import read_branches
 from branchwise.agents.offline.conditional import read_conditional
 from branchwise.agents.offline.conditions import read_listed
-from branchwise.agents.offline.graph import (
-    graph_account,
-    graph_answers,
-    graph_view,
-    next_graph_call,
+from branchwise.agents.offline.kg import (
+    kg_account,
+    kg_answers,
+    kg_view,
+    next_kg_call,
 )
 from branchwise.agents.offline.modules import module_reply
 from branchwise.agents.offline.readings import keys_for, readings
@@ -83,11 +83,11 @@ class OfflineChatModel(BaseChatModel):
         answers: dict[str, list[str]] = {}
         account = ""
         if not (view.wants_conditions or view.wants_texts):
-            graph = graph_view(messages)
-            answers = graph_answers(view.question, graph)
-            account = graph_account(view.question, graph)
+            kg = kg_view(messages)
+            answers = kg_answers(view.question, kg)
+            account = kg_account(view.question, kg)
             names = {use: function["name"] for use, function in tools.items()}
-            if may_call and (asked := next_graph_call(view.question, graph, names)):
+            if may_call and (asked := next_kg_call(view.question, kg, names)):
                 calls.append(asked)
         message = _message(calls, view.turns) if calls else _answer(view, answers, account)
         return _result(message)

@@ -72,8 +72,8 @@ def shares(place: Place) -> list[tuple[Subject, int]]:
         (_index(place, "bm25 index", [*bm25, "D"], "D/index/bm25"), 4),
         (_index(place, "bm25 index, replaced", [*bm25, "C"], "C/index/bm25", earlier=True), 4),
         (_index(place, "flat index", [*flat, "C"], "C/index/flat"), 3),
-        (_graph(place, "graph", earlier=False), 2),
-        (_graph(place, "graph, replaced", earlier=True), 3),
+        (_kg(place, "graph", earlier=False), 2),
+        (_kg(place, "graph, replaced", earlier=True), 3),
         (_world(place), 4),
         (RunSubject(place, "run", corpus), 20),
         (RunSubject(place, "run with modules", [*corpus, "--expand", "--extract"]), 10),
@@ -114,7 +114,7 @@ def _index(
     return BuildSubject(place, name, command, target, _found, copied=corpus, earlier=earlier)
 
 
-def _graph(place: Place, name: str, *, earlier: bool) -> Subject:
+def _kg(place: Place, name: str, *, earlier: bool) -> Subject:
     command = ["kg", "build", str(place.inputs / "W"), "--out", "G"]
     return BuildSubject(place, name, command, "G", _triples, earlier=earlier)
 

@@ -10,10 +10,10 @@ from branchwise.commands.watching import watch
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
 from branchwise.kg.answers import Graph
-from branchwise.kg.build import build_graph
+from branchwise.kg.build import build_kg
 from branchwise.kg.description import DESCRIPTION_FILE
-from branchwise.kg.open import IN_A_WORLD, open_graph
-from branchwise.kg.world_folder import GRAPH_FILE, NAMES_FILE, WORLD_FILE
+from branchwise.kg.open import IN_A_WORLD, open_kg
+from branchwise.kg.world_folder import KG_FILE, NAMES_FILE, WORLD_FILE
 from branchwise.report.terminal.console import console
 from branchwise.worlds.make import make_world
 
@@ -39,9 +39,9 @@ def show_world(folder: Path) -> str:
         style="bold",
     )
     _prepare(folder)
-    graph = open_graph(str(folder))
-    case = find_case(folder, graph)
-    agent = Agent(System(model="offline"), graph=graph)
+    kg = open_kg(str(folder))
+    case = find_case(folder, kg)
+    agent = Agent(System(model="offline"), kg=kg)
     asyncio.run(watch(agent, case.question, screen, margin="  ", answer=True))
     show_gold(case.gold)
     return case.question
@@ -51,24 +51,24 @@ def _prepare(folder: Path) -> None:
     if not (folder / WORLD_FILE).exists():
         make_world(folder, ENTITIES, SEED)
     if not (folder / IN_A_WORLD / DESCRIPTION_FILE).exists():
-        build_graph([folder / GRAPH_FILE], folder / IN_A_WORLD)
+        build_kg([folder / KG_FILE], folder / IN_A_WORLD)
 
 
-def find_case(folder: Path, graph: Graph) -> Case:
+def find_case(folder: Path, kg: Graph) -> Case:
     """The first shared name of which two bearers at least have a director or performer."""
     for number, line in read_lines(folder / NAMES_FILE):
         shared = parse_object(line, f"{folder / NAMES_FILE}:{number}")
         titles = {entity["id"]: entity["title"] for entity in shared["entities"]}
         for property, asked in _ASKED.items():
-            gold = _values(graph, titles, property)
+            gold = _values(kg, titles, property)
             if len(gold) > 1:
                 return Case(asked.format(shared["name"]), gold)
     raise AssertionError("a world of this size has such a name")
 
 
-def _values(graph: Graph, titles: dict[str, str], property: str) -> dict[str, list[str]]:
+def _values(kg: Graph, titles: dict[str, str], property: str) -> dict[str, list[str]]:
     values = " ".join(f"wd:{number}" for number in titles)
-    answer = graph.query(
+    answer = kg.query(
         f"SELECT ?thing ?nameLabel WHERE {{ VALUES ?thing {{ {values} }} "
         f"?thing wdt:{property} ?name . }} ORDER BY ?thing ?nameLabel"
     )

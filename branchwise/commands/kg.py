@@ -11,15 +11,15 @@ from branchwise.base.errors import InputError
 from branchwise.base.text import printable
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.commands.passage_progress import showing
-from branchwise.kg.answers import GraphError
-from branchwise.kg.build import build_graph, graph_files
+from branchwise.kg.answers import KgError
+from branchwise.kg.build import build_kg, kg_files
 from branchwise.kg.description import read_description
 from branchwise.kg.names.index import NameIndex
-from branchwise.kg.open import IN_A_WORLD, graph_folder, open_graph
-from branchwise.kg.store import check_graph
+from branchwise.kg.open import IN_A_WORLD, kg_folder, open_kg
+from branchwise.kg.store import check_kg
 from branchwise.report.terminal.console import echo, print_json
-from branchwise.report.terminal.graph_description import print_graph, sizes
-from branchwise.report.terminal.graph_tables import (
+from branchwise.report.terminal.kg_description import print_kg, sizes
+from branchwise.report.terminal.kg_tables import (
     columns_as_mentioned,
     for_people,
     print_answer,
@@ -40,7 +40,7 @@ class Kind(StrEnum):
     property = "property"
 
 
-GraphSource = Annotated[
+KgSource = Annotated[
     str, typer.Argument(metavar="SRC", help="Graph or world folder, or an endpoint's address.")
 ]
 
@@ -65,10 +65,10 @@ def build(
 
     Example: branchwise kg build W
     """
-    graph_files(sources)  # a missing source is reported before a missing --out
+    kg_files(sources)  # a missing source is reported before a missing --out
     folder = out or _in_the_world(sources)
     with showing("reading", "triples") as progress:
-        built = build_graph(sources, folder, progress, force=force)
+        built = build_kg(sources, folder, progress, force=force)
     echo(f"{folder}: {sizes(built, NameIndex.open(folder).readings())}")
     echo(f'next: branchwise kg search {shlex.quote(str(folder))} "..."')
 
@@ -82,12 +82,12 @@ def info(
 
     Example: branchwise kg info W
     """
-    folder = graph_folder(path)
-    check_graph(folder)
+    folder = kg_folder(path)
+    check_kg(folder)
     description, names = read_description(folder), NameIndex.open(folder)
     try:
         properties, readings = names.most_used_properties(_PROPERTIES_SHOWN), names.readings()
-    except GraphError as error:
+    except KgError as error:
         raise typer.Exit(_complain(error, str(path))) from None
     if json_output:
         used = [{"id": it.id, "label": it.label, "uses": it.statements} for it in properties]
@@ -95,12 +95,12 @@ def info(
         print_json(facts | {"properties": used})
         return
 
-    print_graph(str(folder), description, readings, properties)
+    print_kg(str(folder), description, readings, properties)
 
 
 @kg_app.command()
 def query(
-    source: GraphSource,
+    source: KgSource,
     sparql: Annotated[str, typer.Argument(metavar="SPARQL", help="A query, as for Wikidata.")],
     seconds: Annotated[
         float, typer.Option(help="Stop the query after this time.", min=0.1, max=600)
@@ -112,13 +112,13 @@ def query(
 
     Example: branchwise kg query W "SELECT ?film ?filmLabel WHERE { ?film wdt:P31 wd:Q11424 }"
     """
-    graph = open_graph(source, read_keys(key))
+    kg = open_kg(source, read_keys(key))
     try:
-        answer = columns_as_mentioned(graph.query(sparql, seconds), sparql)
-    except GraphError as error:
+        answer = columns_as_mentioned(kg.query(sparql, seconds), sparql)
+    except KgError as error:
         raise typer.Exit(_complain(error, source)) from None
     finally:
-        graph.close()
+        kg.close()
     if json_output:
         import dataclasses
 
@@ -132,7 +132,7 @@ def query(
 
 @kg_app.command()
 def search(
-    source: GraphSource,
+    source: KgSource,
     text: Annotated[str, typer.Argument(help="A name, an alias, or a phrase for a property.")],
     kind: Annotated[Kind, typer.Option(help="What to look for.")] = Kind.item,
     limit: Annotated[int, typer.Option(help="How many names.", min=1, max=50)] = 8,
@@ -145,13 +145,13 @@ def search(
     """
     if not text.strip():
         raise InputError("the text is empty", remedy="put a name in quotes after the graph")
-    graph = open_graph(source, read_keys(key))
+    kg = open_kg(source, read_keys(key))
     try:
-        matches = graph.search(text, kind.value, limit)
-    except GraphError as error:
+        matches = kg.search(text, kind.value, limit)
+    except KgError as error:
         raise typer.Exit(_complain(error, source)) from None
     finally:
-        graph.close()
+        kg.close()
     if json_output:
         print_json([match._asdict() for match in matches])
         return
@@ -166,7 +166,7 @@ def _in_the_world(sources: list[Path]) -> Path:
     raise InputError("no folder is named for the graph", remedy="name one with --out")
 
 
-def _complain(error: GraphError, source: str) -> int:
+def _complain(error: KgError, source: str) -> int:
     """Print what a graph says, which may point into a line of the query; the exit code."""
     for number, line in enumerate(for_people(str(error), source).splitlines()):
         typer.echo(("" if number else "branchwise: ") + printable(line), err=True)

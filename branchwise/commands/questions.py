@@ -34,7 +34,7 @@ from branchwise.commands.question_files import (
 from branchwise.commands.report_files import write_folder
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
-from branchwise.kg.answers import GraphError
+from branchwise.kg.answers import KgError
 from branchwise.kg.world_folder import WORLD_FILE
 from branchwise.report.plots.questions import question_figures
 from branchwise.report.terminal.console import echo, progress_console
@@ -217,7 +217,7 @@ def _opened(
         return open_source(
             kg, schema=schema, names=names, corpus=corpus, domains=domains, keys=keys
         )
-    except GraphError as error:
+    except KgError as error:
         _complain("the graph failed", error)
         raise typer.Exit(1) from None
 
@@ -268,7 +268,7 @@ def _made(
                 yield question
         except TextModelError as error:
             _complain("the model failed", error)
-        except GraphError as error:
+        except KgError as error:
             _complain("the graph failed", error)
 
 

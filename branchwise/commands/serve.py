@@ -19,10 +19,10 @@ from branchwise.commands.run import allow_open_files
 from branchwise.corpora.kinds import DEFAULT, NAMES
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.kg.open import open_graph
+from branchwise.kg.open import open_kg
 from branchwise.report.terminal.console import echo, output
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
+from branchwise.tools.registry import KG_TOOLS, ToolContext, make_tools, sections
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -115,11 +115,11 @@ def mcp(
     keys = read_keys(key)
     searches = (corpus, retriever, k) != (None, None, None)
     opened = open_retriever(corpus, retriever, keys=keys) if searches else None
-    graph = open_graph(kg, keys) if kg else None  # its processes end with this one
-    names = tool or [*(["local_retriever"] if opened else []), *(GRAPH_TOOLS if graph else [])]
+    opened_kg = open_kg(kg, keys) if kg else None  # its processes end with this one
+    names = tool or [*(["local_retriever"] if opened else []), *(KG_TOOLS if opened_kg else [])]
     if not names:
         raise InputError("there is nothing to serve", remedy="add --corpus DIR or --kg SRC")
-    tools = make_tools(names, ToolContext(opened, k, graph, corpus, keys=keys))
+    tools = make_tools(names, ToolContext(opened, k, opened_kg, corpus, keys=keys))
     names = [tool.name for tool in tools]
     advice = "\n\n".join(map(Prompts.load(None).render, sections(names)))
     server = mcp_server.mcp_server(tools, advice or None)

@@ -16,7 +16,7 @@ from branchwise.corpora.open import open_retriever
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.graphs.system import Budget, PluginSettings
 from branchwise.graphs.tool_node import make_tool_node
-from branchwise.kg.open import open_graph
+from branchwise.kg.open import open_kg
 from branchwise.tools.mcp.opening import close_now
 from branchwise.tools.registry import ToolContext, make_tools
 from branchwise.trace.events import Tool
@@ -50,18 +50,20 @@ async def try_tool(
     # Only the built-in tool uses a retriever, which may be large.
     searches = spec == "local_retriever" and (corpus or retriever) is not None
     searched = open_retriever(corpus, retriever, keys=keys) if searches else None
-    graph = open_graph(kg, keys) if kg else None
+    opened_kg = open_kg(kg, keys) if kg else None
     tools: list[BaseTool] = []
     try:
-        tools = make_tools([spec], ToolContext(searched, k, graph, corpus, settings or {}, keys))
+        tools = make_tools(
+            [spec], ToolContext(searched, k, opened_kg, corpus, settings or {}, keys)
+        )
         if len(tools) != 1:
             what = f"the server has several tools: {', '.join(t.name for t in tools) or 'none'}"
             raise InputError(what, where=spec, remedy="name one: SPEC#NAME")
         return await _called(tools[0], arguments, one_line(question), model, keys)
     finally:
         close_now(tools)
-        if graph is not None:
-            graph.close()
+        if opened_kg is not None:
+            opened_kg.close()
 
 
 async def _called(

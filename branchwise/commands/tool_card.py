@@ -106,7 +106,7 @@ def cards_of(spec: str, keys: Keys) -> list[ToolCard]:
 
 def _built_in(name: str) -> ToolCard:
     absent: Any = _Absent()
-    [tool] = make_tools([name], ToolContext(retriever=absent, graph=absent))
+    [tool] = make_tools([name], ToolContext(retriever=absent, kg=absent))
     prompts = Prompts.load(None)
     section = "\n\n".join(prompts.render(one) for one in sections([name]))
     return ToolCard(name, _schema(tool), section, source={"source": "built in"})

@@ -45,7 +45,7 @@ from branchwise.corpora.conditions.minimal_groups import (
     TooManyGroupsError,
     simplified,
 )
-from branchwise.corpora.conditions.spreading import RelationGraph, Spread, places
+from branchwise.corpora.conditions.spreading import RelationNetwork, Spread, places
 
 DocumentReach = Literal["satisfied", "open", "out of reach"]
 """Of a document alone: the scenario is enough / with further conditions / in no way."""
@@ -104,10 +104,10 @@ def solve(problem: ConditionsProblem) -> Solution:
 def standing(problem: ConditionsProblem) -> Standing:
     """Raises as `solve` does."""
     situation = _Situation(problem)
-    graph, spread = situation.graph, situation.spread
+    network, spread = situation.network, situation.spread
     values = {
-        id: True if graph.bit[id] & spread.true else False if graph.bit[id] & spread.false else None
-        for id in graph.ids
+        id: True if bit & spread.true else False if bit & spread.false else None
+        for id, bit in network.bit.items()
     }
     reach: dict[str, DocumentReach] = {}
     with closing(situation.search()) as search:
@@ -137,7 +137,7 @@ def relations_decide(problem: ConditionsProblem, answer: ConditionsAnswer) -> bo
 def equivalent_sentences(problem: ConditionsProblem) -> Mapping[str, str]:
     """For each sentence that states a condition, by its id, the last in document order of those
     that state an equivalent one (or one that is equivalent to another condition of such a one)."""
-    graph = RelationGraph(problem)
+    network = RelationNetwork(problem)
     conditions = list(problem.conditions.values())
     order = {one.sentence_id: problem.places[one.sentence_id] for one in conditions}
     stands_for = {id: id for id in order}
@@ -148,7 +148,7 @@ def equivalent_sentences(problem: ConditionsProblem) -> Mapping[str, str]:
         return id
 
     for place, one in enumerate(conditions):
-        for other in places(graph.equivalent[place]):
+        for other in places(network.equivalent[place]):
             earlier, later = sorted(
                 (last(one.sentence_id), last(conditions[other].sentence_id)), key=order.__getitem__
             )
@@ -161,19 +161,19 @@ class _Situation:
 
     def __init__(self, problem: ConditionsProblem) -> None:
         self.problem = problem
-        self.graph = RelationGraph(problem)
-        self.spread = self.graph.spread(problem.values)
+        self.network = RelationNetwork(problem)
+        self.spread = self.network.spread(problem.values)
         self.formulas = [self._formula(document, self.spread) for document in problem.documents]
 
     def search(self) -> GroupSearch:
-        return GroupSearch(self.formulas, self.graph.excluded)
+        return GroupSearch(self.formulas, self.network.excluded)
 
     def satisfies(self, documents: Iterable[int]) -> bool:
         """Whether the scenario is enough for all of these documents, by their places."""
         return all(self.formulas[one].holds(0) for one in documents)
 
     def _formula(self, document: ConditionsDocument, spread: Spread) -> Formula:
-        bit = {one.name: self.graph.bit[one.id] for one in document.conditions}
+        bit = {one.name: self.network.bit[one.id] for one in document.conditions}
         return simplified(document.expression, bit, spread.true, spread.false)
 
 
@@ -181,7 +181,7 @@ class _Found:
     """Groups as they are found, by what stays of them: sets of sentences, as bits."""
 
     def __init__(self, situation: _Situation) -> None:
-        problem, self._graph = situation.problem, situation.graph
+        problem, self._network = situation.problem, situation.network
         self._documents = problem.documents
         conditions = problem.conditions.values()
         stating = {one.sentence_id for one in conditions}
@@ -195,7 +195,7 @@ class _Found:
         for group in groups:
             kept = sentences = 0
             for place in places(group):
-                if not self._graph.subsumed_by[place] & group:
+                if not self._network.subsumed_by[place] & group:
                     kept |= 1 << place
                     sentences |= self._sentence[place]
             self._derived.setdefault(sentences, []).append((documents, group, kept))
@@ -210,8 +210,8 @@ class _Found:
             self._named(group): tuple(
                 Derivation(
                     tuple(self._documents[one].id for one in documents),
-                    self._graph.named(conditions),
-                    self._graph.named(kept),
+                    self._network.named(conditions),
+                    self._network.named(kept),
                 )
                 for documents, conditions, kept in self._derived[group]
             )

@@ -42,7 +42,7 @@ class Spread:
     false: int
 
 
-class RelationGraph:
+class RelationNetwork:
     """The relations of one problem.
 
     Raises ContradictionError for relations by which a condition could never be true.

@@ -23,11 +23,11 @@ from branchwise.corpora.records import to_passage
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.ceilings.many_names import mentioned
-from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph
+from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedKg
 from branchwise.eval.items import GoldKey
 from branchwise.kg.description import read_description
 from branchwise.kg.names.index import NameIndex
-from branchwise.kg.open import graph_folder, is_address
+from branchwise.kg.open import is_address, kg_folder
 from branchwise.kg.vocabulary import written_id
 
 
@@ -144,7 +144,7 @@ class CorpusHolding:
 
 
 @dataclass(frozen=True)
-class GraphHolding:
+class KgHolding:
     """`qids`: the entities' ids that are in the graph."""
 
     qids: frozenset[str]
@@ -260,20 +260,20 @@ def _records(corpus: Corpus, progress: Progress) -> Iterator[dict[str, Any]]:
     progress(total, total)
 
 
-def graph_holding(source: SearchedGraph, wanted: Collection[WantedEntity]) -> Holding:
+def kg_holding(source: SearchedKg, wanted: Collection[WantedEntity]) -> Holding:
     """Look the ids up in the names of a built graph; no query is asked, of an endpoint neither."""
     if source.address is None:
         return UnknownHolding("the run does not say which graph it asked")
     if is_address(source.address):
         return UnknownHolding("the graph is behind an endpoint, which is not asked again")
     try:
-        return GraphHolding(_known_ids(Path(source.address), source.sha256, wanted))
+        return KgHolding(_known_ids(Path(source.address), source.sha256, wanted))
     except (InputError, OSError, sqlite3.Error) as error:
         return UnknownHolding(f"the graph cannot be read: {error}", final=False)
 
 
 def _known_ids(path: Path, sha256: str | None, wanted: Collection[WantedEntity]) -> frozenset[str]:
-    folder = graph_folder(path)
+    folder = kg_folder(path)
     if sha256 not in (None, read_description(folder).sha256):
         raise InputError(
             "holds another graph now than the one that was asked",

@@ -19,7 +19,7 @@ from branchwise.eval.ceilings.holdings import (
     UnknownHolding,
     WantedEntity,
     corpus_holding,
-    graph_holding,
+    kg_holding,
     wanted_pairs,
 )
 from branchwise.eval.ceilings.sources import Sources
@@ -112,8 +112,8 @@ def find_reach(
         holdings.append(
             corpus_holding(sources.corpus, entities, seconds=seconds, progress=progress)
         )
-    if sources.graph:
-        holdings.append(graph_holding(sources.graph, entities))
+    if sources.kg:
+        holdings.append(kg_holding(sources.kg, entities))
     found = {
         gold: {pair: _within(holdings, entity) for pair, entity in pairs.items()}
         for gold, pairs in wanted.items()

@@ -7,7 +7,7 @@ from typing import Any
 
 from branchwise.base.plugins.specs import short_spec
 from branchwise.eval.errors.module_work import tool_names
-from branchwise.tools.registry import GRAPH_TOOLS
+from branchwise.tools.registry import KG_TOOLS
 
 RETRIEVER = "local_retriever"
 
@@ -25,7 +25,7 @@ class SearchedCorpus:
 
 
 @dataclass(frozen=True)
-class SearchedGraph:
+class SearchedKg:
     """The graph that was asked: its folder or an endpoint's address, and a folder's SHA-256."""
 
     address: str | None = None
@@ -40,14 +40,14 @@ class Sources:
     """
 
     corpus: SearchedCorpus | None = None
-    graph: SearchedGraph | None = None
+    kg: SearchedKg | None = None
     others: tuple[str, ...] = ()
 
     def identity(self) -> list[Any]:
         """What they are, JSON-serialisable and free of paths."""
         return [
             [self.corpus.sha256] if self.corpus else None,
-            [self.graph.sha256] if self.graph else None,
+            [self.kg.sha256] if self.kg else None,
             sorted(self.others),
         ]
 
@@ -62,15 +62,15 @@ def run_sources(
     system, identity = meta["system"], meta["identity"]
     names = tool_names(identity)
     folder = corpus or (Path(system["corpus"]) if system.get("corpus") else None)
-    graph, retriever = identity.get("kg") or {}, identity.get("retriever") or {}
+    built, retriever = identity.get("kg") or {}, identity.get("retriever") or {}
     return Sources(
         SearchedCorpus(folder, _corpus_sha256(retriever), retriever.get("kind") == "http")
         if RETRIEVER in names
         else None,
-        SearchedGraph(kg or system.get("kg"), graph.get("sha256"))
-        if set(GRAPH_TOOLS) & set(names)
+        SearchedKg(kg or system.get("kg"), built.get("sha256"))
+        if set(KG_TOOLS) & set(names)
         else None,
-        tuple(name for name in names if name != RETRIEVER and name not in GRAPH_TOOLS),
+        tuple(name for name in names if name != RETRIEVER and name not in KG_TOOLS),
     )
 
 
@@ -86,8 +86,8 @@ def evidence_words(meta: Mapping[str, Any]) -> str:
             f"corpus {found.corpus.path.name}" if found.corpus.path else "what a retriever finds"
         )
         words.append(f"{named} ({', '.join(how)})" if how else named)
-    if found.graph:
-        words.append(f"graph {Path(found.graph.address or '?').name}")
+    if found.kg:
+        words.append(f"graph {Path(found.kg.address or '?').name}")
     words += [f"the tool {name}" for name in found.others]
     return ", ".join(words) or "none"
 

@@ -22,8 +22,8 @@ def main(folder: Path, name: str | None = None) -> None:
     """Print a shared name, else the first that three entities share, and one of its bearers."""
     if not (folder / "names.jsonl").is_file():
         sys.exit(f"{folder} is not a world; make one with `branchwise world make`")
-    with gzip.open(folder / "kg.nt.gz", "rt", encoding="utf-8") as graph:
-        labels = {found[1]: found[2] for line in graph if (found := TERM.match(line))}
+    with gzip.open(folder / "kg.nt.gz", "rt", encoding="utf-8") as kg:
+        labels = {found[1]: found[2] for line in kg if (found := TERM.match(line))}
     shared = find(folder, name)
     if shared is None:
         sys.exit(f"no entities share {'a name' if name is None else repr(name)} in {folder}")

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from branchwise.base.errors import InputError
 from branchwise.base.text import encodable
-from branchwise.kg.answers import GraphError, Match, SearchKind
+from branchwise.kg.answers import KgError, Match, SearchKind
 from branchwise.kg.description import NAMES_FILE, REBUILD, read_description
 from branchwise.kg.names.bearers import (
     bearers,
@@ -35,7 +35,7 @@ _MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
 class NameIndex:
     """`names.sqlite`, read-only. Any number of threads and processes may use one at a time.
 
-    Every method raises GraphError if the file proves to be damaged.
+    Every method raises KgError if the file proves to be damaged.
     """
 
     @classmethod
@@ -45,7 +45,7 @@ class NameIndex:
         index = cls(Path(folder) / NAMES_FILE)
         try:
             index.most_used_properties(1)
-        except GraphError:
+        except KgError:
             raise InputError(
                 "the names are missing or damaged",
                 where=str(folder),
@@ -149,7 +149,7 @@ def _searched(
     return bearers(connection, kind, meant_items(names, text, limit))
 
 
-def _damaged() -> GraphError:
-    return GraphError(
+def _damaged() -> KgError:
+    return KgError(
         "damaged", "The names of the graph are damaged: the user must build the graph again."
     )

@@ -20,7 +20,7 @@ _MAX_SAID = 50  # bearers of a name whose descriptions can be searched together 
 
 
 class NameCounts(NamedTuple):
-    """What was indexed, as a `GraphDescription` counts it."""
+    """What was indexed, as a `KgDescription` counts it."""
 
     entities: int
     properties: int

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pyoxigraph import NamedNode, Store
 
-from branchwise.kg.answers import GraphError
+from branchwise.kg.answers import KgError
 from branchwise.kg.bounds import MAX_LABEL, MAX_SENTENCES, cut
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.sparql.mentions import Mention
@@ -118,14 +118,14 @@ def unknown_mentions(prepared: Prepared, names: NameIndex) -> list[str]:
 def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
     """Sentences that say why a query has no row.
 
-    Raises GraphError("unknown") if it cannot have one, because a required pattern matches nothing
+    Raises KgError("unknown") if it cannot have one, because a required pattern matches nothing
     and names a number that the graph lacks.
     """
     patterns = prepared.patterns[:_MOST_PATTERNS]
     barren = [i for i, pattern in enumerate(patterns) if not _holds(store, pattern)]
     needed = [mention for mention in prepared.mentioned if mention.pattern in barren]
     if fatal := _told(needed, prepared, names):
-        raise GraphError("unknown", " ".join(fatal))
+        raise KgError("unknown", " ".join(fatal))
     if barren:
         return [_alone(patterns[i], store, names) for i in barren[:MAX_SENTENCES]]
     if clash := _clash(patterns, store):

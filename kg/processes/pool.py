@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from branchwise.base.cores import usable_cores
 from branchwise.base.text import encodable
-from branchwise.kg.answers import GraphError, QueryResult, Term
+from branchwise.kg.answers import KgError, QueryResult, Term
 
 if TYPE_CHECKING:
     from branchwise.kg.sparql.prepare import Prepared
@@ -78,13 +78,13 @@ class _QueryProcess:
     """A process that answers one query at a time."""
 
     def __init__(self, keeper: _Keeper) -> None:
-        """Raises GraphError if it cannot open the graph, EOFError or OSError if the keeper died."""
+        """Raises KgError if it cannot open the graph, EOFError or OSError if the keeper died."""
         ours, theirs = socket.socketpair()
         self._poll = select.poll()
         self._poll.register(ours, select.POLLIN)
         self.host = Connection(ours.detach())
         self._pid: int | None = None
-        refusal: GraphError | None
+        refusal: KgError | None
         deadline = time.monotonic() + _STARTING_SECONDS
         try:
             with theirs:
@@ -92,13 +92,13 @@ class _QueryProcess:
             self._pid = self.receive(deadline)
             refusal = self.receive(deadline)
         except TimeoutError:
-            refusal = GraphError("resources", "The graph takes too long to load.")
+            refusal = KgError("resources", "The graph takes too long to load.")
         except (EOFError, OSError):
             if self._pid is None:
                 self.host.close()
                 raise
             message = "The process for the query could not open the graph: build it again."
-            refusal = GraphError("damaged", message)
+            refusal = KgError("damaged", message)
         if refusal is not None:
             self.kill()
             self.host.close()
@@ -189,7 +189,7 @@ class Pool:
         self._turns = _Turns(self._workers)
 
     def query(self, sparql: str, seconds: float) -> QueryResult:
-        """A query's rows, and if there are none, why. Raises GraphError.
+        """A query's rows, and if there are none, why. Raises KgError.
 
         `seconds` limit the query and the explanation. Before that it waits for a free process for
         three times as long: with many concurrent queries, most take far less than they may.
@@ -201,12 +201,12 @@ class Pool:
     def prepare(self, sparql: str, seconds: float) -> "Prepared":
         """A query in the form for a remote graph; `seconds` also limit the wait.
 
-        Raises GraphError.
+        Raises KgError.
         """
         return cast("Prepared", self._ask(sparql, seconds, seconds))
 
     def close(self) -> None:
-        """End all processes; queries that run or wait get a GraphError. May be called again."""
+        """End all processes; queries that run or wait get a KgError. May be called again."""
         with self._lock:
             self._closed = True
         if self._host != os.getpid():
@@ -226,14 +226,14 @@ class Pool:
             process = self._turns.take(patience)
         except TimeoutError:
             message = f"No query process was free within {patience:g} s: try again."
-            raise GraphError("busy", message) from None
+            raise KgError("busy", message) from None
         kept = None
         try:
             process = self._started(process)
             answers, kept = self._answers(process, sparql, seconds)
         finally:
             self._turns.give(kept)
-        if isinstance(answers[-1], GraphError):
+        if isinstance(answers[-1], KgError):
             raise answers[-1]
         if len(answers) > 1:
             return replace(answers[0], notes=(*answers[0].notes, *answers[1]))
@@ -242,7 +242,7 @@ class Pool:
     def _answers(
         self, process: _QueryProcess, sparql: str, seconds: float
     ) -> tuple[list[Any], _QueryProcess | None]:
-        """What a process answers, and the process, if it may be asked again. Raises GraphError."""
+        """What a process answers, and the process, if it may be asked again. Raises KgError."""
         answers: list[Any] = []
         deadline = time.monotonic() + seconds
         more = True
@@ -281,26 +281,26 @@ class Pool:
                     if self._keeper is keeper:
                         keeper.close()
                         self._keeper = _Keeper(*self._settings)
-            except GraphError:
+            except KgError:
                 self._refuse_closed()  # which may be why the process did not open the graph
                 raise
-        raise GraphError("resources", "The process for queries cannot be started.")
+        raise KgError("resources", "The process for queries cannot be started.")
 
     def _refuse_closed(self) -> None:
         if self._closed:
-            raise GraphError("resources", "The graph was closed.")
+            raise KgError("resources", "The graph was closed.")
 
 
-def _stopped(error: Exception, seconds: float, memory: int) -> GraphError:
+def _stopped(error: Exception, seconds: float, memory: int) -> KgError:
     """The error for a process that was late, or ended: usually it ran out of memory."""
     if isinstance(error, TimeoutError):
-        return GraphError(
+        return KgError(
             "timeout",
             f"The query was stopped after {seconds:g} s. Begin from a named entity (wd:Q...), use "
             "each pattern to narrow the one before, avoid patterns that share no variable, and add "
             "LIMIT.",
         )
-    return GraphError(
+    return KgError(
         "resources",
         f"The query needed more than {memory / 2**20:,.0f} MB of memory, or nested too deep, and "
         "was stopped: ask for less at once, with LIMIT or from a named entity.",

@@ -14,7 +14,7 @@ from pyoxigraph import (
     Store,
 )
 
-from branchwise.kg.answers import MAX_ROWS, GraphError, QueryResult
+from branchwise.kg.answers import MAX_ROWS, KgError, QueryResult
 from branchwise.kg.bounds import MAX_LABEL, cut, cut_value
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.processes.explain import unknown_mentions
@@ -37,7 +37,7 @@ def run(store: Store, names: NameIndex, prepared: Prepared) -> QueryResult:
 
     Terms are plain tuples of their fields, which pickle ten times as fast.
 
-    Raises GraphError if Oxigraph cannot parse or evaluate the query, or read the store.
+    Raises KgError if Oxigraph cannot parse or evaluate the query, or read the store.
     """
     boolean = None
     variables: tuple[str, ...] = ()
@@ -54,13 +54,13 @@ def run(store: Store, names: NameIndex, prepared: Prepared) -> QueryResult:
             variables = tuple(variable.value for variable in found.variables)
             rows, complete = _bounded(found, len(variables))
     except SyntaxError as error:
-        raise GraphError("syntax", f"The query could not be read: {error.msg}") from None
+        raise KgError("syntax", f"The query could not be read: {error.msg}") from None
     except OSError:
-        raise GraphError(
+        raise KgError(
             "damaged", "The graph's store cannot be read: the user must build the graph again."
         ) from None
     except (ValueError, RuntimeError) as error:
-        raise GraphError("resources", f"The query could not be evaluated: {error}") from None
+        raise KgError("resources", f"The query could not be evaluated: {error}") from None
     iris = {cell[0] for row in rows for cell in row if cell is not None and cell[1] == "iri"}
     notes = [cut(note) for note in unknown_mentions(prepared, names)]
     if not complete and not rows:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from pyoxigraph import DefaultGraph, RdfFormat, Store
 
 from branchwise.base.errors import InputError
-from branchwise.kg.answers import GraphError
+from branchwise.kg.answers import KgError
 from branchwise.kg.bounds import cut
 from branchwise.kg.description import STORE_FOLDER, read_description, refuse_replaced
 from branchwise.kg.names.index import NameIndex
@@ -68,11 +68,11 @@ def main(folder: str, memory: str, in_memory: str, sha256: str) -> None:
     with suppress(ValueError, OSError):  # RocksDB keeps as many tables open as it may open files
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     control = socket.socket(fileno=0)
-    graph = None if folder == "-" else Path(folder)
+    kg = None if folder == "-" else Path(folder)
     store = None
     with suppress(InputError):  # a query process says what is wrong
-        _warm_up(graph)
-        store = None if graph is None else _in_memory(graph, int(in_memory))
+        _warm_up(kg)
+        store = None if kg is None else _in_memory(kg, int(in_memory))
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps them
@@ -81,7 +81,7 @@ def main(folder: str, memory: str, in_memory: str, sha256: str) -> None:
         while handles := socket.recv_fds(control, 1, 1)[1]:
             if os.fork() == 0:
                 control.close()
-                _serve(Connection(handles[0]), keeper, graph, store, int(memory), sha256)
+                _serve(Connection(handles[0]), keeper, kg, store, int(memory), sha256)
             os.close(handles[0])
     finally:
         if os.getpid() == keeper:
@@ -143,12 +143,12 @@ def _serve(
     _say(host, os.getpid())
     try:
         opened = None if folder is None else _open(folder, store, sha256)
-    except GraphError as error:
+    except KgError as error:
         _say(host, error)
         return
     except InputError as error:
         message = f"The graph cannot be opened: {error.what}; {error.remedy}."
-        _say(host, GraphError("damaged", message))
+        _say(host, KgError("damaged", message))
         return
     _limit(memory, opened is None or store is not None)
     _say(host, None)
@@ -169,7 +169,7 @@ def _open(folder: Path, store: Store | None, sha256: str) -> Opened:
     """Open what is in the folder, entered first so that all of it is one graph's, whatever happens
     to the folder's name meanwhile.
 
-    Raises InputError, and GraphError where it is another graph than when the host opened it.
+    Raises InputError, and KgError where it is another graph than when the host opened it.
     """
     os.chdir(folder)
     here = Path()
@@ -217,14 +217,14 @@ def _answers(text: str, opened: Opened | None) -> Iterator[tuple[Any, bool]]:
         yield answer, empty
         if empty:
             yield _explained(prepared, opened), False
-    except GraphError as error:
-        yield GraphError(error.kind, cut(str(error))), False
+    except KgError as error:
+        yield KgError(error.kind, cut(str(error))), False
     except (MemoryError, RecursionError):
         message = "The query needs more memory or deeper nesting than is allowed: simplify it."
-        yield GraphError("resources", message), False
+        yield KgError("resources", message), False
     except Exception as error:  # noqa: BLE001 (a fault of ours must not end the conversation)
         message = f"The query could not be evaluated ({type(error).__name__}): write it otherwise."
-        yield GraphError("resources", message), False
+        yield KgError("resources", message), False
 
 
 def _explained(prepared: Prepared, opened: Opened) -> tuple[str, ...]:

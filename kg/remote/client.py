@@ -15,7 +15,7 @@ from branchwise.base.backoff import Tries
 from branchwise.base.errors import InputError
 from branchwise.base.http import HTTP, ExchangeError, HttpReply, user_agent
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.kg.answers import GraphError
+from branchwise.kg.answers import KgError
 from branchwise.kg.remote.refusals import RetryLaterError, failure, refusal
 from branchwise.kg.remote.selecting import Form
 
@@ -58,7 +58,7 @@ class HostClient:
         What may pass (5xx, a lost connection) is tried `attempts` times; a server that asks for
         time (429) is left alone by all, and asked again where the deadline (of `time.monotonic`)
         allows it. With one attempt neither is waited for. Redirects within the host are followed.
-        Raises GraphError.
+        Raises KgError.
         """
         pause, most = self._settings.pause, _MAX_WAITS if attempts > 1 else 1
         tries = Tries(attempts, first=pause, longest=pause, most=most)
@@ -111,7 +111,7 @@ def sparql_request(url: str, text: str, form: Form) -> urllib.request.Request:
     return builder._createRequest()
 
 
-class NoTurnError(GraphError):
+class NoTurnError(KgError):
     """No turn is free before the deadline. `seconds`: how long the host must be left alone.
 
     0 where the host asked for nothing, and other requests take all of its places.

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from branchwise.kg.answers import GraphError, Match, QueryResult
+from branchwise.kg.answers import KgError, Match, QueryResult
 from branchwise.kg.remote.selecting import (
     PREFIXES,
     RunSelect,
@@ -53,9 +53,9 @@ class EntityFacts:
 def as_matches(hits: Sequence[NameHit], select: RunSelect) -> list[Match]:
     """The hits in their order, with their facts where the endpoint tells them in time."""
     facts: dict[str, EntityFacts] = defaultdict(EntityFacts)
-    with suppress(GraphError):
+    with suppress(KgError):
         _read_texts(hits, select, facts)
-    with suppress(GraphError):
+    with suppress(KgError):
         _count_statements(hits, select, facts)
     return [_match(hit, facts[hit.iri]) for hit in hits]
 
@@ -146,7 +146,7 @@ def unlabelled(answer: QueryResult) -> list[str]:
 
 
 def labels_of(iris: Iterable[str], select: RunSelect) -> dict[str, str]:
-    """English labels by IRI, with one query. Raises GraphError.
+    """English labels by IRI, with one query. Raises KgError.
 
     A predicate of Wikidata's (wdt:P57) has the label of its property.
     """

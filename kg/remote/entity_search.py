@@ -9,7 +9,7 @@ from urllib.request import Request
 from branchwise.base.http import user_agent
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.text import one_line, printable
-from branchwise.kg.answers import GraphError, Match, SearchKind
+from branchwise.kg.answers import KgError, Match, SearchKind
 from branchwise.kg.remote.client import ClientSettings, HostClient
 from branchwise.kg.remote.descriptions import NameHit, as_matches, together
 from branchwise.kg.remote.refusals import clean_words, too_busy
@@ -32,7 +32,7 @@ class EntityApi:
         self._url, self._client = url, HostClient(url, settings, keys)
 
     def get(self, parameters: Mapping[str, str], deadline: float) -> dict[str, Any]:
-        """The answer to one call. Raises GraphError, also for errors that come with status 200."""
+        """The answer to one call. Raises KgError, also for errors that come with status 200."""
         sent = urlencode({**parameters, "format": "json", "formatversion": "2"})
         accepted = {"Accept": "application/json", "Accept-Encoding": "gzip"}
         request = Request(f"{self._url}?{sent}", headers={**accepted, "User-Agent": user_agent()})  # noqa: S310
@@ -41,9 +41,9 @@ class EntityApi:
             case {"error": {"code": "ratelimited" | "maxlag" | "readonly"}}:
                 raise too_busy(None)
             case {"error": {"info": str(info)}}:
-                raise GraphError("endpoint", f"The search failed: {clean_words(info)}")
+                raise KgError("endpoint", f"The search failed: {clean_words(info)}")
             case {"error": _}:
-                raise GraphError("endpoint", "The search failed; go on with the other tools.")
+                raise KgError("endpoint", "The search failed; go on with the other tools.")
             case dict(answer):
                 return answer
         raise _unreadable()
@@ -55,7 +55,7 @@ def search_wikibase(
     """Things whose label or alias begins with `text`, else those that a full-text search finds.
 
     Types and numbers of statements come from the endpoint, and are left out where it fails.
-    Raises GraphError.
+    Raises KgError.
     """
     text = searchable(text)
     limit = max(1, min(limit, 50))
@@ -68,10 +68,10 @@ def search_wikibase(
 
 
 def searchable(text: str) -> str:
-    """The text in one line, cut to `MAX_TEXT`. Raises GraphError if it is empty."""
+    """The text in one line, cut to `MAX_TEXT`. Raises KgError if it is empty."""
     line = one_line(printable(text, " "))[:MAX_TEXT]
     if not line:
-        raise GraphError("refused", "The search has no text: give a name, such as the question's.")
+        raise KgError("refused", "The search has no text: give a name, such as the question's.")
     return line
 
 
@@ -170,8 +170,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _unreadable() -> GraphError:
-    return GraphError(
+def _unreadable() -> KgError:
+    return KgError(
         "endpoint",
         "The search's answer is not in the form that Wikibase sends; the user must check the "
         "address of its api.php. Write the query with the numbers that you know.",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from branchwise.kg.answers import GraphError
+from branchwise.kg.answers import KgError
 from branchwise.kg.bounds import MAX_LABEL, MAX_SENTENCES, cut
 from branchwise.kg.remote.descriptions import labels_of
 from branchwise.kg.remote.selecting import RunSelect
@@ -23,10 +23,10 @@ _MAX_NUMBERS = 12
 def explain_emptiness(prepared: "Prepared", select: RunSelect) -> tuple[str, ...]:
     """Sentences: which pattern matches nothing, and what the numbers in the query stand for.
 
-    What the endpoint does not answer in time is left out; it never raises GraphError.
+    What the endpoint does not answer in time is left out; it never raises KgError.
     """
     notes: list[str] = []
-    with suppress(GraphError):
+    with suppress(KgError):
         notes.append(_numbers(prepared, select))
         notes.insert(0, _barren(prepared, _Asks(select)))
     return tuple(cut(note) for note in notes if note)
@@ -40,11 +40,11 @@ class _Asks:
         self.left = MAX_ASKS
 
     def holds(self, patterns: Sequence[str]) -> bool:
-        """Whether the patterns match together. Raises GraphError where that was not answered."""
+        """Whether the patterns match together. Raises KgError where that was not answered."""
         self.left -= 1
         answer = self._select(f"ASK {{ {' . '.join(patterns)} }}", "ASK").boolean
         if answer is None:
-            raise GraphError("endpoint", "The endpoint did not say yes or no.")
+            raise KgError("endpoint", "The endpoint did not say yes or no.")
         return answer
 
 

@@ -2,7 +2,7 @@
 
 from difflib import SequenceMatcher
 
-from branchwise.kg.answers import GraphError, Match, SearchKind
+from branchwise.kg.answers import KgError, Match, SearchKind
 from branchwise.kg.remote.descriptions import NameHit, as_matches, together
 from branchwise.kg.remote.entity_search import searchable
 from branchwise.kg.remote.responses import quoted
@@ -25,7 +25,7 @@ _LATE = (
 def search_labels(select: RunSelect, text: str, kind: SearchKind, limit: int) -> list[Match]:
     """Bearers of exactly this name, else things whose names contain its words.
 
-    Of properties, else those in whose names one of the words begins alike. Raises GraphError.
+    Of properties, else those in whose names one of the words begins alike. Raises KgError.
     """
     text = searchable(text)
     folded = text.casefold()
@@ -59,8 +59,8 @@ def _containing(select: RunSelect, kind: SearchKind, parts: list[str], how: str)
     tests = how.join(f"CONTAINS(LCASE(STR(?name)), {quoted(part)})" for part in parts)
     try:
         return _named(select, kind, "", f"{english_only('?name')} FILTER({tests})")
-    except GraphError as error:
-        raise GraphError("timeout", _LATE) if error.kind == "timeout" else error from None
+    except KgError as error:
+        raise KgError("timeout", _LATE) if error.kind == "timeout" else error from None
 
 
 def _named(select: RunSelect, kind: SearchKind, given: str, tests: str) -> list[NameHit]:

@@ -7,7 +7,7 @@ import orjson
 from branchwise.base.absence import Sign, sign_of_status
 from branchwise.base.backoff import retry_after
 from branchwise.base.http import ExchangeError, HttpReply
-from branchwise.kg.answers import ErrorKind, GraphError
+from branchwise.kg.answers import ErrorKind, KgError
 
 TOO_SLOW = "The endpoint did not answer in time; ask for less: fewer patterns, or a LIMIT."
 CUT_SHORT = "The endpoint's answer broke off; ask again, or ask for less with a LIMIT."
@@ -60,7 +60,7 @@ _TITLE = re.compile(r"<title>([^<]{0,300})</title>", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w<>:/)*+?])(?:[A-Za-z]:)?[/\\](?:[\w.@-]+[/\\])+[\w.@-]*")
 
 
-class RetryLaterError(GraphError):
+class RetryLaterError(KgError):
     """A failure that may pass. `asked`: seconds that the server wants to be left alone, if any."""
 
     def __init__(
@@ -74,26 +74,26 @@ class RetryLaterError(GraphError):
         self.asked = asked
 
 
-def failure(error: ExchangeError, limit: int) -> GraphError:
+def failure(error: ExchangeError, limit: int) -> KgError:
     """The error for a missing answer, without address or path; `limit`: of its size, in bytes."""
     match error.fault:
         case "late":
-            return GraphError("timeout", TOO_SLOW)
+            return KgError("timeout", TOO_SLOW)
         case "closed":
             message = "The endpoint closed the connection before it had answered."
             return RetryLaterError("endpoint", message, sign="lost")
         case "too large":
             size = f"{limit // 1024**2} MB" if limit >= 1024**2 else f"{limit} bytes"
             message = f"The endpoint's answer is larger than {size}; add a LIMIT, or select fewer "
-            return GraphError("resources", f"{message}variables.")
+            return KgError("resources", f"{message}variables.")
         case "redirect":
             message = f"The endpoint answered with a redirect ({error.reason}) that leads nowhere; "
-            return GraphError("endpoint", f"{message}the user must check its address.")
+            return KgError("endpoint", f"{message}the user must check its address.")
     sign: Sign | None = "gone" if error.fault == "unreachable" else None
-    return GraphError("endpoint", _NO_ANSWER[error.fault], sign)
+    return KgError("endpoint", _NO_ANSWER[error.fault], sign)
 
 
-def refusal(reply: HttpReply) -> GraphError:
+def refusal(reply: HttpReply) -> KgError:
     """The error for an answer with status 400 or above, with what to do about it."""
     error = _refusal(reply)
     # A 504 is the query's fault as often as not: the endpoint is there.
@@ -102,30 +102,30 @@ def refusal(reply: HttpReply) -> GraphError:
     return error
 
 
-def _refusal(reply: HttpReply) -> GraphError:
+def _refusal(reply: HttpReply) -> KgError:
     words = server_words(reply.body)
     status = reply.status
     if status == 429 or (status == 503 and asked_wait(reply) is not None):
         return too_busy(asked_wait(reply))
     if timed_out(reply.body):
-        return GraphError("timeout", TOO_SLOW)
+        return KgError("timeout", TOO_SLOW)
     if status in (400, 422):
-        return GraphError("syntax", f"The endpoint does not accept the query: {words}")
+        return KgError("syntax", f"The endpoint does not accept the query: {words}")
     if status in (401, 403, 407):
-        return GraphError(
+        return KgError(
             "endpoint",
             f"The endpoint refuses this client ({status}): {words} The user must name the client "
             "and a contact in BRANCHWISE_USER_AGENT, name the endpoint's key with --key, or use an "
             "endpoint that is open to it; asking again does not help.",
         )
     if status in (413, 414, 431):
-        return GraphError("refused", "The endpoint finds the query too long; shorten it.")
+        return KgError("refused", "The endpoint finds the query too long; shorten it.")
     if status >= 500 and _UNANSWERABLE.match(reply.body):
         message = f"The endpoint cannot answer this query; write it otherwise: {words}"
-        return GraphError("endpoint", message)
+        return KgError("endpoint", message)
     if status >= 500:
         return RetryLaterError("endpoint", f"The endpoint failed ({status}): {words}")
-    return GraphError(
+    return KgError(
         "endpoint",
         f"The endpoint answered with status {status}: {words} The user must check its address.",
     )

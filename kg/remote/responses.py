@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from branchwise.base.http import HttpReply
-from branchwise.kg.answers import MAX_ROWS, GraphError, QueryResult, Term
+from branchwise.kg.answers import MAX_ROWS, KgError, QueryResult, Term
 from branchwise.kg.bounds import cut_value
 from branchwise.kg.remote.refusals import CUT_SHORT, TOO_SLOW, timed_out
 
@@ -41,27 +41,27 @@ _ASKED = "__ASK_RETVAL"
 
 
 def read_json(reply: HttpReply) -> Any:
-    """The JSON of an answer. Raises GraphError where it is not JSON, or not the whole of it.
+    """The JSON of an answer. Raises KgError where it is not JSON, or not the whole of it.
 
     A server whose time runs out while it sends has said 200 by then: Blazegraph writes its
     exception into the middle of the rows, QLever an apology after them, others just stop.
     """
     if not reply.body:
-        raise GraphError("endpoint", CUT_SHORT)
+        raise KgError("endpoint", CUT_SHORT)
     if reply.media_type not in JSON_TYPES:
         raise not_results(reply)
     try:
         value = orjson.loads(reply.body)
     except orjson.JSONDecodeError:
         if timed_out(reply.body):
-            raise GraphError("timeout", TOO_SLOW) from None
+            raise KgError("timeout", TOO_SLOW) from None
         if reply.whole and not reply.body.lstrip().startswith((b"{", b"[")):
             raise not_results(reply) from None
         if reply.whole and _is_json(reply.body):
-            raise GraphError("endpoint", _BROKEN_CHARACTER) from None
-        raise GraphError("endpoint", CUT_SHORT) from None
+            raise KgError("endpoint", _BROKEN_CHARACTER) from None
+        raise KgError("endpoint", CUT_SHORT) from None
     if not reply.whole:
-        raise GraphError("endpoint", CUT_SHORT)
+        raise KgError("endpoint", CUT_SHORT)
     return value
 
 
@@ -74,11 +74,11 @@ def _is_json(body: bytes) -> bool:
     return True
 
 
-def not_results(reply: HttpReply) -> GraphError:
+def not_results(reply: HttpReply) -> KgError:
     """The error for an answer of another kind, such as a login page or a query editor."""
     html = reply.media_type in ("text/html", "application/xhtml+xml")
     what = "a web page" if html else "something else"
-    return GraphError(
+    return KgError(
         "endpoint",
         f"The endpoint sent {what} instead of results; the user must give the address of the "
         "SPARQL endpoint itself. Go on with the other tools.",
@@ -86,7 +86,7 @@ def not_results(reply: HttpReply) -> GraphError:
 
 
 def read_boolean(reply: HttpReply) -> QueryResult:
-    """An answer to ASK, in any of the forms in which servers give one. Raises GraphError.
+    """An answer to ASK, in any of the forms in which servers give one. Raises KgError.
 
     Something unreadable is not an answer, nor is a "no" of a server whose time ran out.
     """
@@ -94,7 +94,7 @@ def read_boolean(reply: HttpReply) -> QueryResult:
     if value is None:
         raise _unreadable()
     if not value and _ended_early(reply):
-        raise GraphError("timeout", TOO_SLOW)
+        raise KgError("timeout", TOO_SLOW)
     return QueryResult((), (), boolean=value)
 
 
@@ -119,7 +119,7 @@ def _boolean(reply: HttpReply) -> bool | None:
 
 
 def read_results(reply: HttpReply) -> QueryResult:
-    """An answer to SELECT (SPARQL 1.1 Query Results JSON Format). Raises GraphError."""
+    """An answer to SELECT (SPARQL 1.1 Query Results JSON Format). Raises KgError."""
     match read_json(reply):
         case {"head": {"vars": list(names)}, "results": {"bindings": list(bindings)}} if all(
             isinstance(name, str) for name in names
@@ -149,7 +149,7 @@ def _ended_early(reply: HttpReply) -> bool:
 
 
 def read_triples(reply: HttpReply) -> QueryResult:
-    """An answer to CONSTRUCT or DESCRIBE. Raises GraphError."""
+    """An answer to CONSTRUCT or DESCRIBE. Raises KgError."""
     import pyoxigraph
 
     try:
@@ -157,9 +157,9 @@ def read_triples(reply: HttpReply) -> QueryResult:
         triples = list(islice(parsed, MAX_ROWS + 1))
     except (SyntaxError, ValueError):
         late = timed_out(reply.body)
-        raise GraphError(*(("timeout", TOO_SLOW) if late else ("endpoint", CUT_SHORT))) from None
+        raise KgError(*(("timeout", TOO_SLOW) if late else ("endpoint", CUT_SHORT))) from None
     if not reply.whole:
-        raise GraphError("endpoint", CUT_SHORT)
+        raise KgError("endpoint", CUT_SHORT)
     parts = ((one.subject, one.predicate, one.object) for one in triples[:MAX_ROWS])
     rows = tuple(tuple(map(_from_oxigraph, nodes)) for nodes in parts)
     names = ("subject", "predicate", "object")
@@ -242,8 +242,8 @@ def quoted(text: str) -> str:
     return '"' + "".join(escapes.get(character, character) for character in text) + '"'
 
 
-def _unreadable() -> GraphError:
-    return GraphError(
+def _unreadable() -> KgError:
+    return KgError(
         "endpoint",
         "The endpoint's answer is not in the form of SPARQL results; "
         "the user must check its address. Go on with the other tools.",

@@ -26,7 +26,7 @@ class RunSelect(Protocol):
     """Sends a query that needs no check, within the time of the question that it serves."""
 
     def __call__(self, text: str, form: Form = "SELECT") -> QueryResult:
-        """Raises GraphError."""
+        """Raises KgError."""
         ...
 
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from branchwise.kg.answers import MAX_QUERY_BYTES, GraphError
+from branchwise.kg.answers import MAX_QUERY_BYTES, KgError
 from branchwise.kg.sparql.dialect import to_standard
 from branchwise.kg.sparql.edits import Edits
 from branchwise.kg.sparql.faults import objection
@@ -64,7 +64,7 @@ class Prepared:
 def prepare(text: str) -> Prepared:
     """Make a query ready to run. A pure function of the text; some 20 ms, most of it in rdflib.
 
-    Raises GraphError: "refused" (not read-only, too long, another server), "syntax" (with line,
+    Raises KgError: "refused" (not read-only, too long, another server), "syntax" (with line,
     column, and the line), "resources" (nesting, too many patterns).
     """
     text = _tidy(text)
@@ -93,7 +93,7 @@ def prepare(text: str) -> Prepared:
 def _tidy(text: str) -> str:
     """The query without what models put around it, escapes of characters expanded."""
     if len(text.encode("utf-8", "replace")) > MAX_QUERY_BYTES:
-        raise GraphError(
+        raise KgError(
             "refused", f"the query is longer than {MAX_QUERY_BYTES} bytes: ask for less at once"
         )
     fenced = _FENCE.search(text)
@@ -103,9 +103,9 @@ def _tidy(text: str) -> str:
         text = expand_codepoints(text)
         text.encode()
     except ValueError as error:
-        raise GraphError("syntax", f"not a character: {str(error)[:80]}") from None
+        raise KgError("syntax", f"not a character: {str(error)[:80]}") from None
     if _ESCAPE.search(text):
-        raise GraphError(
+        raise KgError(
             "refused",
             "a broken character escape: write the character itself, or \\u with four hexadecimal "
             "digits; for a backslash in a string, two of them",
@@ -114,7 +114,7 @@ def _tidy(text: str) -> str:
 
 
 def _runnable(text: str, tokens: list[Token], comments: list[Span], reader: Reader) -> Edits:
-    """The edits that make a text run, its labels supplied. Raises GraphError.
+    """The edits that make a text run, its labels supplied. Raises KgError.
 
     A text that parses without look-ups of labels and not with them runs without: a label is a
     convenience. Errors are those of the text without, because its places are the asker's; so is
@@ -158,7 +158,7 @@ def _supply(edits: Edits, tokens: list[Token], reader: Reader) -> None:
 
 
 def _tree(edits: Edits) -> Any:
-    """rdflib's syntax tree of the new text. Raises GraphError.
+    """rdflib's syntax tree of the new text. Raises KgError.
 
     The parser takes some thirty frames a bracket: on a thread of its own it has as many as any,
     however deep its caller stands.
@@ -170,7 +170,7 @@ def _tree(edits: Edits) -> Any:
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(parseQuery, edits.apply()).result()
     except RecursionError:
-        raise GraphError(
+        raise KgError(
             "resources", "the query nests too deep: write it with fewer brackets"
         ) from None
     except ParseBaseException:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from branchwise.kg.answers import GraphError
+from branchwise.kg.answers import KgError
 from branchwise.kg.sparql.faults import objection
 from branchwise.kg.sparql.prefixes import KNOWN, LABEL_SERVICE, QueryPrefixes
 from branchwise.kg.sparql.strings import all_plain
@@ -38,9 +38,9 @@ comparison and a comment, and what follows, up to a quotation mark, for what it 
 
 
 def check_depth(tokens: list[Token]) -> None:
-    """Refuse what nests deeper than the parsers can follow. Raises GraphError."""
+    """Refuse what nests deeper than the parsers can follow. Raises KgError."""
     if depth(tokens) > MAX_DEPTH:
-        raise GraphError(
+        raise KgError(
             "resources",
             f"the query nests more than {MAX_DEPTH} brackets deep: "
             "write it with fewer, or ask in several queries",
@@ -48,9 +48,9 @@ def check_depth(tokens: list[Token]) -> None:
 
 
 def check_steps(tokens: list[Token], patterns: int) -> None:
-    """Refuse a query of too many patterns, with steps of paths. Raises GraphError."""
+    """Refuse a query of too many patterns, with steps of paths. Raises KgError."""
     if patterns + sum(token.says("/") for token in tokens) > MAX_STEPS:
-        raise GraphError(
+        raise KgError(
             "resources",
             f"the query has more than {MAX_STEPS} triple patterns and steps of paths: "
             "ask in several queries",
@@ -58,9 +58,9 @@ def check_steps(tokens: list[Token], patterns: int) -> None:
 
 
 def check_size(characters: int) -> None:
-    """Refuse a query that has become too long. Raises GraphError."""
+    """Refuse a query that has become too long. Raises KgError."""
     if characters > MAX_PREPARED:
-        raise GraphError(
+        raise KgError(
             "resources",
             "the query asks for too many labels, descriptions and aliases at once: "
             "leave some out, or ask in several queries",
@@ -68,7 +68,7 @@ def check_size(characters: int) -> None:
 
 
 def check_tokens(tokens: list[Token], names: QueryPrefixes) -> None:
-    """Refuse updates, other data and other servers. Raises GraphError."""
+    """Refuse updates, other data and other servers. Raises KgError."""
     _check_ambiguity(tokens)
     for at, token in enumerate(tokens):
         if token.says(*_UPDATES):
@@ -98,7 +98,7 @@ def check_reading(text: str) -> None:
     """Refuse a text that is to run and asks a server, label service or not, or other data.
 
     Where the words for this are in it, in strings, IRIs or names, Oxigraph must read the text with
-    other words in their places: if it took one for a clause, it cannot. Raises GraphError.
+    other words in their places: if it took one for a clause, it cannot. Raises KgError.
     """
     tokens = tokens_of(text)[0]
     if any(token.says("SERVICE") for token in tokens):
@@ -109,7 +109,7 @@ def check_reading(text: str) -> None:
 
 
 def check_tree(tree: Any) -> None:
-    """Refuse the same, as rdflib's parser reads the text that will run. Raises GraphError."""
+    """Refuse the same, as rdflib's parser reads the text that will run. Raises KgError."""
     prefixes = {
         str(part.get("prefix") or ""): str(part.iri)
         for part in tree[0]
@@ -147,4 +147,4 @@ def _nodes(tree: Any) -> Iterator[Any]:
 
 
 def _refuse(message: str) -> NoReturn:
-    raise GraphError("refused", message)
+    raise KgError("refused", message)

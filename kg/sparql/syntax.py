@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-from branchwise.kg.answers import GraphError
+from branchwise.kg.answers import KgError
 from branchwise.kg.sparql.edits import Edits, TextPosition, offset_of, place
 from branchwise.kg.sparql.faults import fault_token
 from branchwise.kg.sparql.prefixes import KNOWN, QueryPrefixes
@@ -42,14 +42,14 @@ def fault_of(message: str) -> SyntaxFault | None:
     return SyntaxFault(TextPosition(int(match[1]), int(match[2])), told)
 
 
-def syntax_error(text: str, offset: int, remedy: str) -> GraphError:
+def syntax_error(text: str, offset: int, remedy: str) -> KgError:
     """The error at a character of a query: position, line with a caret below, remedy."""
     line, column = place(text, offset)
     lines = text.split("\n")
     shown = lines[line - 1].rstrip("\r").replace("\t", " ") if line <= len(lines) else ""
     first = max(0, column - 1 - _MAX_LINE // 2)
     caret = " " * (column - 1 - first) + "^"
-    return GraphError(
+    return KgError(
         "syntax",
         f"syntax error at line {line}, column {column}: {remedy}\n"
         f"{shown[first : first + _MAX_LINE]}\n{caret}",
@@ -89,13 +89,13 @@ def check_start(text: str, tokens: list[Token], names: QueryPrefixes) -> None:
         )
 
 
-def explain(edits: Edits, message: str, selects: list[SelectQuery]) -> GraphError:
+def explain(edits: Edits, message: str, selects: list[SelectQuery]) -> KgError:
     """The error of a text that Oxigraph refused, after `edits`, with this message."""
     text = edits.apply()
     tokens = tokens_of(text)[0]
     fault = fault_of(message)
     if fault is None:
-        return GraphError("syntax", f"the query does not parse: {message[:200]}")
+        return KgError("syntax", f"the query does not parse: {message[:200]}")
     offset = offset_of(text, fault.at)
     for reason, remedy in _REASONS.items():
         if reason in fault.reason:
@@ -105,16 +105,16 @@ def explain(edits: Edits, message: str, selects: list[SelectQuery]) -> GraphErro
     return syntax_error(edits.text, edits.origin(token.start), remedy_at(tokens, index))
 
 
-def not_sparql(text: str) -> GraphError:
+def not_sparql(text: str) -> KgError:
     """The error of a text that only Oxigraph can read."""
     for token, follows in pairwise(tokens_of(text)[0]):
         beyond = token.says("LATERAL") or (token.text, follows.text) in (("<", "<"), ("!", "!"))
         if beyond:
             return syntax_error(text, token.start, f'"{token.text}" here is not SPARQL 1.1')
-    return GraphError("syntax", "the query is not SPARQL 1.1: write it with simpler parts")
+    return KgError("syntax", "the query is not SPARQL 1.1: write it with simpler parts")
 
 
-def _meant(edits: Edits, offset: int, remedy: str, selects: list[SelectQuery]) -> GraphError:
+def _meant(edits: Edits, offset: int, remedy: str, selects: list[SelectQuery]) -> KgError:
     """The error of a query that is well formed and makes no sense."""
     if "{column}" not in remedy:
         return syntax_error(edits.text, edits.origin(offset), remedy)

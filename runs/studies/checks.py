@@ -22,7 +22,7 @@ from branchwise.corpora.search_server import server_url
 from branchwise.eval.judging.readiness import role_spec
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_system
-from branchwise.kg.open import graph_folder, open_graph
+from branchwise.kg.open import kg_folder, open_kg
 from branchwise.runs.store.recordings import open_recordings
 from branchwise.runs.studies.errors import StudyError
 from branchwise.runs.studies.parts import check_tools
@@ -46,7 +46,7 @@ def check_value(key: str, value: Value, folder: Path, place: KeyPath) -> None:
             _check_run(key, str(value), folder, place)
     elif isinstance(value, tuple):
         check_tools(value, folder, place)
-    elif FIELDS[key].setting.holds in ("folder", "graph"):
+    elif FIELDS[key].setting.holds in ("folder", "kg"):
         _check_folder(key, str(value), folder, place)
     elif FIELDS[key].setting.holds == "retriever" and not needs_corpus(str(value)):
         _check_retriever(str(value), folder, place)
@@ -139,7 +139,7 @@ def check_file(key: str, written: str, path: Path, place: KeyPath) -> None:
 def _open_address(text: str, place: KeyPath) -> None:
     """Check that an address is valid, without sending anything."""
     try:
-        open_graph(text).close()
+        open_kg(text).close()
     except InputError as error:
         raise StudyError(f"kg: {error.what}", place, error.remedy) from None
     except ValueError:
@@ -149,7 +149,7 @@ def _open_address(text: str, place: KeyPath) -> None:
 def _look_into(key: str, path: Path) -> None:
     """Raise InputError if a folder does not hold what its key requires."""
     if key == "kg":
-        graph_folder(path)
+        kg_folder(path)
     elif key == "prompts":
         Prompts.load(path)
     elif key == "reranker":

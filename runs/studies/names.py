@@ -94,7 +94,7 @@ def _brief(key: str, value: Value) -> str:
             return text
     if key == "retriever" and is_plugin_retriever(text):
         return short_spec(text)
-    if "://" not in text and FIELDS[key].setting.holds in ("folder", "graph", "retriever"):
+    if "://" not in text and FIELDS[key].setting.holds in ("folder", "kg", "retriever"):
         return Path(text).name or text
     return text
 

@@ -23,7 +23,7 @@ def is_elsewhere(key: str, text: str) -> bool:
     if holds == "retriever":
         return not needs_corpus(text)
     try:
-        return holds == "graph" and is_address(text)
+        return holds == "kg" and is_address(text)
     except ValueError:  # an address with brackets that do not close
         return True
 

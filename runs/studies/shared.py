@@ -20,7 +20,7 @@ from branchwise.graphs.sources import retriever_of
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import tools_of
 from branchwise.kg.answers import Graph
-from branchwise.kg.open import is_address, open_graph
+from branchwise.kg.open import is_address, open_kg
 from branchwise.runs.store.recordings import open_recordings
 from branchwise.runs.studies.checks import KEYS
 from branchwise.runs.studies.paths import absolute, question_source
@@ -38,7 +38,7 @@ class SharedSources:
 
     def __init__(self) -> None:
         self._retrievers: dict[tuple[str | None, str | None, str | None, str], Batcher | None] = {}
-        self._graphs: dict[str, Graph] = {}
+        self._kgs: dict[str, Graph] = {}
 
     def retriever(self, system: System) -> Batcher | None:
         """What the system searches, asked by all that share it in common batches."""
@@ -51,7 +51,7 @@ class SharedSources:
             self._retrievers[key] = Batcher(found) if found else None
         return self._retrievers[key]
 
-    def graph(self, system: System) -> Graph | None:
+    def kg(self, system: System) -> Graph | None:
         """The system's graph."""
         if system.kg is None:
             return None
@@ -59,14 +59,14 @@ class SharedSources:
         key = str(_place(system.kg))
         if is_address(system.kg):
             key = f"{system.kg} {keys.variable(system.kg)}"
-        if key not in self._graphs:
-            self._graphs[key] = open_graph(system.kg, keys)
-        return self._graphs[key]
+        if key not in self._kgs:
+            self._kgs[key] = open_kg(system.kg, keys)
+        return self._kgs[key]
 
     def close(self) -> None:
         """Let go of the graphs' processes. Safe to call twice."""
-        for graph in self._graphs.values():
-            graph.close()
+        for kg in self._kgs.values():
+            kg.close()
 
 
 def make_agents(
@@ -99,7 +99,7 @@ def open_agent(
         system,
         flow_of(task, system),
         retriever=shared.retriever(system),
-        graph=shared.graph(system),
+        kg=shared.kg(system),
         restraints=restraints,
         recordings=open_recordings,
     )

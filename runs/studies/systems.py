@@ -29,7 +29,7 @@ from branchwise.runs.studies.parts import StudyPlugins
 from branchwise.runs.studies.paths import resolved
 from branchwise.runs.studies.settings import FIELDS, MODEL, MODEL_LIST, WORDS, Value
 from branchwise.runs.studies.study import Study
-from branchwise.tools.registry import GRAPH_TOOLS, NAMES_TOOL, SEARCH_TOOL
+from branchwise.tools.registry import KG_TOOLS, NAMES_TOOL, SEARCH_TOOL
 
 MAX_SYSTEMS = 256
 ROLES = WORDS["role_decoding"]
@@ -425,7 +425,7 @@ def _effective(system: System) -> System:
         update["prompts"] = None if own_prompts == Prompts.load(of=of).digest else own_prompts
     if SEARCH_TOOL not in tools:
         update |= dict.fromkeys(("corpus", "retriever", "k", "reranker"))
-    if not set(tools) & set(GRAPH_TOOLS):
+    if not set(tools) & set(KG_TOOLS):
         update["kg"] = None
     if not {SEARCH_TOOL, NAMES_TOOL}.intersection(tools):
         update["readings_from"] = "memory"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from branchwise.agents.offline import branches, graph
+from branchwise.agents.offline import branches, kg
 from branchwise.agents.offline.words import base_name
 
 
@@ -35,7 +35,7 @@ def test_space_around_it_goes_with_it(title: str) -> None:
 @example("film" + " " * 200_000 + "about")
 def test_what_a_thing_is_ends_before_its_details(description: str) -> None:
     found = re.search(r"(?<!\s)\s++(by|directed|from|in|of|with|for)\b", description)
-    thing = graph.GraphEntity("Q1", "Heat", "", description)
+    thing = kg.KgEntity("Q1", "Heat", "", description)
     kind = description[: found.start()] if found else description
     assert thing.reading == (f"Heat ({kind})" if kind else "Heat")
 

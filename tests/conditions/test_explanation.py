@@ -16,7 +16,7 @@ from branchwise.corpora.conditions.explanation import (
     requirements,
 )
 from branchwise.corpora.conditions.solver import are_feasible, solve
-from branchwise.corpora.conditions.spreading import ContradictionError, RelationGraph
+from branchwise.corpora.conditions.spreading import ContradictionError, RelationNetwork
 from support.conditions.random_problems import problems
 
 EQUIVALENT = ConditionRelation("equivalent", "B-c3", "C-c5")
@@ -153,6 +153,6 @@ def check_cause(problem, cause):
     if not cause.relations:
         assert (cause.condition, cause.value) == (cause.source, cause.source_value)
         return
-    graph = RelationGraph(replace(problem, relations=cause.relations))
-    spread = graph.spread({cause.source: cause.source_value})
-    assert (spread.true if cause.value else spread.false) & graph.bit[cause.condition]
+    network = RelationNetwork(replace(problem, relations=cause.relations))
+    spread = network.spread({cause.source: cause.source_value})
+    assert (spread.true if cause.value else spread.false) & network.bit[cause.condition]

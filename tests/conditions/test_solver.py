@@ -19,7 +19,7 @@ from branchwise.corpora.conditions.solver import (
     solve,
     standing,
 )
-from branchwise.corpora.conditions.spreading import ContradictionError, RelationGraph
+from branchwise.corpora.conditions.spreading import ContradictionError, RelationNetwork
 from support.conditions.plain_answers import ContradictsError, Table, can_hold
 from support.conditions.random_problems import problems, random_expression, written
 
@@ -235,8 +235,8 @@ def test_the_order_of_what_is_not_ordered_changes_nothing(seed):
 
 
 def two_way(problem):
-    graph = RelationGraph(problem)
-    return any(bits & (bits - 1) for bits in graph.equivalent)
+    network = RelationNetwork(problem)
+    return any(bits & (bits - 1) for bits in network.equivalent)
 
 
 def groups(solution):

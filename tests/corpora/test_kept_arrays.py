@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from branchwise.corpora.kept_arrays import PackedTexts, kept_arrays, packed
-from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.support import Support
-from support.synthesis.little_graph import TRIPLES, little_schema
+from support.synthesis.little_kg import TRIPLES, little_schema
 
 ONE, OTHER = {"file": 1}, {"file": 2}
 
@@ -64,12 +64,12 @@ def test_texts_are_found_by_their_places() -> None:
 def test_a_graph_that_was_written_to_is_read_again(tmp_path: Path) -> None:
     path, kept = tmp_path / "little.ttl", tmp_path / "facts"
     path.write_text(TRIPLES)
-    assert GraphFacts.load(path, little_schema(), kept).label("Q101") == "Heat"
+    assert KgFacts.load(path, little_schema(), kept).label("Q101") == "Heat"
     at = path.stat()
     path.write_text(TRIPLES.replace("Heat", "Cold"))
     os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns + 1))
 
-    assert GraphFacts.load(path, little_schema(), kept).label("Q101") == "Cold"
+    assert KgFacts.load(path, little_schema(), kept).label("Q101") == "Cold"
 
 
 def test_support_that_is_kept_is_the_same(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings import holdings
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
-from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph, Sources, run_sources
-from branchwise.kg.build import build_graph
+from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedKg, Sources, run_sources
+from branchwise.kg.build import build_kg
 from branchwise.kg.description import read_description
 
 PASSAGES = {
@@ -49,7 +49,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f'<http://films.example/heat> {LABEL} "Heat" .',
     ]
     (folder / "g.nt").write_text("\n".join(triples) + "\n")
-    build_graph([folder / "g.nt"], folder / "kg")
+    build_kg([folder / "g.nt"], folder / "kg")
     return folder / "kg"
 
 
@@ -77,7 +77,7 @@ def searched(path: Path, sha256: str | None = None) -> Sources:
 
 
 def asked(address: str | None, sha256: str | None = None) -> Sources:
-    return Sources(graph=SearchedGraph(address, sha256))
+    return Sources(kg=SearchedKg(address, sha256))
 
 
 def test_an_answer_is_within_reach_if_any_passage_that_supports_it_is_there(corpus: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_world_s_folder_stands_for_its_graph(graph: Path) -> None:
 def test_one_source_that_has_it_is_enough_and_one_unknown_leaves_it_open(
     corpus: Path, graph: Path
 ) -> None:
-    both = Sources(SearchedCorpus(corpus), SearchedGraph(str(graph)))
+    both = Sources(SearchedCorpus(corpus), SearchedKg(str(graph)))
     answers = (
         by("A", "p1", qid="Q3"),
         by("B", "gone", qid="Q1"),
@@ -254,8 +254,8 @@ def test_a_damaged_index_of_names_is_unknown(graph: Path, tmp_path: Path) -> Non
 def test_the_digest_of_the_right_corpus_and_graph_is_accepted(corpus: Path, graph: Path) -> None:
     corpus_sha256 = Corpus.open(corpus).sha256
     assert reached(searched(corpus, corpus_sha256), by("A", "p1")) == [True]
-    graph_sha256 = read_description(graph).sha256
-    assert reached(asked(str(graph), graph_sha256), by("A", qid="Q1")) == [True]
+    kg_sha256 = read_description(graph).sha256
+    assert reached(asked(str(graph), kg_sha256), by("A", qid="Q1")) == [True]
 
 
 def test_answers_that_are_one_entity_share_their_support(corpus: Path) -> None:
@@ -287,17 +287,17 @@ def test_progress_is_in_passages(corpus: Path) -> None:
 
 def test_the_key_depends_on_what_is_looked_up_where_but_not_on_paths(corpus: Path) -> None:
     questions = [question("q", by("A", "p1"))]
-    here = Sources(SearchedCorpus(corpus, "1"), SearchedGraph("kg", "2"), ("t",))
-    moved = Sources(SearchedCorpus(Path("elsewhere"), "1"), SearchedGraph("other", "2"), ("t",))
+    here = Sources(SearchedCorpus(corpus, "1"), SearchedKg("kg", "2"), ("t",))
+    moved = Sources(SearchedCorpus(Path("elsewhere"), "1"), SearchedKg("other", "2"), ("t",))
     key = reach_key(questions, here)
     assert reach_key(questions, moved) == key
     others = [
         reach_key([question("q", by("A", "p2"))], here),
         reach_key([question("q", by("B", "p1"))], here),
         reach_key([question("r", by("A", "p1"))], here),
-        reach_key(questions, Sources(SearchedCorpus(corpus, "9"), here.graph, ("t",))),
+        reach_key(questions, Sources(SearchedCorpus(corpus, "9"), here.kg, ("t",))),
         reach_key(questions, Sources(here.corpus, None, ("t",))),
-        reach_key(questions, Sources(here.corpus, here.graph)),
+        reach_key(questions, Sources(here.corpus, here.kg)),
     ]
     assert len({key, *others}) == len(others) + 1
 
@@ -316,7 +316,7 @@ def test_sources_of_a_run_are_those_that_its_tools_ask() -> None:
     kg = {"kg": "embedded", "sha256": "22"}
     flat = {"kind": "flat", "corpus_sha256": "11"}
     hybrid = {"kind": "hybrid", "parts": [flat, {"kind": "bm25", "corpus_sha256": "11"}]}
-    corpus, graph = SearchedCorpus(Path("/data/C"), "11"), SearchedGraph("/data/kg", "22")
+    corpus, graph = SearchedCorpus(Path("/data/C"), "11"), SearchedKg("/data/kg", "22")
     for retriever in (flat, hybrid):
         found = run_sources(meta(["local_retriever", "wikisparql", "mine"], retriever, kg))
         assert found == Sources(corpus, graph, ("mine",))

@@ -19,7 +19,7 @@ from branchwise.runs.studies.study import Study
 from support.corpora.published_sets import SAMPLES
 from support.eval.study_cases import (
     BASE,
-    GRAPH,
+    KG,
     load,
     refusal,
     refusal_of,
@@ -224,7 +224,7 @@ def test_what_is_wrong_is_said_with_its_line(
          "short?"),
         ({"base": {"tools": ["local_retriever"]}}, "the tool local_retriever has no corpus to "
          "search; add corpus: DIR to base"),
-        ({"base": {"corpus": "corpus"}, "factors": {"tools": [["local_retriever"], GRAPH]}},
+        ({"base": {"corpus": "corpus"}, "factors": {"tools": [["local_retriever"], KG]}},
          "the tool wikisparql has no graph to query "
          "(system 'tools: +wikisparql +wikidata_search'); add kg: DIR or URL to base"),
         ({"base": {"k": 5}}, "k: there is no corpus to search; add corpus: DIR to base"),
@@ -240,7 +240,7 @@ def test_what_is_wrong_is_said_with_its_line(
           "factors": {"expansion": [False, True], "readings_from": ["memory", "search"]}},
          "the systems 'offline' and 'offline, readings_from=search' are the same; expansion is"),
         ({"base": {"corpus": "corpus", "models": ["offline", "openai:a"]},
-          "factors": {"tools": [["local_retriever"], GRAPH]}}, "the tool wikisparql has no graph "
+          "factors": {"tools": [["local_retriever"], KG]}}, "the tool wikisparql has no graph "
          "to query (system 'offline, tools: +wikisparql +wikidata_search')"),
         ({"base": {**BASE, "models": [f"openai:m{n}" for n in range(60)]},
           "factors": {"k": [5, 3, 4, 6, 7]}}, "comes to 300 systems; at most 256: write design: "

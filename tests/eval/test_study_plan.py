@@ -13,7 +13,7 @@ from branchwise.runs.studies.plan import Bound, StudyPlan, plan_of
 from branchwise.runs.studies.shared import questions_of
 from support.by_role import by_role, counts, role_of
 from support.chat_server import Answer, ChatServer, calls, say
-from support.eval.study_cases import GRAPH, QUESTIONS, load
+from support.eval.study_cases import KG, QUESTIONS, load
 
 SEARCH = ["local_retriever"]
 MINE = "openai:mine@http://127.0.0.1:9/v1"
@@ -128,7 +128,7 @@ def test_turns_and_calls_bound_each_other(
 
 
 def test_a_graphs_tools_return_no_passages_to_extract_from(parts: Path) -> None:
-    base = {**BASE, "extraction": True, "tools": GRAPH[1:]}
+    base = {**BASE, "extraction": True, "tools": KG[1:]}
     found = plan(parts, base=base).systems[0]
     assert found.calls == {"agent": 50}
 
@@ -166,7 +166,7 @@ def test_models_that_score_are_named_and_not_counted(parts: Path) -> None:
 
 
 def test_the_table_says_that_it_is_an_upper_bound_and_fits_a_terminal(parts: Path) -> None:
-    factors = {"expansion": [False, True], "extraction": [False, True], "tools": [SEARCH, GRAPH]}
+    factors = {"expansion": [False, True], "extraction": [False, True], "tools": [SEARCH, KG]}
     base = {**BASE, "extraction_by": "passage"}
     text = shown(plan(parts, base=base, factors=factors, max_cost=2.5))
     assert max(map(len, text.splitlines())) <= 80

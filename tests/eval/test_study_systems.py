@@ -24,7 +24,7 @@ from branchwise.runs.studies.names import (
 from branchwise.runs.studies.settings import written_settings
 from branchwise.runs.studies.study import Study
 from branchwise.runs.studies.systems import NamedSystem, systems_of
-from support.eval.study_cases import BASE, GRAPH, load
+from support.eval.study_cases import BASE, KG, load
 
 SEARCH = ["local_retriever"]
 
@@ -38,13 +38,13 @@ def names(parts: Path, **changes: Any) -> list[str]:
 
 
 def test_vary_is_the_base_and_each_other_value_alone(parts: Path) -> None:
-    factors = {"expansion": [False, True], "tools": [SEARCH, GRAPH], "k": [3, 5, 15]}
+    factors = {"expansion": [False, True], "tools": [SEARCH, KG], "k": [3, 5, 15]}
     found = systems(parts, factors=factors)
     assert [named.name for named in found] == [
         "base", "+expansion", "tools: +wikisparql +wikidata_search", "k=3", "k=15",
     ]  # fmt: skip
     assert [dict(named.changes) for named in found] == [
-        {}, {"expansion": True}, {"tools": tuple(GRAPH)}, {"k": 3}, {"k": 15},
+        {}, {"expansion": True}, {"tools": tuple(KG)}, {"k": 3}, {"k": 15},
     ]  # fmt: skip
     base = found[0].system
     assert (base.expand, base.tools, base.k) == (False, ("local_retriever",), 5)
@@ -131,7 +131,7 @@ def test_a_system_is_what_the_command_line_would_make_of_the_same_words(parts: P
     base = {
         **BASE,
         "model": "openai:gpt-6-luna", "retriever": "bm25", "prompts": "short",
-        "tools": GRAPH, "expansion": True, "extraction": True, "temperature": 0.5,
+        "tools": KG, "expansion": True, "extraction": True, "temperature": 0.5,
         "max_tokens": 900, "seed": 3, "tool_protocol": "text", "structured": "off",
         "stream": True, "timeout": 7.5, "max_turns": 6, "max_calls": 9,
         "max_tokens_total": 50_000, "max_seconds": 60.5,
@@ -140,7 +140,7 @@ def test_a_system_is_what_the_command_line_would_make_of_the_same_words(parts: P
     at = parts.resolve()
     options = {
         "model": "openai:gpt-6-luna", "prompts": at / "short", "corpus": at / "corpus",
-        "retriever": "bm25", "k": 5, "kg": str(at / "graph"), "tool": GRAPH, "expand": True,
+        "retriever": "bm25", "k": 5, "kg": str(at / "graph"), "tool": KG, "expand": True,
         "extract": True, "expander": "openai:a", "extractor": "openai:b@http://h:1/v1",
         "temperature": 0.5, "max_tokens": 900, "seed": 3, "tool_protocol": "text",
         "structured": "off", "stream": True, "timeout": 7.5, "max_turns": 6, "max_calls": 9,
@@ -204,7 +204,7 @@ def test_a_server_that_searches_needs_no_corpus(parts: Path) -> None:
 
 
 def test_tools_are_named_by_what_comes_and_goes(parts: Path) -> None:
-    factors = {"tools": [GRAPH, SEARCH, ["wikisparql"], ["wikisparql", *SEARCH], []]}
+    factors = {"tools": [KG, SEARCH, ["wikisparql"], ["wikisparql", *SEARCH], []]}
     assert names(parts, base={**BASE, "tools": SEARCH}, factors=factors) == [
         "base", "tools: +wikisparql +wikidata_search", "tools: +wikisparql -local_retriever",
         "tools: +wikisparql", "tools: none",
@@ -385,6 +385,6 @@ def test_systems_are_as_many_as_the_design_says_and_differ(
 
 
 def test_the_same_file_gives_the_same_names_and_folders(parts: Path) -> None:
-    factors = {"tools": [SEARCH, GRAPH], "k": [3, 15], "model": ["offline", "openai:x"]}
+    factors = {"tools": [SEARCH, KG], "k": [3, 15], "model": ["offline", "openai:x"]}
     first, again = (systems(parts, factors=factors, design="factorial") for _ in range(2))
     assert first == again

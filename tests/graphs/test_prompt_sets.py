@@ -14,9 +14,9 @@ from branchwise.graphs.asking import DEFAULT_PROTOCOL
 from branchwise.graphs.flows import FLOWS
 from branchwise.graphs.flows.flow import Brief
 from branchwise.graphs.system import System
-from branchwise.tools.registry import GRAPH_TOOLS, known_tools
+from branchwise.tools.registry import KG_TOOLS, known_tools
 from support.corpora.small import bm25_corpus
-from support.graph.aurora import aurora_graph
+from support.kg.aurora import aurora_kg
 
 TOOLS = tuple(known_tools())
 FACTS = {
@@ -40,7 +40,7 @@ SUBSETS = [named for size in range(1, len(TOOLS) + 1) for named in combinations(
 @pytest.fixture(scope="module")
 def places(tmp_path_factory, process):
     corpus = bm25_corpus(tmp_path_factory.mktemp("corpus"), {"heat": "Heat\nA film."})
-    return {"corpus": str(corpus), "kg": str(aurora_graph(tmp_path_factory.mktemp("graph")))}
+    return {"corpus": str(corpus), "kg": str(aurora_kg(tmp_path_factory.mktemp("graph")))}
 
 
 @pytest.fixture
@@ -50,8 +50,8 @@ def agent_of(places):
 
     def _agent(tools, flow="branches", protocol=DEFAULT_PROTOCOL, **changes):
         used = {
-            "corpus": bool(set(tools) - set(GRAPH_TOOLS)),
-            "kg": bool(set(tools) & set(GRAPH_TOOLS)),
+            "corpus": bool(set(tools) - set(KG_TOOLS)),
+            "kg": bool(set(tools) & set(KG_TOOLS)),
         }
         given = {place: folder for place, folder in places.items() if used[place]}
         system = System(tools=tools, protocol=protocol, **given, **changes)
@@ -84,9 +84,9 @@ def test_no_tool_is_named_that_is_not_there(agent_of, tools, of, put):
     agent = agent_of(tools, *put, prompt_set=of)
     text = "\n".join([told(agent), *(str(tool.args) for tool in agent.tools)])
     assert [name for name in TOOLS if name in text and name not in tools] == []
-    if not set(tools) & set(GRAPH_TOOLS):
+    if not set(tools) & set(KG_TOOLS):
         assert "SPARQL" not in text
-    if not set(tools) - set(GRAPH_TOOLS):
+    if not set(tools) - set(KG_TOOLS):
         assert "collection of passages" not in text
 
 

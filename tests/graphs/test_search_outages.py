@@ -13,13 +13,13 @@ from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.graphs.title_search import TitleSearcher
 from branchwise.graphs.tool_node import make_tool_node
-from branchwise.kg.answers import GraphError, Match, QueryResult, Term
+from branchwise.kg.answers import KgError, Match, QueryResult, Term
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.graph_tools import make_wikidata_search, make_wikisparql
+from branchwise.tools.kg_tools import make_wikidata_search, make_wikisparql
 from branchwise.tools.passage_tools import make_local_retriever
 from support.agents.clock import Clock
-from support.graph.asking_remote import graph_of
-from support.graph.sparql_server import FaultyServer, raw, reply, rows
+from support.kg.asking_remote import kg_of
+from support.kg.sparql_server import FaultyServer, raw, reply, rows
 
 SERVER = "http://127.0.0.1:9/retrieve"
 
@@ -41,13 +41,13 @@ class Away:
 
     def search(self, queries: Any, k: Any = 0, limit: int = 8) -> list[Any]:
         if isinstance(queries, str):
-            self._ask(GraphError("endpoint", "it is away", "gone"))
+            self._ask(KgError("endpoint", "it is away", "gone"))
             return [Match("Q1", "Heat", "a film", "Heat", ("film",), 3)]
         self._ask(RetrieverError("it is away", "gone"))
         return [list[Hit]() for _ in queries]
 
     def query(self, sparql: str, seconds: float = 1.0) -> QueryResult:
-        self._ask(GraphError("endpoint", "it is away", "gone"))
+        self._ask(KgError("endpoint", "it is away", "gone"))
         return QueryResult(("x",), ((Term("good", "literal"),),))
 
 
@@ -127,9 +127,9 @@ async def test_without_patience_the_model_is_told(clock: Clock) -> None:
 
 
 async def test_an_expander_waits_for_what_it_looks_in(clock: Clock) -> None:
-    passages, graph = Away(3), Away(0)
+    passages, kg = Away(3), Away(0)
     context = context_of(clock, question="Who directed King Kong?")
-    found = await TitleSearcher(Batcher(passages), graph).look(context)  # type: ignore[arg-type]
+    found = await TitleSearcher(Batcher(passages), kg).look(context)  # type: ignore[arg-type]
     assert [search.error for search in found] == [None, None]
     assert context.waited == pytest.approx(clock.now)
     gone = TitleSearcher(Batcher(Away(1000)))
@@ -152,17 +152,17 @@ async def test_an_expander_waits_for_what_it_looks_in(clock: Clock) -> None:
 def test_an_endpoints_failure_says_whether_it_is_there(reaction: Any, sign: str) -> None:
     with FaultyServer() as server:
         server.play(reaction)
-        with pytest.raises(GraphError) as raised:
-            graph_of(server).query("SELECT ?x { ?x ?y ?z }")
+        with pytest.raises(KgError) as raised:
+            kg_of(server).query("SELECT ?x { ?x ?y ?z }")
     assert raised.value.sign == sign
 
 
 def test_an_endpoint_where_nothing_listens_is_gone() -> None:
     with FaultyServer() as server:
-        graph = graph_of(server)
+        kg = kg_of(server)
         server.play(reply(body=rows("good")))
-        assert graph.query("SELECT ?x { ?x ?y ?z }").rows
-        assert graph.address == graph.name_address == server.url
-    with pytest.raises(GraphError) as raised:
-        graph.query("SELECT ?x { ?x ?y ?z }")
+        assert kg.query("SELECT ?x { ?x ?y ?z }").rows
+        assert kg.address == kg.name_address == server.url
+    with pytest.raises(KgError) as raised:
+        kg.query("SELECT ?x { ?x ?y ?z }")
     assert raised.value.sign == "gone"

@@ -14,7 +14,7 @@ from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.graphs.state import ItemContext
 from branchwise.graphs.title_list import MAX_LISTED, expander_message, namesakes
 from branchwise.graphs.title_search import MAX_ABOUT_CHARS, MAX_SEARCHES, TitleSearcher
-from branchwise.kg.answers import GraphError, Match
+from branchwise.kg.answers import KgError, Match
 from branchwise.tools.batcher import Batcher
 from branchwise.trace.parts import FoundTitle, TitleSearch
 from support.retrievers import EchoRetriever
@@ -75,11 +75,11 @@ def match(label: str, description: str, **changes: Any) -> Match:
 async def looked_at(
     question: str,
     passages: Any = None,
-    graph: Any = None,
+    kg: Any = None,
     journal: MemoryJournal | None = None,
     seconds: float = 60.0,
 ) -> tuple[TitleSearch, ...]:
-    searcher = TitleSearcher(Batcher(passages) if passages else None, graph)
+    searcher = TitleSearcher(Batcher(passages) if passages else None, kg)
     return await searcher.look(ItemContext(journal or MemoryJournal(), seconds, question=question))
 
 
@@ -109,23 +109,23 @@ async def test_a_question_without_names_is_searched_for_as_it_stands() -> None:
 
 
 async def test_names_come_before_the_graph_and_six_searches_are_the_most() -> None:
-    shelf, graph = Shelf(("Heat", "x")), Bearers()
-    searches = await looked_at("Who knew Ada, Bea, Cid and Dan?", shelf, graph)
+    shelf, kg = Shelf(("Heat", "x")), Bearers()
+    searches = await looked_at("Who knew Ada, Bea, Cid and Dan?", shelf, kg)
     assert [one.tool for one in searches] == ["local_retriever"] * 4 + ["wikidata_search"] * 2
-    assert [text for text, *_ in graph.asked] == ["Ada", "Bea"]
+    assert [text for text, *_ in kg.asked] == ["Ada", "Bea"]
     many = " and ".join(f"{letter}ob" for letter in "ABCDEFGHIJ")
-    assert len(await looked_at(f"Who knew {many}?", shelf, graph)) == MAX_SEARCHES
+    assert len(await looked_at(f"Who knew {many}?", shelf, kg)) == MAX_SEARCHES
 
 
 async def test_only_bearers_of_the_very_name_are_kept_of_a_graph() -> None:
-    graph = Bearers(
+    kg = Bearers(
         match("King Kong", "1976 film"),
         match("Kong", "giant", name="King Kong", id="Q2"),
         match("King Krong", "album", near=True),
         match("Kongo", "country"),
     )
-    (search,) = await looked_at(QUESTION, None, graph)
-    assert graph.asked == [("King Kong", "item", 4)]
+    (search,) = await looked_at(QUESTION, None, kg)
+    assert kg.asked == [("King Kong", "item", 4)]
     assert [(one.id, one.title, one.about) for one in search.found] == [
         ("Q1", "King Kong", "1976 film"), ("Q2", "Kong", "giant"),
     ]  # fmt: skip
@@ -141,8 +141,8 @@ async def test_only_bearers_of_the_very_name_are_kept_of_a_graph() -> None:
 async def test_a_retriever_that_fails_is_recorded_and_the_graph_is_still_asked(
     error: Exception, said: str
 ) -> None:
-    graph = Bearers(match("King Kong", "1976 film"), match("King Kong", "1933 film", id="Q2"))
-    failed, search = await looked_at(QUESTION, EchoRetriever(fail=error), graph)
+    kg = Bearers(match("King Kong", "1976 film"), match("King Kong", "1933 film", id="Q2"))
+    failed, search = await looked_at(QUESTION, EchoRetriever(fail=error), kg)
     assert failed.error == said
     assert failed.found == ()
     assert len(search.found) == 2
@@ -150,9 +150,9 @@ async def test_a_retriever_that_fails_is_recorded_and_the_graph_is_still_asked(
 
 async def test_a_graph_that_fails_and_a_retriever_that_hangs_are_recorded() -> None:
     held = EchoRetriever(held=True)
-    graph = Bearers(error=GraphError("busy", "ask again later"))
+    kg = Bearers(error=KgError("busy", "ask again later"))
     try:
-        slow, failed = await looked_at(QUESTION, held, graph, seconds=0.0)
+        slow, failed = await looked_at(QUESTION, held, kg, seconds=0.0)
     finally:
         held.release.set()
     assert slow.error == "no result within 1 seconds"
@@ -160,14 +160,14 @@ async def test_a_graph_that_fails_and_a_retriever_that_hangs_are_recorded() -> N
 
 
 async def test_what_was_found_or_failed_is_kept_and_not_searched_for_again() -> None:
-    shelf, graph = Shelf(("King Kong", "x")), Bearers(error=GraphError("busy", "later"))
+    shelf, kg = Shelf(("King Kong", "x")), Bearers(error=KgError("busy", "later"))
     journal = Remembering()
-    first = await looked_at(QUESTION, shelf, graph, journal)
+    first = await looked_at(QUESTION, shelf, kg, journal)
     journal._seen.clear()
-    again = await looked_at(QUESTION, shelf, graph, journal)
+    again = await looked_at(QUESTION, shelf, kg, journal)
     assert [one.deed() for one in again] == [one.deed() for one in first]
     assert all(one.replayed for one in again)
-    assert len(shelf.asked) == len(graph.asked) == 1
+    assert len(shelf.asked) == len(kg.asked) == 1
 
 
 HOSTILE = "King Kong (\x1b[2J1976\u202e film)"

@@ -38,7 +38,7 @@ def test_names_types_and_words_become_a_schema_and_what_is_injected_is_hidden():
         limit: Annotated[int, Field(ge=1, le=9, description="how many")] = 3,
         names: Annotated[list[str] | None, "which"] = None,
         *,
-        graph: Graph | None,
+        kg: Graph | None,
         run: RunContext,
     ) -> str:
         """Pick some.
@@ -82,7 +82,7 @@ def test_names_types_and_words_become_a_schema_and_what_is_injected_is_hidden():
     assert pick.injected == {
         "corpus": ("corpus", False),
         "limits": ("settings", False),
-        "graph": ("graph", True),
+        "kg": ("graph", True),
         "run": ("run", False),
     }
 

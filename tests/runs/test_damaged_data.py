@@ -9,9 +9,9 @@ import pytest
 from branchwise import resume, run, score
 from branchwise.base.errors import DamagedDataError, InputError
 from branchwise.graphs.system import System
-from branchwise.kg.build import build_graph
-from branchwise.kg.embedded import EmbeddedGraph
-from branchwise.kg.store import check_graph
+from branchwise.kg.build import build_kg
+from branchwise.kg.embedded import EmbeddedKg
+from branchwise.kg.store import check_kg
 from support.corpora.small import FILMS, bm25_corpus
 
 QUESTION = {
@@ -45,41 +45,41 @@ def test_a_wrong_passage_stops_the_run_and_resume_goes_on(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Path:
+def kg(tmp_path: Path) -> Path:
     """A built graph."""
     (tmp_path / "g.nt").write_text(NT)
-    build_graph([tmp_path / "g.nt"], tmp_path / "G")
+    build_kg([tmp_path / "g.nt"], tmp_path / "G")
     return tmp_path / "G"
 
 
-def test_every_file_of_a_graph_is_compared_when_it_is_opened(graph: Path) -> None:
-    files = [f for f in graph.rglob("*") if f.is_file() and f.name not in ("LOCK", "LOG")]
+def test_every_file_of_a_graph_is_compared_when_it_is_opened(kg: Path) -> None:
+    files = [f for f in kg.rglob("*") if f.is_file() and f.name not in ("LOCK", "LOG")]
     assert len(files) > 8
     for file in files:
         whole = file.read_bytes()
         for cut in {0, len(whole) // 2, len(whole) - 2} - {len(whole), -2, -1}:
             file.write_bytes(whole[:cut])
             with pytest.raises(InputError, match="build the graph again"):
-                check_graph(graph)
+                check_kg(kg)
         file.write_bytes(whole)
-        check_graph(graph)
+        check_kg(kg)
 
 
-def test_the_triples_of_a_graph_without_records_are_counted(graph: Path) -> None:
-    (graph / "files.json").unlink()
-    check_graph(graph)
-    described = json.loads((graph / "graph.json").read_text())
-    (graph / "graph.json").write_text(json.dumps(described | {"triples": 81}))
+def test_the_triples_of_a_graph_without_records_are_counted(kg: Path) -> None:
+    (kg / "files.json").unlink()
+    check_kg(kg)
+    described = json.loads((kg / "graph.json").read_text())
+    (kg / "graph.json").write_text(json.dumps(described | {"triples": 81}))
     with pytest.raises(DamagedDataError, match=r"the store has 80 triples, graph\.json 81"):
-        check_graph(graph)
+        check_kg(kg)
 
 
 @pytest.mark.usefixtures("process")
-def test_damage_that_is_met_while_a_graph_is_open_is_no_failed_call(graph: Path) -> None:
-    opened = EmbeddedGraph(graph, workers=1)
+def test_damage_that_is_met_while_a_graph_is_open_is_no_failed_call(kg: Path) -> None:
+    opened = EmbeddedKg(kg, workers=1)
     try:
-        size = (graph / "names.sqlite").stat().st_size
-        with (graph / "names.sqlite").open("r+b") as names:
+        size = (kg / "names.sqlite").stat().st_size
+        with (kg / "names.sqlite").open("r+b") as names:
             names.write(b"\1" * size)
         with pytest.raises(DamagedDataError, match=r"names of the graph are damaged.*kg build"):
             opened.search("Film 1")

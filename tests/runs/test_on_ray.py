@@ -32,7 +32,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.scratch import Scratch
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import get_task
-from branchwise.kg.build import build_graph
+from branchwise.kg.build import build_kg
 from branchwise.runs import experiment
 from branchwise.runs.experiment import make_agent
 from branchwise.runs.on_ray import connection, head, pool, worker
@@ -161,7 +161,7 @@ def recorded(path: Path) -> list[Any]:
     return [*recorded_rows(path), scores.aggregates, [item.to_json() for item in scores.items]]
 
 
-def graph(folder: Path) -> Path:
+def kg(folder: Path) -> Path:
     ends = "<http://www.wikidata.org/entity/Q{}> <http://www.wikidata.org/prop/direct/P57> "
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
     (folder / "g.nt").write_text(
@@ -170,7 +170,7 @@ def graph(folder: Path) -> Path:
         f'<http://www.wikidata.org/entity/Q3> {label} "Ann Lee"@en .\n'
         f'<http://www.wikidata.org/entity/P57> {label} "director"@en .\n'
     )
-    build_graph([folder / "g.nt"], folder / "graph")
+    build_kg([folder / "g.nt"], folder / "graph")
     return folder / "graph"
 
 
@@ -188,7 +188,7 @@ def test_a_study_with_plugins_a_graph_and_an_mcp_server_is_that_of_one_process(
             "retriever": f"{plugins}:made_up",
         },
         "graph and MCP": {
-            "kg": str(graph(tmp_path)),
+            "kg": str(kg(tmp_path)),
             "tools": ("local_retriever", "wikidata_search", "wikisparql", mcp),
         },
     }

@@ -271,9 +271,9 @@ def test_a_graph_is_shared_and_closed_once_all_have_ended(
         "<http://www.wikidata.org/entity/Q1> <http://www.w3.org/2000/01/rdf-schema#label> "
         '"Heat"@en .\n'
     )
-    from branchwise.kg.build import build_graph
+    from branchwise.kg.build import build_kg
 
-    build_graph([tmp_path / "g.nt"], tmp_path / "KG")
+    build_kg([tmp_path / "g.nt"], tmp_path / "KG")
     update = {"kg": str(tmp_path / "KG"), "tools": ("local_retriever", "wikisparql")}
     systems = four_systems(make_system().model_copy(update=update))
     design = design_of(question_file(2), systems)

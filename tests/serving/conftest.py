@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.corpora.small import bm25_corpus
-from support.graph.aurora import aurora_graph
+from support.kg.aurora import aurora_kg
 from support.retrieval_server import RetrievalServer, hangs
 from support.serving.serving_peers import KINDS, PLACES, Serve, Served, command
 
@@ -26,8 +26,8 @@ def corpus_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def graph_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return aurora_graph(tmp_path_factory.mktemp("graph"))
+def kg_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return aurora_kg(tmp_path_factory.mktemp("graph"))
 
 
 @pytest.fixture

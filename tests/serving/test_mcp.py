@@ -19,7 +19,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from branchwise.corpora.open import open_retriever
-from branchwise.kg.open import open_graph
+from branchwise.kg.open import open_kg
 from branchwise.tools.errors import ToolError
 from branchwise.tools.registry import ToolContext, make_tools
 from branchwise.tools.serving.mcp_server import MAX_STRUCTURED_BYTES, call
@@ -73,8 +73,8 @@ async def test_what_a_tool_returns_or_raises_becomes_a_result_that_can_be_sent(
 
 
 @pytest.fixture
-def options(corpus_dir, graph_dir):
-    return ("--corpus", corpus_dir, "--retriever", "bm25", "--kg", graph_dir)
+def options(corpus_dir, kg_dir):
+    return ("--corpus", corpus_dir, "--retriever", "bm25", "--kg", kg_dir)
 
 
 @asynccontextmanager
@@ -99,12 +99,10 @@ async def over_http(url):
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 async def test_a_client_sees_and_calls_what_our_agents_do(
-    transport, serve, options, corpus_dir, graph_dir
+    transport, serve, options, corpus_dir, kg_dir
 ):
-    graph = open_graph(str(graph_dir))
-    ours = make_tools(
-        NAMES, ToolContext(open_retriever(corpus_dir, "bm25"), None, graph, corpus_dir)
-    )
+    kg = open_kg(str(kg_dir))
+    ours = make_tools(NAMES, ToolContext(open_retriever(corpus_dir, "bm25"), None, kg, corpus_dir))
     calls = {
         "local_retriever": {"query": "the volcano Etna", "k": 2},
         "wikidata_search": {"text": "Aurora"},
@@ -134,7 +132,7 @@ async def test_a_client_sees_and_calls_what_our_agents_do(
             assert not result.isError
             assert [part.text for part in result.content] == [expected.content]
             assert result.structuredContent == expected.artifact
-    graph.close()
+    kg.close()
 
 
 async def test_what_is_offered_follows_from_the_options(serve, options):

@@ -63,10 +63,10 @@ def _readings(question: Question) -> str:
 
 def _turn(body: Body, question: Question, skill: Skill) -> Answer:
     tools = [tool["function"]["name"] for tool in body["tools"]]
-    graph = {"wikisparql": {"query": "SELECT ?film { ?film wdt:P57 wd:Q42 }"}}
-    graph |= {"wikidata_search": {"text": question.branches[0].name}}
+    kg = {"wikisparql": {"query": "SELECT ?film { ?film wdt:P57 wd:Q42 }"}}
+    kg |= {"wikidata_search": {"text": question.branches[0].name}}
     asked = [("local_retriever", {"query": question.question})]
-    asked += [(name, graph[name]) for name in tools if name in graph]
+    asked += [(name, kg[name]) for name in tools if name in kg]
     turn = turn_of(body)
     if turn < len(asked):
         name, arguments = asked[turn]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from branchwise.worlds.questions.conditions import meets
 from branchwise.worlds.questions.execute import execute
-from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import Atomic, Filter, GroupBy, Holds, Join, Plan, PlanStep
 from branchwise.worlds.questions.wording.descriptions import (
     Constraint,
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 class Reader:
     """Finds what a description is true of, from the facts alone."""
 
-    def __init__(self, facts: GraphFacts) -> None:
+    def __init__(self, facts: KgFacts) -> None:
         self._facts = facts
         types = facts.schema.concrete
         self._all = frozenset(member for name in types for member in facts.members(name))
@@ -70,7 +70,7 @@ class Reader:
         return frozenset(value for value, count in counts.items() if count >= part.at_least)
 
 
-def _is_describable(plan: Plan, facts: GraphFacts) -> bool:
+def _is_describable(plan: Plan, facts: KgFacts) -> bool:
     """Whether every step gives entities, and no filter asks for the year or number of one."""
     for step in plan.steps:
         of_entities = bool(getattr(facts.schema.relations.get(_relation(step)), "object", ()))
@@ -88,7 +88,7 @@ def _relation(step: PlanStep) -> str:
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_description_is_true_of_the_answers_and_of_nothing_else(
-    data: st.DataObject, facts: GraphFacts
+    data: st.DataObject, facts: KgFacts
 ) -> None:
     plan = data.draw(plans(facts))
     assume(_is_describable(plan, facts))

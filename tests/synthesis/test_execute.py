@@ -4,7 +4,7 @@ import pytest
 
 from branchwise.worlds.questions.conditions import meets
 from branchwise.worlds.questions.execute import PlanError, execute
-from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import (
     Amount,
     Atomic,
@@ -19,13 +19,13 @@ from branchwise.worlds.questions.plans import (
     Union,
     Years,
 )
-from support.synthesis.little_graph import OTHER
+from support.synthesis.little_kg import OTHER
 
 DIRECTED = Atomic(relation="directed_by", inverse=True, entity="Q111")  # 101 102
 APPEARED = Atomic(relation="cast", inverse=True, entity="Q121")  # 101 102 103
 
 
-def sets_of(facts: GraphFacts, *steps: PlanStep) -> list[set[str]]:
+def sets_of(facts: KgFacts, *steps: PlanStep) -> list[set[str]]:
     """The number's last digits for each member of each set."""
     found = execute(Plan(steps=steps), facts)
     assert found.answers == found.sets[-1]
@@ -33,13 +33,13 @@ def sets_of(facts: GraphFacts, *steps: PlanStep) -> list[set[str]]:
     return [{member.removeprefix("Q") for member in members} for members in found.sets]
 
 
-def test_join_takes_what_any_member_is_related_to(little_facts: GraphFacts) -> None:
+def test_join_takes_what_any_member_is_related_to(little_facts: KgFacts) -> None:
     sets = sets_of(little_facts, DIRECTED, Join(of=0, relation="cast"))
 
     assert sets == [{"101", "102"}, {"121", "122", "123"}]
 
 
-def test_join_goes_back_from_object_to_subjects(little_facts: GraphFacts) -> None:
+def test_join_goes_back_from_object_to_subjects(little_facts: KgFacts) -> None:
     sets = sets_of(
         little_facts,
         Atomic(relation="cast", entity="Q102"),
@@ -58,7 +58,7 @@ def test_join_goes_back_from_object_to_subjects(little_facts: GraphFacts) -> Non
         (Difference(of=1, other=0), set()),
     ],
 )
-def test_set_operations(little_facts: GraphFacts, operation: PlanStep, expected: set[str]) -> None:
+def test_set_operations(little_facts: KgFacts, operation: PlanStep, expected: set[str]) -> None:
     assert sets_of(little_facts, APPEARED, DIRECTED, operation)[-1] == expected
 
 
@@ -77,14 +77,14 @@ def test_set_operations(little_facts: GraphFacts, operation: PlanStep, expected:
     ],
 )
 def test_filter_keeps_members_with_a_value_that_meets_the_condition(
-    little_facts: GraphFacts, relation: str, condition: Years | Amount | Holds, expected: set[str]
+    little_facts: KgFacts, relation: str, condition: Years | Amount | Holds, expected: set[str]
 ) -> None:
     step = Filter(of=0, relation=relation, condition=condition)
 
     assert sets_of(little_facts, APPEARED, step)[-1] == expected
 
 
-def test_group_by_counts_the_members_that_lead_to_each(little_facts: GraphFacts) -> None:
+def test_group_by_counts_the_members_that_lead_to_each(little_facts: KgFacts) -> None:
     for at_least, expected in ((2, {"121"}), (3, {"121"}), (4, set())):
         step = GroupBy(of=0, relation="cast", at_least=at_least)
         assert sets_of(little_facts, APPEARED, step)[-1] == expected
@@ -100,7 +100,7 @@ def test_years_before_christ_are_before_others() -> None:
     assert meets(Years(first=12345, last=12345), "12345")
 
 
-def test_an_entity_without_facts_has_no_answers(little_facts: GraphFacts) -> None:
+def test_an_entity_without_facts_has_no_answers(little_facts: KgFacts) -> None:
     plan = Plan(steps=(APPEARED, Join(of=0, relation="directed_by")))
 
     assert execute(plan.about("Q7"), little_facts).sizes == (0, 0)
@@ -121,20 +121,20 @@ def test_an_entity_without_facts_has_no_answers(little_facts: GraphFacts) -> Non
     ],
 )
 def test_a_step_that_does_not_fit_is_refused(
-    little_facts: GraphFacts, step: PlanStep, problem: str
+    little_facts: KgFacts, step: PlanStep, problem: str
 ) -> None:
     with pytest.raises(PlanError, match=problem):
         execute(Plan(steps=(DIRECTED, step)), little_facts)
 
 
-def test_sets_that_can_have_nothing_in_common_are_refused(little_facts: GraphFacts) -> None:
+def test_sets_that_can_have_nothing_in_common_are_refused(little_facts: KgFacts) -> None:
     people = Atomic(relation="cast", entity="Q101")
     for operation in (Union, Intersection, Difference):
         with pytest.raises(PlanError, match="nothing in common"):
             execute(Plan(steps=(DIRECTED, people, operation(of=0, other=1))), little_facts)
 
 
-def test_people_of_several_occupations_fit_each_other(little_facts: GraphFacts) -> None:
+def test_people_of_several_occupations_fit_each_other(little_facts: KgFacts) -> None:
     """Films by directors who act: Q111 is the one in the cast of 103."""
     sets = sets_of(
         little_facts,

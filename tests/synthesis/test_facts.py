@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.kg.answers import GraphError, QueryResult
+from branchwise.kg.answers import KgError, QueryResult
 from branchwise.worlds.questions.endpoint_facts import EndpointFacts
-from branchwise.worlds.questions.facts import Facts, GraphFacts
-from support.synthesis.little_graph import OTHER, TRIPLES, little_schema
-from support.synthesis.store_graph import StoreGraph
+from branchwise.worlds.questions.facts import Facts, KgFacts
+from support.synthesis.little_kg import OTHER, TRIPLES, little_schema
+from support.synthesis.store_kg import StoreKg
 
 
 @pytest.fixture(params=["memory", "endpoint"])
-def little(request: pytest.FixtureRequest, little_facts: GraphFacts) -> Facts:
+def little(request: pytest.FixtureRequest, little_facts: KgFacts) -> Facts:
     """The little graph's facts, from either source."""
     if request.param == "memory":
         return little_facts
-    return EndpointFacts(StoreGraph(TRIPLES), little_schema())
+    return EndpointFacts(StoreKg(TRIPLES), little_schema())
 
 
 def test_a_relation_leads_from_subject_to_objects(little: Facts) -> None:
@@ -102,7 +102,7 @@ def _many(count: int) -> str:
 
 
 def test_more_rows_than_a_graph_gives_are_asked_for_again() -> None:
-    facts = EndpointFacts(StoreGraph(_many(2_500)), little_schema())
+    facts = EndpointFacts(StoreKg(_many(2_500)), little_schema())
 
     assert len(facts.members("film")) == 2_504
     found = facts.related("cast", True, ("Q121", "Q123"))
@@ -110,55 +110,55 @@ def test_more_rows_than_a_graph_gives_are_asked_for_again() -> None:
 
 
 def test_pages_that_a_graph_cuts_short_are_gone_on_from() -> None:
-    facts = EndpointFacts(StoreGraph(_many(30), most=7), little_schema())
+    facts = EndpointFacts(StoreKg(_many(30), most=7), little_schema())
 
     assert len(facts.members("film")) == 34
 
 
 def test_what_was_answered_is_not_asked_again() -> None:
-    graph = StoreGraph(TRIPLES)
-    facts = EndpointFacts(graph, little_schema())
+    kg = StoreKg(TRIPLES)
+    facts = EndpointFacts(kg, little_schema())
     for _ in range(2):
         facts.related("cast", False, ("Q101", "Q999"))
         facts.label("Q101")
         facts.type_of("Q101")
-    asked = len(graph.queries)
+    asked = len(kg.queries)
 
     facts.related("cast", False, ("Q999",))
-    assert len(graph.queries) == asked
+    assert len(kg.queries) == asked
 
 
 def test_an_entity_that_the_graph_lacks_has_no_facts() -> None:
     """The embedded graph refuses a query that only names what it does not have."""
 
-    class Refusing(StoreGraph):
+    class Refusing(StoreKg):
         def query(self, sparql: str, seconds: float = 10.0) -> QueryResult:
-            raise GraphError("unknown", "The graph has no entity Q7.")
+            raise KgError("unknown", "The graph has no entity Q7.")
 
     facts = EndpointFacts(Refusing(TRIPLES), little_schema())
     assert (facts.related("cast", False, ("Q7",)), facts.label("Q7")) == ({}, "Q7")
 
 
 def test_a_graph_that_fails_is_an_error() -> None:
-    class Failing(StoreGraph):
+    class Failing(StoreKg):
         def query(self, sparql: str, seconds: float = 10.0) -> QueryResult:
-            raise GraphError("timeout", "The query took too long.")
+            raise KgError("timeout", "The query took too long.")
 
-    with pytest.raises(GraphError, match="too long"):
+    with pytest.raises(KgError, match="too long"):
         EndpointFacts(Failing(TRIPLES), little_schema()).related("cast", False, ("Q101",))
 
 
 def test_a_batch_of_any_size_fits_into_a_query() -> None:
-    graph = StoreGraph(TRIPLES)
+    kg = StoreKg(TRIPLES)
     members = [f"<http://example.org/{'long' * 50}/{number}>" for number in range(700)]
 
-    EndpointFacts(graph, little_schema()).related("honour", True, members)
-    assert max(len(query) for query in graph.queries) < 16 * 1024
+    EndpointFacts(kg, little_schema()).related("honour", True, members)
+    assert max(len(query) for query in kg.queries) < 16 * 1024
 
 
-def test_files_and_folders_have_the_same_facts(world_2000: Path, facts: GraphFacts) -> None:
+def test_files_and_folders_have_the_same_facts(world_2000: Path, facts: KgFacts) -> None:
     """The graph as it was built, and the file that it was built from."""
-    read = GraphFacts.load(world_2000 / "kg.nt.gz", facts.schema)
+    read = KgFacts.load(world_2000 / "kg.nt.gz", facts.schema)
 
     films = tuple(facts.members("film"))
     assert tuple(read.members("film")) == films
@@ -167,7 +167,7 @@ def test_files_and_folders_have_the_same_facts(world_2000: Path, facts: GraphFac
     assert [read.label(film) for film in films] == [facts.label(film) for film in films]
 
 
-def test_both_sources_agree_on_a_world(facts: GraphFacts, asked_facts: EndpointFacts) -> None:
+def test_both_sources_agree_on_a_world(facts: KgFacts, asked_facts: EndpointFacts) -> None:
     for name in facts.schema.types:
         assert tuple(asked_facts.members(name)) == tuple(facts.members(name))
     some = (*facts.members("film")[:5], *facts.members("person")[:5], "Q33999", "Q7")
@@ -188,4 +188,4 @@ def test_what_is_not_a_graph_is_refused(tmp_path: Path) -> None:
         ("", "no graph here"),
     ):
         with pytest.raises(InputError, match=problem):
-            GraphFacts.load(tmp_path / name, little_schema())
+            KgFacts.load(tmp_path / name, little_schema())

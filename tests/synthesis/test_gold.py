@@ -55,8 +55,8 @@ def kong():
 
 def answers_of(films, *plan):
     """The labels that a plan about films comes to."""
-    last = evaluate(list(plan), films.graph, films.schema)[-1]
-    return sorted(films.graph.labels[member] for member in last)
+    last = evaluate(list(plan), films.kg, films.schema)[-1]
+    return sorted(films.kg.labels[member] for member in last)
 
 
 def by(relation, entity, inverse=True):
@@ -172,8 +172,8 @@ def test_wrong_gold_is_found(films, spoil):
 def test_a_reading_that_only_the_other_half_of_a_union_answers_is_missed(films):
     plan = [by("score_by", film, inverse=False) for film in ("Q42198", KONG[0])]
     plan.append({"op": "union", "of": 0, "other": 1})
-    held = evaluate(plan, films.graph, films.schema)[-1]
-    answers = [(films.graph.labels[one], one, []) for one in held]
+    held = evaluate(plan, films.kg, films.schema)[-1]
+    answers = [(films.kg.labels[one], one, []) for one in held]
     gold = question(plan, [("Heat (1995 film)", "Q42198", answers)], "Who scored Heat or it?", True)
     (problem,) = [one for one in films.problems(gold) if "branches" in one]
     assert "Q2100000027" in problem
@@ -194,7 +194,7 @@ def test_support_must_be_there_to_the_point_and_complete(films):
         "p1": {("Q160215", "P57", "Q4465")},
         "p2": {("Q160215", "P161", "Q132616")},
     }
-    checker = Checker(films.graph, films.schema, {}, told)
+    checker = Checker(films.kg, films.schema, {}, told)
     plan = [by("directed_by", "Q160215", inverse=False)]
 
     def problems(*support):

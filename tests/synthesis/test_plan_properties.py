@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from branchwise.worlds.questions.endpoint_facts import EndpointFacts
 from branchwise.worlds.questions.execute import PlanExecution, execute
-from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import (
     Difference,
     Filter,
@@ -44,7 +44,7 @@ def support(world_2000: Path) -> Support:
 
 @some
 @given(data=st.data())
-def test_every_step_keeps_to_its_sources(facts: GraphFacts, data: st.DataObject) -> None:
+def test_every_step_keeps_to_its_sources(facts: KgFacts, data: st.DataObject) -> None:
     plan = data.draw(plans(facts))
     sets = execute(plan, facts).sets
 
@@ -70,7 +70,7 @@ def test_every_step_keeps_to_its_sources(facts: GraphFacts, data: st.DataObject)
 
 @some
 @given(data=st.data())
-def test_what_is_counted_is_what_so_many_lead_to(facts: GraphFacts, data: st.DataObject) -> None:
+def test_what_is_counted_is_what_so_many_lead_to(facts: KgFacts, data: st.DataObject) -> None:
     """Counted the other way round: how many of the set each one leads back to."""
     plan = data.draw(plans(facts))
     sets = execute(plan, facts).sets
@@ -84,7 +84,7 @@ def test_what_is_counted_is_what_so_many_lead_to(facts: GraphFacts, data: st.Dat
 
 @some
 @given(data=st.data())
-def test_executing_twice_gives_the_same(facts: GraphFacts, data: st.DataObject) -> None:
+def test_executing_twice_gives_the_same(facts: KgFacts, data: st.DataObject) -> None:
     plan = data.draw(plans(facts))
 
     assert execute(plan, facts) == execute(plan, facts)
@@ -92,7 +92,7 @@ def test_executing_twice_gives_the_same(facts: GraphFacts, data: st.DataObject) 
 
 @some
 @given(data=st.data())
-def test_a_plan_survives_being_written_and_read(facts: GraphFacts, data: st.DataObject) -> None:
+def test_a_plan_survives_being_written_and_read(facts: KgFacts, data: st.DataObject) -> None:
     plan = data.draw(plans(facts))
     read = Plan.from_json(json.loads(json.dumps(plan.to_json())))
 
@@ -104,7 +104,7 @@ def test_a_plan_survives_being_written_and_read(facts: GraphFacts, data: st.Data
 @few
 @given(data=st.data())
 def test_a_graph_that_is_asked_gives_the_same_sets(
-    facts: GraphFacts, asked_facts: EndpointFacts, data: st.DataObject
+    facts: KgFacts, asked_facts: EndpointFacts, data: st.DataObject
 ) -> None:
     plan = data.draw(plans(facts))
 
@@ -114,7 +114,7 @@ def test_a_graph_that_is_asked_gives_the_same_sets(
 class _Told:
     """Facts as if nothing were known but some statements."""
 
-    def __init__(self, facts: GraphFacts, statements: Iterable[Iterable[str]]) -> None:
+    def __init__(self, facts: KgFacts, statements: Iterable[Iterable[str]]) -> None:
         self.schema, self._facts = facts.schema, facts
         self._statements = set(map(tuple, statements))
         self.type_of, self.members = facts.type_of, facts.members
@@ -139,7 +139,7 @@ class _Told:
 @some
 @given(data=st.data())
 def test_the_passages_in_support_are_enough_to_answer(
-    facts: GraphFacts,
+    facts: KgFacts,
     support: Support,
     told: dict[str, list[list[str]]],
     data: st.DataObject,
@@ -161,7 +161,7 @@ def test_the_passages_in_support_are_enough_to_answer(
 @some
 @given(data=st.data())
 def test_support_has_each_passage_once(
-    facts: GraphFacts, support: Support, data: st.DataObject
+    facts: KgFacts, support: Support, data: st.DataObject
 ) -> None:
     plan = data.draw(plans(facts))
 
@@ -170,7 +170,7 @@ def test_support_has_each_passage_once(
         assert len(set(ids)) == len(ids)
 
 
-def test_most_random_plans_have_answers(facts: GraphFacts) -> None:
+def test_most_random_plans_have_answers(facts: KgFacts) -> None:
     """The properties would hold of empty sets, too."""
     found: list[tuple[Plan, PlanExecution]] = []
 

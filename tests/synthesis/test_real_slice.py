@@ -33,7 +33,7 @@ def test_the_gold_of_real_films_is_right(questions, checker):
 
 def test_questions_name_real_things(questions, checker):
     for question in questions:
-        name = checker.graph.labels[focus_of(question["plan"])["entity"]]
+        name = checker.kg.labels[focus_of(question["plan"])["entity"]]
         assert name in question["question"]
         assert question["question"].endswith(("?", "."))  # "Name all ..."
         assert "Q2" not in question["question"]
@@ -52,7 +52,7 @@ def test_the_same_seed_gives_the_same_questions(questions):
 
 
 def test_the_grammar_keeps_to_the_plan_as_a_model_must(questions, checker):
-    worder, labels = Grammar(slice_schema(), 3), checker.graph.labels
+    worder, labels = Grammar(slice_schema(), 3), checker.kg.labels
     titles = {b["id"]: b["title"] for bearers in checker.names.values() for b in bearers}
     asking = [q for q in questions if q["question"].startswith(("Which", "Who", "What"))]
     assert asking

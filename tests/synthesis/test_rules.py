@@ -4,7 +4,7 @@ import pytest
 
 from branchwise.worlds.questions.drafts import PlanLimits, RejectedError
 from branchwise.worlds.questions.execute import PlanExecution
-from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import Plan
 from branchwise.worlds.questions.rules import (
     check_answers,
@@ -193,7 +193,7 @@ def test_answers_that_make_no_question(answers, ambiguous, reason):
 
 def test_a_bearer_of_which_the_relation_says_nothing_has_no_answers():
     """Who scored Heat or King Kong (1933 film)? No composer is known of two films called Heat."""
-    facts = GraphFacts.load(SLICE / "films.nt", slice_schema())
+    facts = KgFacts.load(SLICE / "films.nt", slice_schema())
     of_heat, of_kong = ({"op": "atomic", "relation": "score_by", "entity": e} for e in FILMS)
     either = plan(of_heat | {"focus": True}, of_kong, both("union", 0, 1))
     with pytest.raises(RejectedError, match="a reading without facts of its own"):

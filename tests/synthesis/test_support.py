@@ -7,7 +7,7 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.worlds.questions.execute import execute
-from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import (
     Atomic,
     Difference,
@@ -47,14 +47,14 @@ def support(tmp_path: Path) -> Support:
     return Support.load(path)
 
 
-def found(facts: GraphFacts, support: Support, *steps: PlanStep) -> dict[str, str]:
+def found(facts: KgFacts, support: Support, *steps: PlanStep) -> dict[str, str]:
     plan = Plan(steps=steps)
     supported = support_of(plan, execute(plan, facts), facts, support)
     return {answer: " ".join(ids) for answer, ids in supported.items()}
 
 
 def test_a_join_is_stated_by_what_leads_to_it_first(
-    little_facts: GraphFacts, support: Support
+    little_facts: KgFacts, support: Support
 ) -> None:
     """Every way to the answer, every passage that tells it, each once."""
     assert found(little_facts, support, DIRECTED, Join(of=0, relation="cast")) == {
@@ -64,23 +64,21 @@ def test_a_join_is_stated_by_what_leads_to_it_first(
     }
 
 
-def test_a_count_is_stated_by_what_was_counted(little_facts: GraphFacts, support: Support) -> None:
+def test_a_count_is_stated_by_what_was_counted(little_facts: KgFacts, support: Support) -> None:
     step = GroupBy(of=0, relation="directed_by", at_least=2)
 
     assert found(little_facts, support, APPEARED, step) == {"Q111": "c1 c2 c2b d1 d2"}
 
 
 def test_a_filter_is_stated_by_the_value_that_meets_it(
-    little_facts: GraphFacts, support: Support
+    little_facts: KgFacts, support: Support
 ) -> None:
     step = Filter(of=0, relation="released", condition=Years(first=1999))
 
     assert found(little_facts, support, APPEARED, step) == {"Q102": "c2 c2b d2", "Q103": "c3"}
 
 
-def test_of_set_operations_each_side_that_has_it(
-    little_facts: GraphFacts, support: Support
-) -> None:
+def test_of_set_operations_each_side_that_has_it(little_facts: KgFacts, support: Support) -> None:
     assert found(little_facts, support, APPEARED, DIRECTED, Union(of=0, other=1)) == {
         "Q101": "c1 d1",
         "Q102": "c2 c2b d2",
@@ -93,7 +91,7 @@ def test_of_set_operations_each_side_that_has_it(
     }
 
 
-def test_what_no_passage_tells_has_no_support(little_facts: GraphFacts, support: Support) -> None:
+def test_what_no_passage_tells_has_no_support(little_facts: KgFacts, support: Support) -> None:
     """The award is in the graph alone."""
     honoured = Atomic(relation="honour", inverse=True, entity="Q131")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from branchwise.base.errors import InputError
 from branchwise.kg.schema import Domain, EntityType, Relation, Schema, merge
 from branchwise.worlds.domains import world_schema
-from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import (
     Amount,
     Atomic,
@@ -463,7 +463,7 @@ SLIPS = re.compile(
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), variant=st.integers(0, 20))
-def test_no_plan_reads_with_a_slip(data: st.DataObject, variant: int, facts: GraphFacts) -> None:
+def test_no_plan_reads_with_a_slip(data: st.DataObject, variant: int, facts: KgFacts) -> None:
     """Every name of the plan is there, and no word stands twice, whatever the plan."""
     plan = data.draw(plans(facts))
     worder = Grammar(facts.schema, 3)

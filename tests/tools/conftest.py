@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from branchwise.kg.embedded import EmbeddedGraph
-from support.graph.aurora import aurora_graph
+from branchwise.kg.embedded import EmbeddedKg
+from support.kg.aurora import aurora_kg
 from support.retrievers import EchoRetriever
 
 
@@ -15,8 +15,8 @@ def echo() -> EchoRetriever:
 
 
 @pytest.fixture(scope="session")
-def graph(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[EmbeddedGraph]:
+def kg(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[EmbeddedKg]:
     """`aurora`, asked through the embedded store."""
-    opened = EmbeddedGraph(aurora_graph(tmp_path_factory.mktemp("graph")), workers=1)
+    opened = EmbeddedKg(aurora_kg(tmp_path_factory.mktemp("graph")), workers=1)
     yield opened
     opened.close()

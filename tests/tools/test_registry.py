@@ -14,10 +14,10 @@ def test_a_named_tool_is_made_once(echo):
     assert [tool.name for tool in tools] == ["local_retriever"]
 
 
-def test_every_known_tool_can_be_made_and_is_called_by_its_name(echo, graph, tmp_path):
+def test_every_known_tool_can_be_made_and_is_called_by_its_name(echo, kg, tmp_path):
     corpus = bare_corpus(tmp_path / "C", {"heat": "Heat\nA film."})
     names = list(known_tools())
-    made = make_tools(names, ToolContext(echo, k=5, graph=graph, corpus=corpus))
+    made = make_tools(names, ToolContext(echo, k=5, kg=kg, corpus=corpus))
     assert [tool.name for tool in made] == names
 
 

@@ -12,7 +12,7 @@ from support.worlds.contradictions import (
     strange_pronouns,
     strange_years,
 )
-from support.worlds.graph_reader import parse_triple
+from support.worlds.kg_reader import parse_triple
 from support.worlds.little_world import (
     ARTICLES,
     HARBOR,
@@ -48,11 +48,11 @@ def claims_of(world):
 
 def test_a_right_world_passes_every_check(tmp_path):
     world = read_world(write_world(tmp_path / "w"))
-    assert untold(world, world.graph.statements) == []
+    assert untold(world, world.kg.statements) == []
     assert claimed_in_vain(world, claims_of(world)) == []
     assert [line for check in CHECKS for line in check(world)] == []
-    assert list(impossible(world.graph)) == []
-    assert world.graph.aliases[MARA] == ["M. Vöss"]
+    assert list(impossible(world.kg)) == []
+    assert world.kg.aliases[MARA] == ["M. Vöss"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_right_world_passes_every_check(tmp_path):
 def test_a_statement_told_otherwise_is_found(tmp_path, entity, old, new, missed):
     changed = {**ARTICLES, entity: ARTICLES[entity].replace(old, new)}
     world = read_world(write_world(tmp_path / "w", articles=changed))
-    (failure,) = untold(world, world.graph.statements)
+    (failure,) = untold(world, world.kg.statements)
     assert missed in failure
     assert len(claimed_in_vain(world, claims_of(world))) == 1
 
@@ -117,7 +117,7 @@ def test_a_sentence_against_the_graph_is_found(tmp_path, check, entity, sentence
 def test_a_film_of_an_unborn_director_is_found(tmp_path):
     later = [(s, p, "1970-01-01" if (s, p) == (MARA, "P569") else v) for s, p, v in STATEMENTS]
     world = read_world(write_world(tmp_path / "w", later))
-    assert "Q2000000003 was born on 1970-01-01" in next(impossible(world.graph))
+    assert "Q2000000003 was born on 1970-01-01" in next(impossible(world.kg))
 
 
 def test_names_inside_names_are_not_found_and_no_sentence_ends_in_one():

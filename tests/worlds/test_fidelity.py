@@ -29,12 +29,12 @@ def test_passages_tell_what_a_sample_of_every_property_says(world):
 
 
 def test_a_small_world_tells_every_statement(small_world):
-    none_of(untold(small_world, small_world.graph.statements))
+    none_of(untold(small_world, small_world.kg.statements))
 
 
 def test_every_statement_is_claimed_by_a_passage(world):
     claimed = {claim for passage in world.passages for claim in passage.claims}
-    none_of(sorted(set(world.graph.statements) - claimed))
+    none_of(sorted(set(world.kg.statements) - claimed))
 
 
 def test_passages_tell_what_they_claim(world):
@@ -58,7 +58,7 @@ def test_a_world_of_shared_names_stays_clear(make_world):
     world = read_world(make_world(800, 5, "--ambiguity", "0.5"))
     assert sum(len(bearers) for bearers in world.titles.values()) > 400
     none_of([*misnamed(world), *unclear_titles(world), *unclear_mentions(world)])
-    none_of(untold(world, world.graph.statements))
+    none_of(untold(world, world.kg.statements))
     assert not read_world(make_world(300, 5, "--ambiguity", "0")).titles
 
 
@@ -95,4 +95,4 @@ def test_pronouns_fit(world):
 
 
 def test_nothing_happens_before_its_time_or_after_a_death(world, small_world):
-    none_of([*impossible(world.graph), *impossible(small_world.graph)])
+    none_of([*impossible(world.kg), *impossible(small_world.kg)])

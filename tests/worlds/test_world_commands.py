@@ -167,8 +167,8 @@ def test_info_on_a_damaged_world_is_one_line(type_in, tmp_path, damage):
     elif damage == "not JSON":
         (folder / "world.json").write_text("{")
     else:
-        graph = folder / "kg.nt.gz"
-        graph.write_bytes(graph.read_bytes()[:5000])
+        kg = folder / "kg.nt.gz"
+        kg.write_bytes(kg.read_bytes()[:5000])
     code, out, err = type_in("world", "info", folder)
     assert (code, out) == (2, "")
     assert err.count("\n") <= 2  # one of them is progress

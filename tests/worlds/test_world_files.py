@@ -10,7 +10,7 @@ from statistics import median
 
 import pytest
 
-from support.worlds.graph_reader import FIRST_NUMBER, PROP
+from support.worlds.kg_reader import FIRST_NUMBER, PROP
 from support.worlds.world_reader import read_world
 
 FILES = ("kg.nt.gz", "corpus.jsonl", "names.jsonl", "world.json")
@@ -49,20 +49,20 @@ def test_another_seed_gives_other_names(make_world, small_world):
 
 
 def test_graph_has_no_triple_twice(world):
-    assert len(set(world.graph.lines)) == len(world.graph.lines)
+    assert len(set(world.kg.lines)) == len(world.kg.lines)
 
 
 def test_every_entity_has_one_label_one_description_and_one_class(world):
-    graph = world.graph
-    assert [e for e in world.entities if len(graph.labels[e]) != 1] == []
-    assert [e for e in world.entities if len(graph.descriptions.get(e, ())) != 1] == []
-    assert [e for e in world.entities if len(graph.of(e, "P31")) != 1] == []
+    kg = world.kg
+    assert [e for e in world.entities if len(kg.labels[e]) != 1] == []
+    assert [e for e in world.entities if len(kg.descriptions.get(e, ())) != 1] == []
+    assert [e for e in world.entities if len(kg.of(e, "P31")) != 1] == []
 
 
 def test_what_has_one_value_by_nature_has_one(world):
     several = [
         (entity, prop, values)
-        for entity, held in world.graph.values.items()
+        for entity, held in world.kg.values.items()
         for prop, values in held.items()
         if prop in SINGLE and len(values) != 1
     ]
@@ -70,21 +70,21 @@ def test_what_has_one_value_by_nature_has_one(world):
 
 
 def test_everything_in_the_graph_has_a_label(world):
-    held = {v for _, _, v in world.graph.statements if v.startswith("Q")}
-    held |= {e for s, p, _ in world.graph.statements for e in (s, p)}
-    assert sorted(held - world.graph.labels.keys()) == []
+    held = {v for _, _, v in world.kg.statements if v.startswith("Q")}
+    held |= {e for s, p, _ in world.kg.statements for e in (s, p)}
+    assert sorted(held - world.kg.labels.keys()) == []
 
 
 def test_properties_say_which_predicate_is_theirs(world):
-    properties = {prop for _, prop, _ in world.graph.statements}
-    assert properties <= world.graph.direct_claims.keys()
-    assert all(v == f"{PROP}direct/{p}" for p, v in world.graph.direct_claims.items())
+    properties = {prop for _, prop, _ in world.kg.statements}
+    assert properties <= world.kg.direct_claims.keys()
+    assert all(v == f"{PROP}direct/{p}" for p, v in world.kg.direct_claims.items())
 
 
 def test_entities_have_numbers_that_wikidata_has_not(world):
     numbers = sorted(int(entity[1:]) for entity in world.entities)
     assert numbers == list(range(FIRST_NUMBER, FIRST_NUMBER + 5000))
-    assert [s for s in world.graph.values if int(s[1:]) < FIRST_NUMBER] == []
+    assert [s for s in world.kg.values if int(s[1:]) < FIRST_NUMBER] == []
 
 
 def test_no_two_names_differ_in_case_alone(world):
@@ -105,8 +105,8 @@ def test_every_entity_has_an_article(world):
 
 
 def test_degrees_have_a_long_tail(world):
-    films = {e: 0 for e in world.entities if ACTOR in world.graph.of(e, "P106")}
-    for _, prop, value in world.graph.statements:
+    films = {e: 0 for e in world.entities if ACTOR in world.kg.of(e, "P106")}
+    for _, prop, value in world.kg.statements:
         if prop == "P161":
             films[value] += 1
     counts = sorted(films.values(), reverse=True)
@@ -117,12 +117,12 @@ def test_degrees_have_a_long_tail(world):
 
 def test_only_the_domains_asked_for(make_world):
     world = read_world(make_world(400, 3, "--domains", "movie,sports"))
-    graph = world.graph
-    assert {graph.label(v) for _, p, v in graph.statements if p == "P31"} == CLASSES
-    occupations = {graph.label(v) for _, p, v in graph.statements if p == "P106"}
+    kg = world.kg
+    assert {kg.label(v) for _, p, v in kg.statements if p == "P31"} == CLASSES
+    occupations = {kg.label(v) for _, p, v in kg.statements if p == "P106"}
     assert occupations <= OCCUPATIONS
     assert occupations >= {"actor", "association football player"}
-    assert not {"P50", "P175", "P169", "P184", "P69"} & {p for _, p, _ in graph.statements}
+    assert not {"P50", "P175", "P169", "P184", "P69"} & {p for _, p, _ in kg.statements}
 
 
 def test_world_json_has_the_size_and_digest_of_every_file(world):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from branchwise.kg.answers import MAX_ROWS, Graph, GraphError, QueryResult, Term
+from branchwise.kg.answers import MAX_ROWS, Graph, KgError, QueryResult, Term
 from branchwise.kg.schema import ANY, Relation, Schema
 from branchwise.kg.vocabulary import ENTITY
 from branchwise.worlds.questions.facts import OCCUPATION, TYPE
@@ -98,13 +98,13 @@ class EndpointFacts:
     """The facts of a graph that answers SPARQL, embedded or remote. See `Facts`.
 
     What was answered is kept. A batch with more than `MAX_ROWS` rows is asked again in halves, and
-    a member with more than that page by page. Every method raises GraphError where the graph does
+    a member with more than that page by page. Every method raises KgError where the graph does
     not answer.
     """
 
-    def __init__(self, graph: Graph, schema: Schema, seconds: float = SECONDS) -> None:
+    def __init__(self, kg: Graph, schema: Schema, seconds: float = SECONDS) -> None:
         self.schema = schema
-        self._graph, self._seconds = graph, seconds
+        self._kg, self._seconds = kg, seconds
         self._related: dict[tuple[str, bool], dict[str, tuple[str, ...]]] = {}
         self._names: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._types: dict[str, str | None] = {}
@@ -172,7 +172,7 @@ class EndpointFacts:
             if answer.complete and len(terms) < MAX_ROWS:
                 return
             if not terms:
-                raise GraphError("resources", "The graph's answer was cut before its first row.")
+                raise KgError("resources", "The graph's answer was cut before its first row.")
             last = terms[-1].value
 
     def _ask_type(self, entity: str) -> str | None:
@@ -208,8 +208,8 @@ class EndpointFacts:
 
     def _ask(self, query: str) -> QueryResult:
         try:
-            return self._graph.query(query, self._seconds)
-        except GraphError as error:
+            return self._kg.query(query, self._seconds)
+        except KgError as error:
             if error.kind == "unknown":  # no row, and the graph says that there can be none
                 return QueryResult((), ())
             raise

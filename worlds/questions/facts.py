@@ -63,7 +63,7 @@ class Facts(Protocol):
         ...
 
 
-class GraphFacts:
+class KgFacts:
     """The facts of a graph as arrays: some 30 bytes a statement, of which most are mapped.
 
     How a relation leads from member to values is worked out when it is first asked for, and kept.
@@ -81,7 +81,7 @@ class GraphFacts:
         self._numbers = lru_cache(2)(self._numbers_of)
 
     @classmethod
-    def load(cls, path: Path, schema: Schema, keep: Path | None = None) -> "GraphFacts":
+    def load(cls, path: Path, schema: Schema, keep: Path | None = None) -> "KgFacts":
         """From the folder of a built graph (or a world that has one), or a file of triples.
 
         See `Statements.load`. Raises InputError where there is neither.

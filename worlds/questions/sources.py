@@ -6,18 +6,18 @@ from pathlib import Path
 
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.kg.open import is_address, open_graph
+from branchwise.kg.open import is_address, open_kg
 from branchwise.kg.schema import Schema, load_domain, merge
 from branchwise.kg.schema_checks import check_types
 from branchwise.kg.world_folder import (
-    GRAPH_FILE,
+    KG_FILE,
     NAMES_FILE,
     WORLD_FILE,
     read_description,
 )
 from branchwise.worlds.domains import world_schema
 from branchwise.worlds.questions.endpoint_facts import EndpointFacts
-from branchwise.worlds.questions.facts import Facts, GraphFacts
+from branchwise.worlds.questions.facts import Facts, KgFacts
 from branchwise.worlds.questions.settings import whole_schema, world_domains
 from branchwise.worlds.questions.shared_names import SharedNames, read_names, shared_names
 from branchwise.worlds.questions.statements import FACTS_FOLDER
@@ -44,7 +44,7 @@ class FactSource:
 
 
 def open_source(
-    graph: str,
+    kg: str,
     *,
     schema: Path | None = None,
     names: Path | None = None,
@@ -57,22 +57,22 @@ def open_source(
 
     Without a file of names, labels that several entities have are taken. `domains`: none stands
     for all. An endpoint gets its own of the `keys`. Raises InputError, and
-    GraphError where an endpoint does not answer.
+    KgError where an endpoint does not answer.
     """
-    folder = None if is_address(graph) else _world_folder(Path(graph))
+    folder = None if is_address(kg) else _world_folder(Path(kg))
     close: Callable[[], None] = _nothing
     if folder is not None and schema is None:
         world = read_description(folder)
         own, common = world_domains(world.domains, domains or world.domains)
-        facts: Facts = GraphFacts.load(
-            folder / GRAPH_FILE, world_schema(world.domains), folder / FACTS_FOLDER
+        facts: Facts = KgFacts.load(
+            folder / KG_FILE, world_schema(world.domains), folder / FACTS_FOLDER
         )
         names = names or folder / NAMES_FILE
         corpus, kept = corpus or folder / CORPUS_FILE, None if corpus else folder / SUPPORT_FOLDER
     else:
         kept = None
         declared, own = _declared(schema, domains)
-        (facts, close), common = _facts(graph, declared, keys), ()
+        (facts, close), common = _facts(kg, declared, keys), ()
     return FactSource(
         facts,
         read_names(names) if names else shared_names(facts),
@@ -120,12 +120,12 @@ def _declared(
     return declared, whole_schema(name, declared)
 
 
-def _facts(graph: str, schema: Schema, keys: Keys) -> tuple[Facts, Callable[[], None]]:
+def _facts(kg: str, schema: Schema, keys: Keys) -> tuple[Facts, Callable[[], None]]:
     """The facts, and what closes them."""
-    if is_address(graph):
-        opened = open_graph(graph, keys)
+    if is_address(kg):
+        opened = open_kg(kg, keys)
         return EndpointFacts(opened, schema), opened.close
-    return GraphFacts.load(Path(graph), schema), _nothing
+    return KgFacts.load(Path(kg), schema), _nothing
 
 
 def _nothing() -> None:

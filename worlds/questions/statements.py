@@ -21,8 +21,8 @@ from branchwise.corpora.kept_arrays import (
     packed,
 )
 from branchwise.kg.description import read_description
-from branchwise.kg.open import graph_folder
-from branchwise.kg.store import check_graph, open_store
+from branchwise.kg.open import kg_folder
+from branchwise.kg.store import check_kg, open_store
 from branchwise.kg.vocabulary import PROP
 from branchwise.worlds.questions.terms import (
     ALIAS,
@@ -76,7 +76,7 @@ class Statements:
         wanted = tuple(dict.fromkeys(properties))
         origin: dict[str, Any] = {"properties": wanted}
         if path.is_dir():
-            folder = graph_folder(path)
+            folder = kg_folder(path)
             keep = folder / FACTS_FOLDER
             origin["graph"] = read_description(folder).sha256
         elif path.is_file():
@@ -139,9 +139,9 @@ class _Reading:
         return self._arrays()
 
     def _read_store(self, folder: Path) -> None:
-        graph = graph_folder(folder)
-        check_graph(graph)
-        store = open_store(graph)
+        kg = kg_folder(folder)
+        check_kg(kg)
+        store = open_store(kg)
         for predicate in (*self._properties, LABEL, ALIAS):
             rows = store.query(f"SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }}")
             pairs = cast("Iterable[tuple[Any, Any]]", rows)

@@ -12,7 +12,7 @@ from functools import cached_property
 from branchwise.corpora.conditions.documents import StatedCondition
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.conditions.solver import Solution, Standing, solve, standing
-from branchwise.corpora.conditions.spreading import RelationGraph
+from branchwise.corpora.conditions.spreading import RelationNetwork
 from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.tasks.mdcr.group_scores import WITHOUT_GROUPS, IdGroup, IdGroups
@@ -85,9 +85,9 @@ class ConditionalCase:
         return found
 
     @cached_property
-    def relations(self) -> RelationGraph:
+    def relations(self) -> RelationNetwork:
         """What conditions imply of each other."""
-        return RelationGraph(self.question.problem)
+        return RelationNetwork(self.question.problem)
 
 
 def is_over_reaction(case: ConditionalCase) -> bool | None:
@@ -190,9 +190,9 @@ def _is_satisfied(id: str, group: IdGroup, case: ConditionalCase) -> bool:
 
 def _implied(ids: IdGroup, case: ConditionalCase) -> set[str]:
     """The conditions that hold where those that these sentences state do, themselves included."""
-    graph = case.relations
+    network = case.relations
     stated = (one for id in ids for one in case.stated.get(id, ()))
-    return {id for one in stated for id in graph.named(graph.spread({one.id: True}).true)}
+    return {id for one in stated for id in network.named(network.spread({one.id: True}).true)}
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class Ground:
         return self._made("C", make)
 
     @property
-    def graph(self) -> Path:
+    def kg(self) -> Path:
         """A graph of the films in `SLICE`."""
         return self._made(
             "G", lambda path: typed_well("kg", "build", SLICE / "films.nt", "--out", path) and None

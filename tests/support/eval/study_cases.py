@@ -10,7 +10,7 @@ import yaml
 from branchwise.base.errors import InputError
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
-from branchwise.kg.build import build_graph
+from branchwise.kg.build import build_kg
 from branchwise.runs.studies.schema import LoadedStudy, load_study
 
 QUESTIONS = 5
@@ -20,7 +20,7 @@ TRIPLE = (
     '<http://www.wikidata.org/entity/Q1> <http://www.w3.org/2000/01/rdf-schema#label> "Heat"@en .\n'
 )
 BASE: dict[str, Any] = {"corpus": "corpus", "kg": "graph", "tools": ["local_retriever"], "k": 5}
-GRAPH = ["local_retriever", "wikisparql", "wikidata_search"]
+KG = ["local_retriever", "wikisparql", "wikidata_search"]
 
 
 def make_parts(folder: Path) -> Path:
@@ -33,7 +33,7 @@ def make_parts(folder: Path) -> Path:
     build_index(folder / "corpus", "bm25")
     triples = folder / "graph.src" / "g.nt"
     triples.write_text(TRIPLE)
-    build_graph([triples], folder / "graph")
+    build_kg([triples], folder / "graph")
     question = {"question": "Who directed Heat?", "answers": {"default": ["Michael Mann"]}}
     lines = [json.dumps({"id": f"q{n}", **question}) for n in range(QUESTIONS)]
     (folder / "questions.jsonl").write_text("\n".join(lines))

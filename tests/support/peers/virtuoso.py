@@ -1,6 +1,6 @@
 """A Virtuoso server of its own, in a folder of its own, on ports that were free.
 
-with Virtuoso(folder, nt_gz) as server: RemoteGraph(server.address)
+with Virtuoso(folder, nt_gz) as server: RemoteKg(server.address)
 """
 
 import ctypes
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 INSTALL = "apt-get install --no-install-recommends virtuoso-opensource-7"
-GRAPH = "http://world.example/"
+KG = "http://world.example/"
 MOST_ROWS = 900
 _TRIES = 5
 _PR_SET_PDEATHSIG = 1
@@ -63,7 +63,7 @@ class Virtuoso:
     @property
     def address(self) -> str:
         """Of the endpoint, asked for the one graph only; the others are the server's own."""
-        return f"http://127.0.0.1:{self._http}/sparql?default-graph-uri={GRAPH}"
+        return f"http://127.0.0.1:{self._http}/sparql?default-graph-uri={KG}"
 
     @property
     def version(self) -> str:
@@ -75,7 +75,7 @@ class Virtuoso:
         self._process = next(filter(None, (self._start() for _ in range(_TRIES))))
         shutil.copyfile(self._triples, self._folder / "g.nt.gz")
         loaded = self._sql(
-            f"ld_dir('.', 'g.nt.gz', '{GRAPH}'); rdf_loader_run(); "
+            f"ld_dir('.', 'g.nt.gz', '{KG}'); rdf_loader_run(); "
             "SELECT 'ended', ll_state, ll_error FROM load_list;"
         )
         assert re.search(r"ended\s+2\s+NULL", loaded), loaded

@@ -5,7 +5,7 @@ from pathlib import Path
 from branchwise.kg.schema import Schema, load_domain, merge
 from branchwise.worlds.domains import DOMAINS, world_schema
 from branchwise.worlds.make import make_world
-from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.generate import generate
 from branchwise.worlds.questions.settings import Settings, whole_schema, world_domains
 from branchwise.worlds.questions.shared_names import read_names
@@ -20,12 +20,12 @@ SLICE = TESTS / "synthesis" / "real_slice"
 def from_world(folder: Path, entities: int, count: int, seed: int) -> tuple[list[dict], Checker]:
     """Questions over all domains of a new world, half of them ambiguous, and their checker."""
     make_world(folder, entities, seed)
-    graph, names, corpus = folder / "kg.nt.gz", folder / "names.jsonl", folder / "corpus.jsonl"
-    facts = GraphFacts.load(graph, world_schema(DOMAINS))
+    kg, names, corpus = folder / "kg.nt.gz", folder / "names.jsonl", folder / "corpus.jsonl"
+    facts = KgFacts.load(kg, world_schema(DOMAINS))
     domains, common = world_domains(DOMAINS, DOMAINS)
     settings = Settings(count, 0.5, domains, common, seed=seed)
     made = generate(facts, read_names(names), settings, support=Support.load(corpus))
-    return as_json(made), Checker.of_files(graph, DECLARED, names, corpus)
+    return as_json(made), Checker.of_files(kg, DECLARED, names, corpus)
 
 
 def slice_schema() -> Schema:
@@ -36,7 +36,7 @@ def slice_schema() -> Schema:
 def from_slice(count: int, seed: int) -> list[dict]:
     """Questions about real films, four in ten ambiguous."""
     schema = slice_schema()
-    facts = GraphFacts.load(SLICE / "films.nt", schema)
+    facts = KgFacts.load(SLICE / "films.nt", schema)
     settings = Settings(count, 0.4, whole_schema("films", schema), seed=seed)
     return as_json(generate(facts, read_names(SLICE / "names.jsonl"), settings))
 

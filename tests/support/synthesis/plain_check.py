@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support.synthesis.plain_graph_file import (
+from support.synthesis.plain_kg_file import (
     Fact,
-    PlainGraph,
+    PlainKg,
     PlainSchema,
-    read_graph,
+    read_kg,
     read_names,
     read_schema,
     read_told,
@@ -20,17 +20,17 @@ from support.synthesis.plain_plans import Held, evaluate
 class Checker:
     """What questions are checked against; `told` is empty where there is no corpus."""
 
-    graph: PlainGraph
+    kg: PlainKg
     schema: PlainSchema
     names: dict[str, list[dict]]
     told: dict[str, set[Fact]] = field(default_factory=dict)
 
     @classmethod
     def of_files(
-        cls, graph: Path, schema: list[Path], names: Path, corpus: Path | None = None
+        cls, kg: Path, schema: list[Path], names: Path, corpus: Path | None = None
     ) -> "Checker":
         told = read_told(corpus) if corpus else {}
-        return cls(read_graph(graph), read_schema(*schema), read_names(names), told)
+        return cls(read_kg(kg), read_schema(*schema), read_names(names), told)
 
     def problems(self, question: dict) -> Iterator[str]:
         """Everything that is wrong with a question's gold, a line each."""
@@ -64,9 +64,9 @@ class Checker:
         step = focus_of(plan)
         end = "object" if step.get("inverse") else "subject"
         kinds = self.schema.relations[step["relation"]][end]
-        if not self.schema.fits(self.graph, bearer, kinds):
+        if not self.schema.fits(self.kg, bearer, kinds):
             return {}
-        return evaluate(plan, self.graph, self.schema)[-1]
+        return evaluate(plan, self.kg, self.schema)[-1]
 
     def involved(self, question: dict, bearers: Iterable[str]) -> set[str]:
         """All that is in the set of any step, for any bearer that leads to answers."""
@@ -74,14 +74,14 @@ class Checker:
         return {
             member
             for plan in plans
-            for held in evaluate(plan, self.graph, self.schema)
+            for held in evaluate(plan, self.kg, self.schema)
             for member in held
         }
 
     def bearers(self, question: dict) -> list[str]:
         """All entities that the question's name may mean; the title of one means that one."""
         focus = self.focus(question)
-        sharing = self.names.get(self.graph.labels[focus], [])
+        sharing = self.names.get(self.kg.labels[focus], [])
         title = next((bearer["title"] for bearer in sharing if bearer["id"] == focus), None)
         if title is None or title in question["question"]:
             return [focus]
@@ -113,7 +113,7 @@ class Checker:
         seen: set[str] = set()
         for answer in branch["answers"]:
             qid, forms = answer["qid"], {answer["text"], *answer.get("aliases", [])}
-            own = {self.graph.labels.get(qid), titles.get(qid), *self.graph.aliases.get(qid, ())}
+            own = {self.kg.labels.get(qid), titles.get(qid), *self.kg.aliases.get(qid, ())}
             if strange := sorted(forms - own) + sorted(forms & seen):
                 yield f"{branch['name']}: {qid} is written {strange[0]!r}"
             seen |= forms

@@ -2,68 +2,68 @@
 
 from collections.abc import Iterable
 
-from support.synthesis.plain_graph_file import Fact, PlainGraph, PlainSchema
+from support.synthesis.plain_kg_file import Fact, PlainKg, PlainSchema
 
 Held = dict[str, frozenset[Fact]]  # member -> the facts that lead to it
 
 
-def evaluate(plan: list[dict], graph: PlainGraph, schema: PlainSchema) -> list[Held]:
+def evaluate(plan: list[dict], kg: PlainKg, schema: PlainSchema) -> list[Held]:
     """The set of each step in turn."""
     sets: list[Held] = []
     for step in plan:
-        sets.append(STEPS[step["op"]](step, sets, graph, schema))
+        sets.append(STEPS[step["op"]](step, sets, kg, schema))
     return sets
 
 
 def neighbours(
-    relation: str, inverse: bool, member: str, graph: PlainGraph, schema: PlainSchema
+    relation: str, inverse: bool, member: str, kg: PlainKg, schema: PlainSchema
 ) -> dict[str, Fact]:
     """What a member is related to, each with the statement that says so."""
     declared = schema.relations[relation]
     prop = declared["property"]
-    there = graph.having(member, prop) if inverse else graph.of(member, prop)
+    there = kg.having(member, prop) if inverse else kg.of(member, prop)
     found = {}
     for other in there:
         subject, value = (other, member) if inverse else (member, other)
-        if schema.fits(graph, subject, declared["subject"]) and (
-            "object" not in declared or schema.fits(graph, value, declared["object"])
+        if schema.fits(kg, subject, declared["subject"]) and (
+            "object" not in declared or schema.fits(kg, value, declared["object"])
         ):
             found[other] = (subject, prop, value)
     return found
 
 
-def atomic(step: dict, sets: list[Held], graph: PlainGraph, schema: PlainSchema) -> Held:
-    there = neighbours(step["relation"], step.get("inverse", False), step["entity"], graph, schema)
+def atomic(step: dict, sets: list[Held], kg: PlainKg, schema: PlainSchema) -> Held:
+    there = neighbours(step["relation"], step.get("inverse", False), step["entity"], kg, schema)
     return {member: frozenset([fact]) for member, fact in there.items()}
 
 
 def steps_from(
-    step: dict, source: Held, graph: PlainGraph, schema: PlainSchema
+    step: dict, source: Held, kg: PlainKg, schema: PlainSchema
 ) -> dict[str, dict[str, frozenset[Fact]]]:
     """What is reached -> each member that it is reached from -> the facts of that way."""
     ways: dict[str, dict[str, frozenset[Fact]]] = {}
     for member, known in source.items():
-        there = neighbours(step["relation"], step.get("inverse", False), member, graph, schema)
+        there = neighbours(step["relation"], step.get("inverse", False), member, kg, schema)
         for other, fact in there.items():
             ways.setdefault(other, {})[member] = known | {fact}
     return ways
 
 
-def join(step: dict, sets: list[Held], graph: PlainGraph, schema: PlainSchema) -> Held:
-    ways = steps_from(step, sets[step["of"]], graph, schema)
+def join(step: dict, sets: list[Held], kg: PlainKg, schema: PlainSchema) -> Held:
+    ways = steps_from(step, sets[step["of"]], kg, schema)
     return {other: together(from_.values()) for other, from_ in ways.items()}
 
 
-def group_by(step: dict, sets: list[Held], graph: PlainGraph, schema: PlainSchema) -> Held:
-    ways = steps_from(step, sets[step["of"]], graph, schema)
+def group_by(step: dict, sets: list[Held], kg: PlainKg, schema: PlainSchema) -> Held:
+    ways = steps_from(step, sets[step["of"]], kg, schema)
     enough = {other: from_ for other, from_ in ways.items() if len(from_) >= step["at_least"]}
     return {other: together(from_.values()) for other, from_ in enough.items()}
 
 
-def filtered(step: dict, sets: list[Held], graph: PlainGraph, schema: PlainSchema) -> Held:
+def filtered(step: dict, sets: list[Held], kg: PlainKg, schema: PlainSchema) -> Held:
     kept = {}
     for member, known in sets[step["of"]].items():
-        there = neighbours(step["relation"], False, member, graph, schema)
+        there = neighbours(step["relation"], False, member, kg, schema)
         met = {fact for value, fact in there.items() if meets(value, step["condition"])}
         if met:
             kept[member] = known | met
@@ -82,18 +82,18 @@ def meets(value: str, condition: dict) -> bool:
     return (low is None or low <= number) and (high is None or number <= high)
 
 
-def union(step: dict, sets: list[Held], graph: PlainGraph, schema: PlainSchema) -> Held:
+def union(step: dict, sets: list[Held], kg: PlainKg, schema: PlainSchema) -> Held:
     left, right = sets[step["of"]], sets[step["other"]]
     none: frozenset[Fact] = frozenset()
     return {m: left.get(m, none) | right.get(m, none) for m in [*left, *right]}
 
 
-def intersection(step: dict, sets: list[Held], graph: PlainGraph, schema: PlainSchema) -> Held:
+def intersection(step: dict, sets: list[Held], kg: PlainKg, schema: PlainSchema) -> Held:
     left, right = sets[step["of"]], sets[step["other"]]
     return {m: left[m] | right[m] for m in left if m in right}
 
 
-def difference(step: dict, sets: list[Held], graph: PlainGraph, schema: PlainSchema) -> Held:
+def difference(step: dict, sets: list[Held], kg: PlainKg, schema: PlainSchema) -> Held:
     left, right = sets[step["of"]], sets[step["other"]]
     return {m: facts for m, facts in left.items() if m not in right}
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from branchwise.worlds.questions.execute import Classes, check_plan, ends_of
-from branchwise.worlds.questions.facts import GraphFacts
+from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import (
     Amount,
     Atomic,
@@ -26,7 +26,7 @@ _INNER = ("join", "group_by", "filter", "union", "intersection", "difference")
 _OF_TWO = {"union": Union, "intersection": Intersection, "difference": Difference}
 
 
-def plans(facts: GraphFacts, depth: int = 3) -> SearchStrategy[Plan]:
+def plans(facts: KgFacts, depth: int = 3) -> SearchStrategy[Plan]:
     """Plans of up to nine steps, each operation in turn."""
 
     @st.composite
@@ -42,7 +42,7 @@ def plans(facts: GraphFacts, depth: int = 3) -> SearchStrategy[Plan]:
 class _Builder:
     """Draws steps, sources before what they are sources of."""
 
-    def __init__(self, draw: DrawFn, facts: GraphFacts) -> None:
+    def __init__(self, draw: DrawFn, facts: KgFacts) -> None:
         self._draw, self._facts = draw, facts
         self._ends = ends_of(facts.schema)
         self.steps: list[PlanStep] = []

@@ -51,10 +51,10 @@ CLAIMS += [(False, *claim) for claim in _patterns(_OF_VALUE)]
 def strange_claims(world: World) -> Iterator[str]:
     """Sentences that name after "directed by" and the like whom the graph does not."""
     for passage, sentence in _sentences(world):
-        own = plain(world.graph.label(passage.entity))  # "Born in X, Mara Voss ..."
+        own = plain(world.kg.label(passage.entity))  # "Born in X, Mara Voss ..."
         for of_subject, prop, pattern in CLAIMS:
-            others = world.graph.of if of_subject else world.graph.having
-            held = {plain(world.graph.label(e)) for e in others(passage.entity, prop)}
+            others = world.kg.of if of_subject else world.kg.having
+            held = {plain(world.kg.label(e)) for e in others(passage.entity, prop)}
             for match in pattern.finditer(sentence.masked) if held else ():
                 if wrong := _names_in(sentence, match) - held - {own}:
                     yield f"{prop} of {passage.title} is not {wrong}: {sentence.text}"
@@ -70,7 +70,7 @@ def _names_in(sentence: Sentence, match: re.Match[str]) -> set[str]:
 def strange_dates(world: World) -> Iterator[str]:
     """Full dates that are no date of the article's subject."""
     for passage, sentence in _sentences(world):
-        known = {v for values in world.graph.values[passage.entity].values() for v in values}
+        known = {v for values in world.kg.values[passage.entity].values() for v in values}
         for day, month, year in DATE.findall(sentence.masked):
             date = f"{int(year):04}-{MONTHS.index(month) + 1:02}-{int(day):02}"
             if date not in known:
@@ -92,7 +92,7 @@ def strange_numbers(world: World) -> Iterator[str]:
     """Numbers, other than dates and years, that are no number of the article's subject."""
     for passage, sentence in _sentences(world):
         rest = YEAR.sub("", DATE.sub("", sentence.masked))
-        known = {v for values in world.graph.values[passage.entity].values() for v in values}
+        known = {v for values in world.kg.values[passage.entity].values() for v in values}
         for number in NUMBER.findall(rest):
             if number.replace(",", "") not in known:
                 yield f"{number} is no number of {passage.title}: {sentence.text}"
@@ -101,7 +101,7 @@ def strange_numbers(world: World) -> Iterator[str]:
 def strange_pronouns(world: World) -> Iterator[str]:
     """Articles about a woman that say "he", and the other way round."""
     for passage in world.passages:
-        for gender in world.graph.of(passage.entity, "P21"):
+        for gender in world.kg.of(passage.entity, "P21"):
             if found := GENDERS[gender][1].search(passage.text):
                 yield f"{found[0]!r} in {passage.title}: {passage.text}"
 
@@ -109,8 +109,8 @@ def strange_pronouns(world: World) -> Iterator[str]:
 def strange_descriptions(world: World) -> Iterator[str]:
     """Descriptions that name what the entity has nothing to do with, or are not the same twice."""
     for entity in world.entities:
-        for text in world.graph.descriptions.get(entity, ()):
-            near = world.graph.related[entity]
+        for text in world.kg.descriptions.get(entity, ()):
+            near = world.kg.related[entity]
             names = [m.name for m in world.finder.mentions(plain(text))]
             strange = [name for name in names if not world.known_as[name] & near]
             years = {int(year) for year in YEAR.findall(text)} - world.own_years[entity]
@@ -118,7 +118,7 @@ def strange_descriptions(world: World) -> Iterator[str]:
                 yield f"{world.title(entity)} is described as {text!r}"
     for bearers in world.shared.values():
         for bearer in bearers:
-            if world.graph.descriptions.get(bearer["id"], [""]) != [bearer["description"]]:
+            if world.kg.descriptions.get(bearer["id"], [""]) != [bearer["description"]]:
                 yield f"{bearer['title']} is described in two ways"
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from support.worlds.graph_reader import ALIAS, DESCRIPTION, ENTITY, LABEL, PROP, XSD
+from support.worlds.kg_reader import ALIAS, DESCRIPTION, ENTITY, LABEL, PROP, XSD
 
 HARBOR, REMAKE, MARA, ILSE, PRIZE = (f"Q{2_000_000_001 + n}" for n in range(5))
 FILM, AWARD, HUMAN, FEMALE, DIRECTOR = "Q11424", "Q4220917", "Q5", "Q6581072", "Q2526255"

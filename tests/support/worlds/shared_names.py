@@ -30,7 +30,7 @@ def unclear_titles(world: World) -> Iterator[str]:
     for name, titles in world.titles.items():
         for entity, title in titles.items():
             told_by = re.fullmatch(rf"{re.escape(name)} \((.+)\)", title)
-            if not told_by or told_by[1] not in world.graph.descriptions[entity][0]:
+            if not told_by or told_by[1] not in world.kg.descriptions[entity][0]:
                 yield f"{entity} is titled {title!r}"
             if used.get(entity) != title:
                 yield f"{entity} is {title!r} in names.jsonl and {used.get(entity)!r} in the corpus"
@@ -39,7 +39,7 @@ def unclear_titles(world: World) -> Iterator[str]:
 def unclear_mentions(world: World) -> Iterator[str]:
     """Shared names in others' articles that do not stand there as a bearer's title."""
     for passage in world.passages:
-        own = world.graph.label(passage.entity)
+        own = world.kg.label(passage.entity)
         for sentence in passage.sentences:
             for mention in sentence.mentions:
                 bearers = world.bearers.get(mention.name, [])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from support.worlds.cues import CUES, GENDERS, ITEM_WORDS
-from support.worlds.graph_reader import Statement, Time, in_world
+from support.worlds.kg_reader import Statement, Time, in_world
 from support.worlds.name_finder import Mention, Sentence
 from support.worlds.world_reader import Passage, World, plain
 
@@ -25,7 +25,7 @@ def date_in_words(date: str) -> str:
 def sample(world: World, size: int = 500) -> list[Statement]:
     """So many statements of every property, or all there are; the same for the same world."""
     by_property: dict[str, list[Statement]] = {}
-    for statement in world.graph.statements:
+    for statement in world.kg.statements:
         by_property.setdefault(statement[1], []).append(statement)
     return [
         statement
@@ -50,7 +50,7 @@ def claimed_in_vain(world: World, claims: Iterable[tuple[Passage, Statement]]) -
     failures = []
     for passage, statement in claims:
         subject, prop, value = statement
-        if value not in world.graph.of(subject, prop):
+        if value not in world.kg.of(subject, prop):
             failures.append(f"{passage.id} claims what the graph has not: {statement}")
         elif not tells(world, passage, statement):
             words = in_words(world, statement)
@@ -63,8 +63,8 @@ def claimed_in_vain(world: World, claims: Iterable[tuple[Passage, Statement]]) -
 def in_words(world: World, statement: Statement) -> str:
     subject, prop, value = statement
     object = world.title(value) if value.startswith("Q") else value
-    years = world.graph.times.get(statement, [])
-    name = world.graph.labels[prop][0]
+    years = world.kg.times.get(statement, [])
+    name = world.kg.labels[prop][0]
     return f"{world.title(subject)} | {prop} {name} | {object} {years or ''} ({subject}, {value})"
 
 
@@ -90,7 +90,7 @@ def tells(world: World, passage: Passage, statement: Statement) -> bool:
     other = value if passage.entity == subject else subject
     if passage.entity not in (subject, value):
         return False
-    times = world.graph.times.get(statement, [{}])
+    times = world.kg.times.get(statement, [{}])
     years = [y for s in passage.sentences for y in _years_beside(world, s, other, prop)]
     return all(any(_holds(beside, time) for beside in years) for time in times)
 
@@ -100,10 +100,10 @@ def _years_beside(world: World, sentence: Sentence, other: str, prop: str) -> It
     if not CUES[prop].search(sentence.masked):
         return
     if not in_world(other):
-        words = _item(other, world.graph.label(other)) if other[0] == "Q" else _literal(other)
+        words = _item(other, world.kg.label(other)) if other[0] == "Q" else _literal(other)
         yield from ([] for _ in words.finditer(sentence.masked))
         return
-    name = plain(world.graph.label(other))
+    name = plain(world.kg.label(other))
     for mention in sentence.mentions:
         if mention.name == name and told_apart(world, sentence, mention, other):
             yield _years_of(sentence, mention, world.own_years[other])
@@ -148,6 +148,6 @@ def _item(item: str, label: str) -> re.Pattern[str]:
 
 def told_apart(world: World, sentence: Sentence, mention: Mention, entity: str) -> bool:
     """Whether a name is this entity's: one that others share stands there as its title."""
-    name = world.graph.label(entity)
+    name = world.kg.label(entity)
     title = name if len(world.bearers[name]) == 1 else world.title(entity)
     return sentence.text.startswith(plain(title), mention.start)

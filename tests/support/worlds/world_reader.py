@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from support.worlds.graph_reader import Graph, Statement, in_world, read_graph
+from support.worlds.kg_reader import Graph, Statement, in_world, read_kg
 from support.worlds.name_finder import NameFinder, Sentence
 
 
@@ -38,7 +38,7 @@ class World:
     """A world's files. `shared`: name -> its bearers, as `names.jsonl` has them."""
 
     folder: Path
-    graph: Graph
+    kg: Graph
     passages: list[Passage]
     shared: dict[str, list[dict[str, str]]]
     facts: dict[str, Any]
@@ -53,14 +53,14 @@ class World:
 
     @cached_property
     def entities(self) -> list[str]:
-        return [entity for entity in self.graph.labels if in_world(entity)]
+        return [entity for entity in self.kg.labels if in_world(entity)]
 
     @cached_property
     def bearers(self) -> dict[str, list[str]]:
         """Name -> the world's entities whose label it is."""
         bearers = defaultdict(list)
         for entity in self.entities:
-            bearers[self.graph.label(entity)].append(entity)
+            bearers[self.kg.label(entity)].append(entity)
         return bearers
 
     @cached_property
@@ -75,7 +75,7 @@ class World:
         """Name, as found in sentences -> entities whose label or alias it is."""
         known = defaultdict(set)
         for entity in self.entities:
-            for name in (self.graph.label(entity), *self.graph.aliases.get(entity, ())):
+            for name in (self.kg.label(entity), *self.kg.aliases.get(entity, ())):
                 known[plain(name)].add(entity)
         return known
 
@@ -83,7 +83,7 @@ class World:
     def own_years(self) -> dict[str, set[int]]:
         """Entity -> years of its dates: of birth, release, founding."""
         years = defaultdict(set)
-        for subject, _, value in self.graph.statements:
+        for subject, _, value in self.kg.statements:
             if "-" in value:
                 years[subject].add(int(value[:4]))
         return years
@@ -92,27 +92,25 @@ class World:
     def years(self) -> dict[str, set[int]]:
         """Entity -> years of its dates, and of statements that it is subject or value of."""
         years = defaultdict(set, {entity: set(own) for entity, own in self.own_years.items()})
-        for (subject, _, value), times in self.graph.times.items():
+        for (subject, _, value), times in self.kg.times.items():
             for entity in (subject, value):
                 years[entity].update(year for time in times for year in time.values())
         return years
 
     def title(self, entity: str) -> str:
-        label = self.graph.label(entity)
+        label = self.kg.label(entity)
         return self.titles.get(label, {}).get(entity, label)
 
 
 def read_world(folder: Path) -> World:
     """All of a world. Raises ValueError at a line of `kg.nt.gz` that is not an N-Triples line."""
-    graph = read_graph(folder / "kg.nt.gz")
-    own = (e for e in graph.labels if in_world(e))
-    finder = NameFinder(
-        plain(n) for e in own for n in (*graph.labels[e], *graph.aliases.get(e, ()))
-    )
+    kg = read_kg(folder / "kg.nt.gz")
+    own = (e for e in kg.labels if in_world(e))
+    finder = NameFinder(plain(n) for e in own for n in (*kg.labels[e], *kg.aliases.get(e, ())))
     passages = [_passage(line, finder) for line in _json_lines(folder / "corpus.jsonl")]
     shared = {line["name"]: line["entities"] for line in _json_lines(folder / "names.jsonl")}
     facts = json.loads((folder / "world.json").read_bytes())
-    return World(folder, graph, passages, shared, facts, finder)
+    return World(folder, kg, passages, shared, facts, finder)
 
 
 def _json_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.open import open_retriever
-from branchwise.kg.build import build_graph
-from branchwise.kg.embedded import EmbeddedGraph
+from branchwise.kg.build import build_kg
+from branchwise.kg.embedded import EmbeddedKg
 from branchwise.tools.registry import ToolContext, known_tools, make_tools
 from support.worlds.world_reader import World, plain
 
@@ -43,7 +43,7 @@ def written(world: World, tools: "Tools") -> set[Written]:
     found = {
         Written(name, name, entity, "name")
         for entity in world.entities
-        for name in (world.graph.label(entity), *world.graph.aliases.get(entity, ()))
+        for name in (world.kg.label(entity), *world.kg.aliases.get(entity, ()))
     }
     for passage in world.passages:
         found |= set(_of_passage(world, passage.entity, passage.title, passage.text, "passage"))
@@ -57,7 +57,7 @@ def written(world: World, tools: "Tools") -> set[Written]:
 
 def _of_passage(world: World, entity: str, title: str, text: str, origin: str) -> Iterator[Written]:
     """Its title, and each name in the text that a bracket follows."""
-    own = world.graph.label(entity)
+    own = world.kg.label(entity)
     yield Written(title, own, entity, f"{origin}: title")
     for mention in world.finder.mentions(plain(text)):
         if bracket := BRACKET.match(text, mention.end):
@@ -74,15 +74,15 @@ class Tools:
     def __init__(self, world: World) -> None:
         folder = world.folder
         build_index(folder, "bm25")
-        build_graph([folder], folder / "kg")
+        build_kg([folder], folder / "kg")
         self._world = world
-        self._graph = EmbeddedGraph(folder / "kg")
+        self._kg = EmbeddedKg(folder / "kg")
         retriever = open_retriever(Path(folder), "bm25")
-        context = ToolContext(retriever, graph=self._graph, corpus=Path(folder))
+        context = ToolContext(retriever, kg=self._kg, corpus=Path(folder))
         self._tools = {tool.name: tool for tool in make_tools(list(known_tools()), context)}
 
     def close(self) -> None:
-        self._graph.close()
+        self._kg.close()
 
     def of_name(self, name: str, titles: Sequence[str]) -> Iterator[Written]:
         """What searches for a name and looks at its titles bring."""

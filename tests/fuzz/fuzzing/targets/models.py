@@ -220,7 +220,7 @@ def _in_conditional_run(reply: Reply) -> Callable[[Ground, Path], Opened]:
 
 
 def in_run(
-    reply: Reply, with_graph: bool = False, **settings: Any
+    reply: Reply, with_kg: bool = False, **settings: Any
 ) -> Callable[[Ground, Path], Opened]:
     """A question is run with a model that answers everything so; it ends scored, or as failed."""
 
@@ -235,7 +235,7 @@ def in_run(
         decoding = Decoding(
             attempts=1, timeout=20, **{k: settings.pop(k) for k in kept if k in settings}
         )
-        graph = {"kg": str(ground.graph)} if with_graph else {}
+        kg = {"kg": str(ground.kg)} if with_kg else {}
         with serving() as server:
             system = System(
                 model=f"openai:m@{server.url}/v1",
@@ -243,7 +243,7 @@ def in_run(
                 retriever="bm25",
                 decoding=decoding,
                 budget=Budget(turns=3, calls=4, seconds=20),
-                **graph,
+                **kg,
                 **settings,
             )
 
@@ -364,7 +364,7 @@ TARGETS = (
         "tool-arguments",
         forms.json_value,
         lambda _: _ARGUMENTS,
-        in_run(_as_call, with_graph=True),
+        in_run(_as_call, with_kg=True),
         needs=(*_RUN, "graph"),
     ),
     Target("verdicts", forms.json_texts, lambda _: _VERDICTS, _scoring, needs=("questions",)),

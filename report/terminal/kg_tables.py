@@ -1,0 +1,206 @@
+"""A graph's contents and answers, as tables for a terminal and as lines for a pipe.
+
+Rows go to standard output; what there is to know about them, to standard error.
+"""
+
+import dataclasses
+import re
+import shlex
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from branchwise.base.text import printable
+from branchwise.kg.answers import Match, QueryResult, Term
+from branchwise.report.terminal.console import console, error_console, print_line
+from branchwise.tools.kg_text import class_size, short_iri
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def print_answer(answer: QueryResult, source: str) -> None:
+    """Print rows with labels beside the numbers, then notes on them."""
+    if answer.boolean is not None:
+        print_line(console(), "yes" if answer.boolean else "no")
+    elif answer.rows or not console().is_terminal:
+        print_rows(
+            [printable(name) for name in answer.variables],
+            [
+                [
+                    _cell(answer, name, term)
+                    for name, term in zip(answer.variables, row, strict=True)
+                ]
+                for row in answer.rows
+            ],
+        )
+    if answer.boolean is None and not answer.rows:
+        print_note("no rows")
+    if not answer.complete:
+        print_note(f"there are more than these {len(answer.rows):,} rows")
+    for note in answer.notes:
+        print_note(printable(for_people(note, source)))
+
+
+def print_matches(text: str, matches: Sequence[Match]) -> None:
+    """Print the entities found by name, one a row, and which of them are guesses."""
+    guesses = sum(match.near for match in matches)
+    if not matches:
+        print_note(f'nothing is called "{printable(text)}"; try another spelling or fewer words')
+        return
+    if guesses == len(matches):
+        print_note(f'nothing is called "{printable(text)}"; the nearest names are:')
+    headings = ("id", "name", "what it is", "statements")
+    rows = [
+        (printable(it.id), printable(_named(it)), printable(_about(it)), f"{it.statements:,}")
+        for it in matches
+    ]
+    print_rows(headings, rows)
+    if 0 < guesses < len(matches):
+        last = f"last {guesses} are" if guesses > 1 else "last one is"
+        print_note(f"the {last} only near what was asked for")
+
+
+def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on a terminal, or where it is too narrow each row by itself; elsewhere a line a
+    row, with tabs."""
+    screen = console()
+    if not screen.is_terminal:
+        for row in (headings, *rows):
+            screen.file.write("\t".join(row) + "\n")  # rich would make spaces of the tabs
+    elif table := table_within(headings, rows, screen.width):
+        screen.print(table)
+    else:
+        for line in one_by_one(headings, rows, screen.width):
+            _print_whole(screen, line, soft_wrap=True)
+
+
+def print_note(text: str) -> None:
+    """Print a note on standard error."""
+    print_sentence(error_console(), text)
+
+
+def print_sentence(screen: "Console", text: str) -> None:
+    """Text that is wrapped on a terminal between its words, and in one line elsewhere."""
+    fits = screen.is_terminal and all(len(word) <= screen.width for word in text.split())
+    _print_whole(screen, text, soft_wrap=not fits)
+
+
+def _print_whole(screen: "Console", text: str, *, soft_wrap: bool) -> None:
+    screen.print(text, markup=False, emoji=False, soft_wrap=soft_wrap)
+
+
+def _named(match: Match) -> str:
+    return match.label if match.name == match.label else f"{match.label} ({match.name})"
+
+
+def _about(match: Match) -> str:
+    size = [class_size(match.members)] * bool(match.members)
+    return "; ".join([match.description or ", ".join(match.types), *size]).removeprefix("; ")
+
+
+def _cell(answer: QueryResult, variable: str, term: Term | None) -> str:
+    if term is None:
+        return ""
+    if term.kind != "iri":
+        return printable(term.value)
+    label = answer.labels.get(term.value)
+    named = label and f"{variable}Label" not in answer.variables
+    return printable(f"{short_iri(term.value)} {label}" if named else short_iri(term.value))
+
+
+_GAP = 2  # characters between columns
+_NARROWEST = 24  # characters of a column of text that is wrapped
+_NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?|")
+
+
+def table_within(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], width: int
+) -> "Table | None":
+    """A table of at most `width` characters; None where that would break a word.
+
+    Users copy entity numbers and IRIs, so these are never broken or cut.
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    widths = _widths(headings, rows, width)
+    if widths is None:
+        return None
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column, (heading, wide) in enumerate(zip(headings, widths, strict=True)):
+        numbers = all(_NUMBER.fullmatch(row[column]) for row in rows)
+        table.add_column(Text(heading), width=wide, justify="right" if numbers else "left")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def one_by_one(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """Lines: a value after its heading, with a blank line between rows. Long text is wrapped."""
+    margin = max(map(len, headings), default=0) + _GAP
+    for number, row in enumerate(rows):
+        if number:
+            yield ""
+        for heading, value in zip(headings, row, strict=True):
+            yield from textwrap.wrap(
+                value,
+                max(width, margin + _NARROWEST),
+                initial_indent=heading.ljust(margin),
+                subsequent_indent=" " * margin,
+                break_long_words=False,
+                break_on_hyphens=False,
+            ) or [heading]
+
+
+def _widths(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
+    """How wide columns are, the widest narrowed as needed; None where they do not fit."""
+    from rich.cells import cell_len
+
+    columns = [[heading, *(row[at] for row in rows)] for at, heading in enumerate(headings)]
+    widths = [max(map(cell_len, cells)) for cells in columns]
+    longest = [
+        max(cell_len(w) for cell in cells for w in cell.split() or [""]) for cells in columns
+    ]
+    least = [min(w, max(long, _NARROWEST)) for w, long in zip(widths, longest, strict=True)]
+    room = width - (_GAP + 1) * (len(columns) - 1)
+    if sum(least) > room:
+        return None
+    while (over := sum(widths) - room) > 0:
+        spare = [wide - low for wide, low in zip(widths, least, strict=True)]
+        widest = max(range(len(widths)), key=lambda at: (spare[at] > 0, widths[at]))
+        widths[widest] -= max(1, min(over, spare[widest]) // 2)
+    return widths
+
+
+_NO_MENTION = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|<[^<>\s]*>|#[^\n]*')
+_EVERYTHING = re.compile(r"[^{]*?\bSELECT\s+(?:(?:DISTINCT|REDUCED)\s+)?\*", re.IGNORECASE)
+_VARIABLE = re.compile(r"[?$](\w+)")
+
+
+def for_people(text: str, source: str) -> str:
+    """Turn advice to call a tool into advice to run a command. `source`: the graph queried."""
+    command = f'branchwise kg search {shlex.quote(source)} "..."'
+    text = text.replace('wikidata_search(kind="property")', f"`{command} --kind property`")
+    text = text.replace("call wikidata_search", "use wikidata_search")
+    return text.replace("wikidata_search", f"`{command}`")
+
+
+def columns_as_mentioned(answer: QueryResult, sparql: str) -> QueryResult:
+    """Columns of `SELECT *`, which SPARQL leaves in any order, as the query mentions them first."""
+    query = _NO_MENTION.sub(" ", sparql)
+    if _EVERYTHING.match(query) is None:
+        return answer
+    mentioned = list(dict.fromkeys(_VARIABLE.findall(query)))
+    places = {name: place for place, name in enumerate(mentioned)}
+    order = sorted(
+        range(len(answer.variables)),
+        key=lambda column: places.get(answer.variables[column], len(places)),
+    )
+    return dataclasses.replace(
+        answer,
+        variables=tuple(answer.variables[column] for column in order),
+        rows=tuple(tuple(row[column] for column in order) for row in answer.rows),
+    )
