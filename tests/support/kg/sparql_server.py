@@ -50,7 +50,7 @@ def serve_kg(nt_gz: Path) -> Iterator[str]:
         kg.parse(stream, format="nt")
     logging.getLogger("rdflib_endpoint").setLevel(logging.CRITICAL)
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(SparqlEndpoint(kg=kg), log_config=None, lifespan="off")
+    config = uvicorn.Config(SparqlEndpoint(graph=kg), log_config=None, lifespan="off")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
