@@ -44,6 +44,8 @@ def _found(path: Path) -> tuple[Path, Path]:
     """The folder of the data set, and the file with its judgements."""
     if path.is_file():
         return path.parent.parent, path
+    if not path.exists():
+        raise InputError("no such file or folder", where=str(path), remedy="check the path")
     splits = {file.stem: file for file in sorted((path / "qrels").glob("*.tsv"))}
     if not path.is_dir() or not splits:
         raise InputError("there is no qrels/test.tsv", where=str(path), remedy=_NAME)

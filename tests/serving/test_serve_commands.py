@@ -115,3 +115,12 @@ def test_a_free_port_is_found_and_no_response_in_two_writes_is_held_back():
         taken, _ = listener.socket.accept()
         with taken:
             assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+
+
+def test_a_host_with_ipv6_addresses_alone_is_listened_on(monkeypatch):
+    only = (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", 0, 0, 0))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [only])
+    listener = listen("six.example", 0, "--host")
+    with listener.socket:
+        assert listener.is_local
+        assert listener.url == f"http://six.example:{listener.socket.getsockname()[1]}"

@@ -49,13 +49,11 @@ class Listener(NamedTuple):
 
 def listen(host: str, port: int, option: str) -> Listener:
     """Listen on a port, 0 for any free one. Raises InputError, which names `option`."""
-    is_v6 = ":" in host
-    family = socket.AF_INET6 if is_v6 else socket.AF_INET
-    both = is_v6 and socket.has_dualstack_ipv6()
     try:
-        taken = socket.create_server(
-            (host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=both
-        )
+        resolved = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, *_, address = min(resolved, key=lambda entry: entry[0] != socket.AF_INET)
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        taken = socket.create_server(address, family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "unknown host"
         raise InputError(
@@ -68,7 +66,7 @@ def listen(host: str, port: int, option: str) -> Listener:
     taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     address, port = taken.getsockname()[:2]
     is_local = ipaddress.ip_address(address.partition("%")[0]).is_loopback
-    return Listener(taken, f"http://{f'[{host}]' if is_v6 else host}:{port}", is_local)
+    return Listener(taken, f"http://{f'[{host}]' if ':' in host else host}:{port}", is_local)
 
 
 def parse_address(text: str, option: str) -> tuple[str, int]:
