@@ -38,8 +38,8 @@ from branchwise.eval.errors.name_context import (
     stands_alone,
 )
 from branchwise.eval.errors.name_forms import NameForm, name_forms
-from branchwise.eval.errors.name_words import COMMON_WORDS, FUNCTION_WORDS
 from branchwise.eval.errors.numerals import is_bare_number
+from branchwise.eval.word_lists import COMMON_WORDS, FUNCTION_WORDS
 
 TextSpan = tuple[int, int]
 _ORDINARY = COMMON_WORDS - FUNCTION_WORDS

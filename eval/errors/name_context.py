@@ -7,7 +7,7 @@ at a bounded part of the text.
 import re
 
 from branchwise.eval.errors.folding import is_word
-from branchwise.eval.errors.name_words import (
+from branchwise.eval.word_lists import (
     FUNCTION_WORDS,
     GENERATIONS,
     HANGUL_PARTICLES,

@@ -8,13 +8,13 @@ from typing import Literal, NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.eval.errors.folding import FoldedText, folded, is_word, loose, squeezed
-from branchwise.eval.errors.name_words import (
+from branchwise.eval.errors.numerals import date_pattern, number_pattern, read_date
+from branchwise.eval.word_lists import (
     ABBREVIATIONS,
     COMMON_WORDS,
     COMPANY_FORMS,
     SMALL_WORDS,
 )
-from branchwise.eval.errors.numerals import date_pattern, number_pattern, read_date
 
 _DISAMBIGUATOR = re.compile(r"(.*[^\s(（])\s*[(（]([^()（）]*)[)）]\s*", re.DOTALL)
 _TRAILING_ARTICLE = re.compile(r"(.*\w), (the|an?)\s*", re.DOTALL | re.IGNORECASE)

@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 from branchwise.base.text import one_line
-from branchwise.eval.errors.name_words import FUNCTION_WORDS, MONTHS
+from branchwise.eval.word_lists import FUNCTION_WORDS, MONTHS
 
 _NUMBER = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?")
 _MONTH_NAMES = "|".join(rf"{m}|{m[:3]}\.?" + (r"|sept\.?" if m[0] == "s" else "") for m in MONTHS)
