@@ -7,9 +7,8 @@ sentence about a class says, the class by that sentence is counted beside it.
 
 from collections.abc import Callable
 
-from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType
 from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.eval.errors.labels import Label, LostAt
+from branchwise.eval.errors.labels import ErrorClass, ErrorClasses, ErrorType, Label, LostAt
 
 
 def _labelled(label: Label) -> Callable[[ItemErrors], bool]:

@@ -11,7 +11,7 @@ A mention writes one of the answer's forms out, as words of their own:
   ("Taxi Driver"). A text that is a field (a cell, a quoted text, a line) needs none of it.
 * "John Smith Jr." is not John Smith, "Toy Story 2" not Toy Story, "New York Times" not New York.
   A surname alone, or a name with another initial, is not a mention.
-* Numbers and dates are values (`numerals`). Scripts without spaces have no word borders, except
+* Numbers and dates are values (`name_forms`). Scripts without spaces have no word borders, except
   between katakana; a Korean name may carry a particle.
 
 Text is data: it is searched, never evaluated. Patterns have no unbounded repetition, so time grows
@@ -29,6 +29,7 @@ from branchwise.eval.errors.name_context import (
     disambiguator_end,
     has_article,
     has_borders,
+    is_bare_number,
     is_in_longer_name,
     is_other_generation,
     is_part_of_name,
@@ -38,7 +39,6 @@ from branchwise.eval.errors.name_context import (
     stands_alone,
 )
 from branchwise.eval.errors.name_forms import NameForm, name_forms
-from branchwise.eval.errors.numerals import is_bare_number
 from branchwise.eval.word_lists import COMMON_WORDS, FUNCTION_WORDS
 
 TextSpan = tuple[int, int]

@@ -21,9 +21,8 @@ from branchwise.eval.ceilings.breakdowns import Places, groupings_of
 from branchwise.eval.ceilings.ceilings import CeilingScores
 from branchwise.eval.ceilings.curves import EFFORTS, Curve, Effort
 from branchwise.eval.ceilings.epochs import EpochSpread
-from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.item_errors import ErrorTotals, ItemErrors
 from branchwise.eval.errors.module_work import ModuleWork
-from branchwise.eval.errors.totals import ErrorTotals
 from branchwise.eval.grouping import BinPlace
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.question_scores import ItemScore

@@ -21,11 +21,9 @@ from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
-from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
-from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.item_errors import ErrorTotals, ItemErrors, totals
+from branchwise.eval.errors.labels import ErrorClasses, FoundErrors, Label, found_errors
 from branchwise.eval.errors.module_work import ModuleWork
-from branchwise.eval.errors.totals import ErrorTotals, totals
 from branchwise.eval.grouping import META, ScoredItem
 from branchwise.eval.inert import Inert, inert_parts
 from branchwise.eval.items import AnsweredItem

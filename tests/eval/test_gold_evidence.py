@@ -9,9 +9,9 @@ from branchwise.eval.errors.gold_evidence import (
     CallCost,
     EvidencePlace,
     GoldEvidence,
+    Targets,
     gold_evidence,
 )
-from branchwise.eval.errors.targets import Targets
 from branchwise.trace.conversation import read_conversation
 from branchwise.trace.events import Event
 
