@@ -1,5 +1,8 @@
-"""Asking one model in one role about many things: cached, counted, and checked once whether it can
-be asked at all."""
+"""Asking one model in one role about many things: checked once, cached and counted.
+
+Errors before the first request name the role's option. Replies are kept by request and sample
+number (`Judgements`), so that none is asked for twice.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from branchwise.agents.caller import ModelCaller, Reply
-from branchwise.agents.journal import CallKey, Slot
+from branchwise.agents.journal import CallKey, Journal, Slot
 from branchwise.agents.reply import BY_RESPONSES, Completion
-from branchwise.agents.spec import check_ready
+from branchwise.agents.spec import REPLAY_OFFER, ModelSpec, check_ready
 from branchwise.base.errors import InputError
-from branchwise.eval.judging.judgements import Judgements
-from branchwise.eval.judging.readiness import Ready, check_role
 from branchwise.graphs.ledger import RoleUsage
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
+Ready = Callable[[ModelSpec], None]
+"""Checks before the first request whether the model can be used at all; raises InputError."""
 RequestProgress = Callable[[int, int], None]
 """Gets the number of finished distinct requests and of all: at first, after each, and now and then
 in between."""
@@ -31,6 +34,69 @@ DECLINED = {"refusal": "the model refused", "content_filter": "the reply was fil
 
 _Request = TypeVar("_Request")
 _Outcome = TypeVar("_Outcome")
+
+
+def role_spec(role: str, text: str) -> ModelSpec:
+    """The model that `--matcher` or `--judge` names. Raises InputError if it names none."""
+    try:
+        spec = ModelSpec.parse(text)
+    except InputError as error:
+        raise _of_role(error, role) from None
+    if spec.provider == "replay":
+        raise no_replay(role)
+    return spec
+
+
+def no_replay(role: str) -> InputError:
+    """The error for a replay that should score."""
+    return InputError(
+        f"a replay cannot be the {role}, whose replies are kept by themselves",
+        where=f"--{role}",
+        remedy=f"name a model, for example --{role} openai:gpt-6-luna",
+    )
+
+
+def check_role(role: str, spec: ModelSpec, ready: Ready = check_ready) -> None:
+    """`ready`, with remedies that name the role's option, without `offline`, which cannot judge."""
+    try:
+        ready(spec)
+    except InputError as error:
+        raise _of_role(error, role) from None
+
+
+def _of_role(error: InputError, role: str) -> InputError:
+    remedy = (error.remedy or "").replace("--model", f"--{role}").replace(REPLAY_OFFER, "")
+    for offer in (", or use offline", ", or offline"):
+        if remedy.endswith(offer):
+            remedy = " or ".join(remedy.removesuffix(offer).rsplit(", ", 1))
+    return InputError(error.what, where=error.where or f"--{role}", remedy=remedy)
+
+
+class Judgements(Journal, Protocol):
+    """A journal by request digest and sample number.
+
+    Unlike an item's journal it counts no occurrences (equal requests are one) and has no trace.
+    """
+
+    def recall(self, key: CallKey, sample: int = 0) -> Slot:
+        """What is kept of a request; `sample` tells repeated measurements of it apart."""
+        ...
+
+
+class MemoryJudgements:
+    """Judgements kept as long as the object lives."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[CallKey, int], Mapping[str, Any]] = {}
+
+    def recall(self, key: CallKey, sample: int = 0) -> Slot:
+        return Slot(key, sample, self._kept.get((key, sample)))
+
+    async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
+        self._kept[slot.key, slot.occurrence] = value
+
+    def event(self, kind: str, data: Mapping[str, Any]) -> None:
+        return None
 
 
 class ReportedItem(NamedTuple):

@@ -13,10 +13,8 @@ from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import Aggregate, Summed, aggregate_drawn, aggregate_sums
 from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.consultant import Consulted, RequestProgress
-from branchwise.eval.judging.grades import property_requests
-from branchwise.eval.judging.grading import Announce, Grader, GradeRequest
-from branchwise.eval.judging.readiness import role_spec
+from branchwise.eval.judging.consultant import Consulted, RequestProgress, role_spec
+from branchwise.eval.judging.grading import Announce, Grader, GradeRequest, property_requests
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import is_graded
 
