@@ -14,15 +14,15 @@ from typing import Any
 from branchwise.base.progress import Progress, silent
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import GoldPair
-from branchwise.eval.ceilings.holdings import (
+from branchwise.eval.ceilings.sources import (
     Holding,
+    Sources,
     UnknownHolding,
     WantedEntity,
     corpus_holding,
     kg_holding,
     wanted_pairs,
 )
-from branchwise.eval.ceilings.sources import Sources
 from branchwise.eval.items import GoldKey
 
 QUICKLY = 60.0

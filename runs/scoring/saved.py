@@ -18,8 +18,7 @@ import orjson
 
 from branchwise.base.warning import warn
 from branchwise.eval.ceilings.breakdowns import Places, groupings_of
-from branchwise.eval.ceilings.ceilings import CeilingScores
-from branchwise.eval.ceilings.curves import EFFORTS, Curve, Effort
+from branchwise.eval.ceilings.ceilings import EFFORTS, CeilingScores, Curve, Effort
 from branchwise.eval.ceilings.epochs import EpochSpread
 from branchwise.eval.errors.item_errors import ErrorTotals, ItemErrors
 from branchwise.eval.errors.module_work import ModuleWork

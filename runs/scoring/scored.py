@@ -15,11 +15,16 @@ from branchwise.eval.ceilings.breakdowns import (
     groupings_of,
     places_of,
 )
-from branchwise.eval.ceilings.ceilings import CeilingScores, ceilings
-from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
+from branchwise.eval.ceilings.ceilings import (
+    CeilingScores,
+    Curve,
+    Effort,
+    TracedItem,
+    ceilings,
+    recall_curve,
+)
 from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
 from branchwise.eval.ceilings.reach import Reach
-from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.item_errors import ErrorTotals, ItemErrors, totals
 from branchwise.eval.errors.labels import ErrorClasses, FoundErrors, Label, found_errors

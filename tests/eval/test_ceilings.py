@@ -12,12 +12,12 @@ from branchwise.eval.ceilings.ceilings import (
     CEILINGS,
     LOSSES,
     Ceilings,
+    TracedItem,
     ceiling_metrics,
     item_ceilings,
 )
 from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
 from branchwise.eval.ceilings.reach import Reach
-from branchwise.eval.ceilings.traced import TracedItem
 from support.eval.traced_cases import evidence, traced, traced_items
 
 RECALL = "strict_recall"

@@ -9,7 +9,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
 from branchwise.eval.branch_scores import align_answers, gold_branches
-from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.ceilings.ceilings import TracedItem
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace, GoldEvidence
 from branchwise.eval.errors.item_errors import FailedCall, ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
