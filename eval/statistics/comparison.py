@@ -1,27 +1,29 @@
-"""Two systems, or several against their bases, compared question by question."""
+"""Two systems, or several against their bases, compared question by question, and said in words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from branchwise.base.errors import InputError
+from branchwise.base.numbers import interval, p_value, signed
 from branchwise.eval.question_scores import SUBSETS, ItemScore
 from branchwise.eval.scores import Scores
 from branchwise.eval.statistics.paired_tests import (
     FLIPS,
+    LeftOutQuestions,
     PairedTest,
+    Pairs,
     TestName,
+    TotalPairs,
+    check_same_questions,
     holm,
+    pair_questions,
+    pair_totals,
     paired_tests,
     students_intervals,
+    total_interval,
+    total_test,
 )
-from branchwise.eval.statistics.pairs import (
-    LeftOutQuestions,
-    Pairs,
-    check_same_questions,
-    pair_questions,
-)
-from branchwise.eval.statistics.totals import TotalPairs, pair_totals, total_interval, total_test
 from branchwise.eval.tasks import totals_of
 
 _SCORER_FIELDS = ("version", "matcher", "threshold", "model", "judge", "prompts")
@@ -67,8 +69,6 @@ class ScoreDifference:
         return self.p if self.p_holm is None else self.p_holm
 
     def __str__(self) -> str:
-        from branchwise.eval.statistics.words import summary_line
-
         return summary_line(self)
 
     def to_json(self) -> dict[str, Any]:
@@ -280,3 +280,46 @@ def _cautions(base: Scores, other: Scores) -> tuple[str, ...]:
 
 def _epochs(items: Sequence[ItemScore]) -> int:
     return len({item.epoch for item in items})
+
+
+def summary_line(
+    difference: ScoreDifference,
+    *,
+    name: str | None = None,
+    digits: int = 2,
+    questions: str | None = None,
+) -> str:
+    """One line: effect and interval first, p-value and n last.
+
+    "strict recall on ambiguous questions +.08 [.03, .13] (p = .004 after Holm, n = 120)".
+    `name` is what the metric is called in words, by default its key without underscores; `digits`
+    after the point; `questions` what the subset is called. Plain text that is to be
+    escaped where it is shown.
+    """
+    called = name if name is not None else metric_words(difference.metric)
+    subject = f"{called} on {questions or f'{difference.subset} questions'}"
+    if difference.difference is None:
+        return f"{subject}: nothing to compare ({_n(difference)})"
+    effect = f"{subject} {signed(difference.difference, digits)}"
+    if difference.low is None or difference.high is None:
+        return f"{effect} (no interval, no test, {_n(difference)})"
+    ends = interval(difference.low, difference.high, digits)
+    return f"{effect} {ends} ({_p(difference)}, {_n(difference)})"
+
+
+def metric_words(metric: str) -> str:
+    """ "strict_em" is read "strict EM"."""
+    return " ".join("EM" if word == "em" else word for word in metric.split("_"))
+
+
+def _p(difference: ScoreDifference) -> str:
+    if difference.p is None:
+        return "no test"
+    if difference.p_holm is None or difference.family < 2:
+        return p_value(difference.p)
+    return f"{p_value(difference.p_holm)} after Holm"
+
+
+def _n(difference: ScoreDifference) -> str:
+    left_out = difference.left_out.reasons()
+    return f"n = {difference.n}" + (f"; left out: {left_out}" if left_out else "")
