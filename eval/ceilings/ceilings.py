@@ -17,7 +17,7 @@ from itertools import count, takewhile
 from typing import Any, Literal, TypeVar, get_args
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.branch_matches import BranchMatches, GoldPair
+from branchwise.eval.branch_scores import BranchMatches, GoldPair
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
 from branchwise.eval.grouping import ScoredItem

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 from typing import Any, TypeVar
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings.ceilings import TracedItem, in_order
 from branchwise.eval.items import GoldKey
 from branchwise.eval.question_scores import SUBSETS, ItemScore, aggregates_by_subset, of_subset

@@ -13,7 +13,7 @@ from typing import Any
 
 from branchwise.base.progress import Progress, silent
 from branchwise.corpora.questions import Question
-from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings.sources import (
     Holding,
     Sources,

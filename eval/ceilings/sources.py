@@ -21,8 +21,7 @@ from branchwise.base.warning import warn
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
 from branchwise.corpora.questions import GoldSet, Question
 from branchwise.corpora.records import to_passage
-from branchwise.eval.branch_matches import GoldPair
-from branchwise.eval.branch_scores import gold_branches
+from branchwise.eval.branch_scores import GoldPair, gold_branches
 from branchwise.eval.errors.mentions import mentioned
 from branchwise.eval.errors.module_work import tool_names
 from branchwise.eval.items import GoldKey

@@ -8,8 +8,16 @@ from functools import partial
 from branchwise.agents.answer import parse_answer
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.eval.alignment import Alignment
-from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches, gold_pairs
-from branchwise.eval.branch_scores import Answers, GoldBranches, align_answers, gold_branches
+from branchwise.eval.branch_scores import (
+    Answers,
+    BranchMatches,
+    GoldBranches,
+    GoldPair,
+    align_answers,
+    branch_matches,
+    gold_branches,
+    gold_pairs,
+)
 from branchwise.eval.errors.gold_evidence import (
     MAX_PROBLEM_CHARS,
     EvidencePlace,

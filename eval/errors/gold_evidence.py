@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.corpora.questions import Question
-from branchwise.eval.branch_matches import GoldPair, gold_pairs
-from branchwise.eval.branch_scores import GoldBranches
+from branchwise.eval.branch_scores import GoldBranches, GoldPair, gold_pairs
 from branchwise.eval.entities import Entity
 from branchwise.eval.errors.mentions import Mentions, TextSpan
 from branchwise.trace.artifacts import ShownPassage

@@ -18,10 +18,10 @@ from branchwise.agents.spec import check_ready
 from branchwise.base.normalise import normalise
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
 from branchwise.eval.alignment import Alignment
-from branchwise.eval.branch_matches import branch_matches
 from branchwise.eval.branch_scores import (
     GoldBranches,
     align_answers,
+    branch_matches,
     gold_branches,
     pooled_score,
     strict_score,

@@ -17,7 +17,7 @@ from typing import Any
 
 from branchwise.base.cores import usable_cores
 from branchwise.base.cycle_collector import without_cycle_search
-from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings.ceilings import TracedItem, found_in_any_epoch
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.errors.attribution import Examined, examine, with_reach

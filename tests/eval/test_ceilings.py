@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings.ceilings import (
     CEILINGS,
     LOSSES,

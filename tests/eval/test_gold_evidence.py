@@ -3,8 +3,7 @@
 from typing import Any
 
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.branch_matches import GoldPair
-from branchwise.eval.branch_scores import gold_branches
+from branchwise.eval.branch_scores import GoldPair, gold_branches
 from branchwise.eval.errors.gold_evidence import (
     CallCost,
     EvidencePlace,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings.ceilings import TracedItem
 from branchwise.eval.ceilings.epochs import epoch_spread
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedKg, Sources, run_sources
 from branchwise.kg.build import build_kg
