@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from branchwise.eval.errors.labels import ErrorClass, ErrorClasses, ErrorType, FoundErrors
-from branchwise.eval.question_scores import of_subset
+from branchwise.eval.scores import of_subset
 from branchwise.eval.tasks import Task
 from branchwise.runs.scoring.scored import ScoredAnswers
 

@@ -21,7 +21,7 @@ from branchwise.eval.grouping import (
     by_meta,
     labels,
 )
-from branchwise.eval.question_scores import ItemScore, aggregates_of
+from branchwise.eval.scores import ItemScore, aggregates_of
 from branchwise.eval.tasks import TASKS, Column, Task, totals_of
 
 

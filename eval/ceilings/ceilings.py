@@ -22,7 +22,7 @@ from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
 from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.items import GoldKey
-from branchwise.eval.question_scores import ItemScore, aggregates_by_subset, aggregates_of
+from branchwise.eval.scores import ItemScore, aggregates_by_subset, aggregates_of
 from branchwise.eval.tasks import Metrics
 
 CEILINGS = ("ceiling_reach", "ceiling_retrieved", "ceiling_extracted", "ceiling_shown")

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace
 from branchwise.eval.errors.labels import CallFailure, Label, LostAt
-from branchwise.eval.question_scores import SUBSETS
+from branchwise.eval.scores import SUBSETS
 from branchwise.trace.conversation import ToolCall
 
 MAX_PLACES = 5

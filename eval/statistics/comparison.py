@@ -6,8 +6,7 @@ from typing import Any
 
 from branchwise.base.errors import InputError
 from branchwise.base.numbers import interval, p_value, signed
-from branchwise.eval.question_scores import SUBSETS, ItemScore
-from branchwise.eval.scores import Scores
+from branchwise.eval.scores import SUBSETS, ItemScore, Scores
 from branchwise.eval.statistics.paired_tests import (
     FLIPS,
     LeftOutQuestions,

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import RESAMPLES, Summed, aggregate_sums
-from branchwise.eval.question_scores import ItemScore, of_subset, question_means, question_sums
-from branchwise.eval.scores import Scores
+from branchwise.eval.scores import ItemScore, Scores, of_subset, question_means, question_sums
 from branchwise.eval.tasks import Total
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from branchwise.eval.errors.item_errors import ErrorTotals, ItemErrors
 from branchwise.eval.errors.module_work import ModuleWork
 from branchwise.eval.grouping import BinPlace
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.question_scores import ItemScore
-from branchwise.eval.scores import Scores
+from branchwise.eval.scores import ItemScore, Scores
 from branchwise.eval.tasks import get_task
 from branchwise.runs.costs.usage import Costs
 from branchwise.runs.left_out import OmittedField, RemarkedReplies

@@ -33,8 +33,7 @@ from branchwise.eval.grouping import META, ScoredItem
 from branchwise.eval.inert import Inert, inert_parts
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
-from branchwise.eval.question_scores import SUBSETS, ItemScore
-from branchwise.eval.scores import Scores
+from branchwise.eval.scores import SUBSETS, ItemScore, Scores
 from branchwise.eval.tasks import Task
 from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
