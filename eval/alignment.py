@@ -80,16 +80,16 @@ def is_default(name: str) -> bool:
 
 def _assign(names: TellingNames) -> dict[int, int]:
     """Row to column."""
-    found = [_candidates(names, row) for row in names.predicted]
-    certain = [n for n, (columns, _) in enumerate(found) if len(columns) == 1]
+    candidates = [_candidates(names, row) for row in names.predicted]
+    certain = [n for n, (columns, _) in enumerate(candidates) if len(columns) == 1]
     assigned: dict[int, int] = {}
     taken: set[int] = set()
-    for row in sorted(certain, key=lambda n: (-found[n].similarity, n)):
-        [column] = found[row].columns
-        if column not in taken or found[row].similarity > LEFTOVER_THRESHOLD:
+    for row in sorted(certain, key=lambda n: (-candidates[n].similarity, n)):
+        [column] = candidates[row].columns
+        if column not in taken or candidates[row].similarity > LEFTOVER_THRESHOLD:
             assigned[row] = column
         taken.add(column)
-    for row, (columns, _) in enumerate(found):
+    for row, (columns, _) in enumerate(candidates):
         left = [column for column in columns if column not in taken]
         if len(columns) > 1 and len(left) == 1:
             assigned[row] = left[0]

@@ -85,16 +85,10 @@ def _joined(plain: list[str]) -> list[str]:
         else:
             if last == "from" and word[0].isdecimal():
                 words[-1] = SINCE
-            words.append(_form(word))
+            ordinal = _ORDINAL.fullmatch(word)
+            words.append(ordinal[1] if ordinal else _FORMS.get(word, word))
         last = word
     return words
-
-
-def _form(word: str) -> str:
-    if word[0].isdecimal():
-        ordinal = _ORDINAL.fullmatch(word)
-        return ordinal[1] if ordinal else word
-    return _FORMS.get(word, word)
 
 
 def singular(word: str) -> str:

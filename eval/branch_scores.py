@@ -145,8 +145,8 @@ def strict_score(gold: GoldBranches, answers: Answers, alignment: Alignment) -> 
         else:
             united[index].extend(texts)
     for index, texts in united.items():
-        found = match_texts(texts, gold.sets[index], gold.pooled)
-        right, wrong = right + len(found.right), wrong + found.wrong_entities
+        matches = match_texts(texts, gold.sets[index], gold.pooled)
+        right, wrong = right + len(matches.right), wrong + matches.wrong_entities
     return SetScore(right, right + wrong, sum(map(len, gold.sets)))
 
 
@@ -159,9 +159,9 @@ def pooled_score(gold: GoldBranches, answers: Answers) -> SetScore:
     right; the others count nowhere. docs/reports.md says where a plain union counts otherwise.
     """
     texts = [text for branch in answers.values() for text in branch]
-    found = match_texts(texts, gold.pooled, gold.pooled)
-    right = len(found.right)
-    return SetScore(right, right + found.wrong_entities, len(gold.pooled))
+    matches = match_texts(texts, gold.pooled, gold.pooled)
+    right = len(matches.right)
+    return SetScore(right, right + matches.wrong_entities, len(gold.pooled))
 
 
 class TextMatches(NamedTuple):
@@ -287,11 +287,11 @@ def branch_matches(gold: GoldBranches, answers: Answers, alignment: Alignment) -
         written = _written(branches, answers)
         target = None if index is None else gold.sets[index]
         texts = [text for name in branches for text in answers[name]]
-        found = match_texts(texts, target, gold.pooled)
+        matches = match_texts(texts, target, gold.pooled)
         if index is not None:
-            named = sorted((entity, key) for key, entity in found.right.items())
+            named = sorted((entity, key) for key, entity in matches.right.items())
             right += [Right(GoldPair(index, entity), *written[key]) for entity, key in named]
-        wrong += [Wrong(*written[key]) for key in found.wrong]
+        wrong += [Wrong(*written[key]) for key in matches.wrong]
     counted = {match.pair for match in right}
     missing = [pair for pair in gold_pairs(gold) if pair not in counted]
     return BranchMatches(tuple(right), tuple(missing), tuple(wrong))

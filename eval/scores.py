@@ -102,14 +102,14 @@ def aggregates_of(
 ) -> dict[str, Aggregate]:
     """Each metric over the questions of the rows: its mean, or what `totals` has for it."""
     means = [metric for metric in metrics if metric not in totals]
-    found = aggregate({metric: question_means(rows, metric) for metric in means}, seed=seed)
+    aggregates = aggregate({metric: question_means(rows, metric) for metric in means}, seed=seed)
     summed = {
         metric: Summed([*question_sums(rows, total).values()], total.of)
         for metric in metrics
         if (total := totals.get(metric))
     }
-    found |= aggregate_all_sums(summed, seed=seed)
-    return {metric: found[metric] for metric in metrics}
+    aggregates |= aggregate_all_sums(summed, seed=seed)
+    return {metric: aggregates[metric] for metric in metrics}
 
 
 def aggregates_by_subset(

@@ -46,7 +46,7 @@ class TracedItem(ScoredItem):
     @cached_property
     def right(self) -> frozenset[GoldPair]:
         """The gold pairs that the answer has."""
-        return frozenset(found.pair for found in self.matches.right)
+        return frozenset(match.pair for match in self.matches.right)
 
     @cached_property
     def pairs(self) -> frozenset[GoldPair]:
@@ -57,7 +57,7 @@ class TracedItem(ScoredItem):
     def retrieved(self) -> frozenset[GoldPair]:
         """The gold pairs that were anywhere in what the tools returned or the question brought."""
         places = self.evidence.places if self.evidence else {}
-        return self.pairs & {pair for pair, found in places.items() if found}
+        return self.pairs & {pair for pair, own in places.items() if own}
 
     @cached_property
     def extracted(self) -> frozenset[GoldPair]:
@@ -71,7 +71,7 @@ class TracedItem(ScoredItem):
     def shown(self) -> frozenset[GoldPair]:
         """The gold pairs that the agent had before it, in a request that was answered."""
         places = self.evidence.places if self.evidence else {}
-        seen = {pair for pair, found in places.items() if any(place.shown for place in found)}
+        seen = {pair for pair, own in places.items() if any(place.shown for place in own)}
         shown = self.pairs & seen
         # Nearly always all of them: one set less to hold.
         return self.retrieved if shown == self.retrieved else shown
@@ -207,10 +207,10 @@ def ceilings(
     """
     ordered = in_order(items)
     known = {item.key for item in with_evidence(ordered)}
-    found = found_in_any_epoch(ordered)
+    retrieved = found_in_any_epoch(ordered)
     rows = tuple(
         item.row(
-            item_ceilings(item, reach, found[item.item.gold_key]).metrics(recall)
+            item_ceilings(item, reach, retrieved[item.item.gold_key]).metrics(recall)
             if item.key in known
             else Ceilings(recall=item.share(item.right)).metrics(recall)
         )
@@ -221,16 +221,16 @@ def ceilings(
 
 
 def item_ceilings(
-    item: TracedItem, reach: Reach | None = None, found: AbstractSet[GoldPair] = frozenset()
+    item: TracedItem, reach: Reach | None = None, retrieved: AbstractSet[GoldPair] = frozenset()
 ) -> Ceilings:
     """Ceilings of one item that has a trace.
 
-    What was retrieved here, or in another epoch (`found`), was within reach, whatever gold says of
-    its passages. Reach is None where it is unknown for any gold pair: to count such items where
+    What was retrieved here, or in another epoch (`retrieved`), was within reach, whatever gold says
+    of its passages. Reach is None where it is unknown for any gold pair: to count such items where
     the pair happened to be retrieved, and only these, would flatter retrieval.
     """
     return Ceilings(
-        reach=_reach(item, reach, found | item.retrieved) if reach else None,
+        reach=_reach(item, reach, retrieved | item.retrieved) if reach else None,
         retrieved=item.share(item.retrieved),
         extracted=item.share(item.extracted),
         shown=item.share(item.shown),
@@ -238,19 +238,21 @@ def item_ceilings(
     )
 
 
-def _reach(item: TracedItem, reach: Reach, found: AbstractSet[GoldPair]) -> float | None:
+def _reach(item: TracedItem, reach: Reach, retrieved: AbstractSet[GoldPair]) -> float | None:
     within = {pair: reach.of(item.item.gold_key, pair) for pair in item.pairs}
     if None in within.values():
         return None
-    return item.share(frozenset(pair for pair, is_in in within.items() if is_in or pair in found))
+    return item.share(
+        frozenset(pair for pair, is_in in within.items() if is_in or pair in retrieved)
+    )
 
 
 def found_in_any_epoch(items: Sequence[TracedItem]) -> dict[GoldKey, set[GoldPair]]:
     """The gold pairs that were retrieved, by question and gold set, whatever the epoch."""
-    found: dict[GoldKey, set[GoldPair]] = defaultdict(set)
+    retrieved: dict[GoldKey, set[GoldPair]] = defaultdict(set)
     for item in items:
-        found[item.item.gold_key] |= item.retrieved
-    return found
+        retrieved[item.item.gold_key] |= item.retrieved
+    return retrieved
 
 
 def _record(item: ItemScore) -> dict[str, Any]:
@@ -313,9 +315,9 @@ def recall_curve(items: Iterable[TracedItem], by: Effort, *, seed: int = 0) -> C
     seen = {item.key: _first_seen(item, by) for item in known}
     # The others have rows too, unscored, so that the draws are those of the other ceilings.
     rows = [item.row(_recall_at(grid, item, seen.get(item.key))) for item in ordered]
-    found = aggregates_of(rows, [str(effort) for effort in grid], seed)
+    recalls = aggregates_of(rows, [str(effort) for effort in grid], seed)
     points = [
-        CurvePoint(effort, found[str(effort)], sum(last > before for last in lasts))
+        CurvePoint(effort, recalls[str(effort)], sum(last > before for last in lasts))
         for before, effort in zip([-1, *grid], grid, strict=False)
     ]
     return Curve(by, tuple(points))

@@ -70,26 +70,27 @@ class Mentions:
         Spans of a thing are in order and do not overlap; things without a mention are left out.
         `among`: the only things to look for.
         """
-        found: dict[int, list[TextSpan]] = {}
-        letters = squeezed(text)
-        read: FoldedText | None = None
-        things = self._things if among is None else [self._things[number] for number in among]
-        for thing in [thing for shared, thing in things if shared in letters]:
-            spans: set[TextSpan] = set()
-            for form in thing.forms:
-                if form.letters in letters:
-                    read = read or folded(text)
-                    spans.update(read.given(*span) for span in _mentions(read, letters, form))
-            if spans:
-                found[thing.number] = _longest(spans)
-        return found
+        spans: dict[int, set[TextSpan]] = {}
+        for number, read, mentions in self._tried(text, among):
+            if given := {read.given(*span) for span in mentions}:
+                spans.setdefault(number, set()).update(given)
+        return {number: _longest(own) for number, own in spans.items()}
 
     def present(self, text: str, among: Iterable[int] | None = None) -> set[int]:
         """The indices of the things that a text mentions: the keys of `find`, sooner.
 
         `among`: the only things to look for.
         """
-        found: set[int] = set()
+        numbers: set[int] = set()
+        for number, _, mentions in self._tried(text, among):
+            if number not in numbers and next(mentions, None):
+                numbers.add(number)
+        return numbers
+
+    def _tried(
+        self, text: str, among: Iterable[int] | None
+    ) -> Iterator[tuple[int, FoldedText, Iterator[TextSpan]]]:
+        """For each form whose letters the text has: its thing, the fold, where it is mentioned."""
         letters = squeezed(text)
         read: FoldedText | None = None
         things = self._things if among is None else [self._things[number] for number in among]
@@ -97,10 +98,7 @@ class Mentions:
             for form in thing.forms:
                 if form.letters in letters:
                     read = read or folded(text)
-                    if next(_mentions(read, letters, form), None):
-                        found.add(thing.number)
-                        break
-        return found
+                    yield thing.number, read, _mentions(read, letters, form)
 
 
 class _Thing(NamedTuple):

@@ -255,7 +255,8 @@ def _is_other_before(text: str, start: int, known: tuple[str, ...]) -> bool:
     before = text[max(0, start - _NEAR) : start]
     own_years = {year for own in known for year in _YEAR.findall(own)}
     year = _YEAR_BEFORE.search(before)
-    if own_years and year and year[1] not in own_years and _is_kind_of_thing(year[0]):
+    is_other_year = own_years and year and year[1] not in own_years
+    if year and is_other_year and (KINDS & _words(year[0]) or "-born" in year[0]):
         return True
     kind = _KIND_BEFORE.search(before)
     return kind is not None and all(
@@ -271,10 +272,6 @@ def disambiguator_end(text: str, end: int, known: tuple[str, ...]) -> int:
     if bracketed and any(_words(bracketed[1]) == _words(own) for own in known):
         return end + bracketed.end()
     return end
-
-
-def _is_kind_of_thing(before: str) -> bool:
-    return bool(KINDS & _words(before)) or "-born" in before
 
 
 def _words(text: str) -> set[str]:
@@ -316,9 +313,10 @@ def is_bare_number(text: str, start: int, end: int) -> bool:
         return False
     if is_year:
         return True
+    is_day = value.isdecimal() and 1 <= int(value[:9]) <= 31
     return not (
         _MAGNITUDE.match(after)
-        or (_is_day(value) and (_MONTH_AFTER.match(after) or _MONTH_BEFORE.search(before)))
+        or (is_day and (_MONTH_AFTER.match(after) or _MONTH_BEFORE.search(before)))
         or _names_a_thing(before)
     )
 
@@ -345,10 +343,6 @@ def _free_after(after: str, is_year: bool) -> bool:
     if sign in "-–" and sign and following.isdigit():
         return is_year and bool(_RANGE_AFTER.match(after) or _DATE_AFTER.match(after))
     return not (sign == "-" and following.isupper())
-
-
-def _is_day(value: str) -> bool:
-    return value.isdecimal() and 1 <= int(value[:9]) <= 31
 
 
 def _names_a_thing(before: str) -> bool:

@@ -129,10 +129,10 @@ class Ended:
     unusable: int = 0
 
     @classmethod
-    def of(cls, found: Iterable[_Ending]) -> Ended:
-        listed = list(found)
-        failed = sum(one.failed for one in listed)
-        nothing = sum(not one.is_usable for one in listed)
+    def of(cls, outcomes: Iterable[_Ending]) -> Ended:
+        listed = list(outcomes)
+        failed = sum(outcome.failed for outcome in listed)
+        nothing = sum(not outcome.is_usable for outcome in listed)
         return cls(len(listed), failed, nothing - failed)
 
     @property
@@ -262,16 +262,16 @@ class Consultant:
 
         None where one more would have to be asked for; only replies that were enough are counted.
         """
-        said: list[Completion] = []
+        replies: list[Completion] = []
         consulted = self.consulted
-        while (found := read(said)) is None:
-            value = self._judgements.recall(key, first + len(said)).value
+        while (outcome := read(replies)) is None:
+            value = self._judgements.recall(key, first + len(replies)).value
             if value is None:
                 return None
-            said.append(Completion.from_payload(value))
-            consulted = consulted.plus_kept(said[-1], value["seconds"])
+            replies.append(Completion.from_payload(value))
+            consulted = consulted.plus_kept(replies[-1], value["seconds"])
         self.consulted = consulted
-        return found
+        return outcome
 
     async def each(
         self,
@@ -288,24 +288,24 @@ class Consultant:
         if concurrency < 1:
             raise InputError(f"concurrency is {concurrency}", remedy="give a number of at least 1")
         distinct = list(dict.fromkeys(requests))
-        found: dict[_Request, _Outcome] = {}
+        outcomes: dict[_Request, _Outcome] = {}
         pending = iter(distinct)
 
         async def work() -> None:
             for request in pending:
-                found[request] = await consult(request)
+                outcomes[request] = await consult(request)
                 if progress:
-                    progress(len(found), len(distinct))
+                    progress(len(outcomes), len(distinct))
 
         workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(distinct)))]
         try:
-            async with _signs_of_life(progress, found, len(distinct)):
+            async with _signs_of_life(progress, outcomes, len(distinct)):
                 await asyncio.gather(*workers)
         finally:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-        return found
+        return outcomes
 
     def _check_once(self) -> None:
         if self._check:
@@ -334,19 +334,19 @@ class _Sample:
 
 @asynccontextmanager
 async def _signs_of_life(
-    progress: RequestProgress | None, found: Mapping[Any, Any], total: int
+    progress: RequestProgress | None, outcomes: Mapping[Any, Any], total: int
 ) -> AsyncIterator[None]:
     """Also report waiting requests: a server may take minutes for the first."""
     if progress is None or not total:
         yield
         return
-    told = progress
-    told(0, total)
+    report = progress
+    report(0, total)
 
     async def tell() -> None:
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_SIGNS)
-            told(len(found), total)
+            report(len(outcomes), total)
 
     telling = asyncio.ensure_future(tell())
     try:

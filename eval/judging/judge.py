@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.spec import check_ready
 from branchwise.base.normalise import normalise
-from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
+from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.branch_scores import (
     GoldBranches,
@@ -116,18 +116,15 @@ def with_alias(question: Question, branch: str, entity: Entity, text: str) -> Qu
     """A copy of the question in which `text` is one more alias of an entity under a branch."""
     key, answer = normalise(branch, articles=True), entity.answers[0]
     branches = list(question.branches)
-    for number, found in enumerate(branches):
-        if normalise(found.name, articles=True) == key and answer in found.answers:
-            branches[number] = _extended(found, found.answers.index(answer), text)
+    for number, gold_branch in enumerate(branches):
+        if normalise(gold_branch.name, articles=True) == key and answer in gold_branch.answers:
+            answers = list(gold_branch.answers)
+            index = answers.index(answer)
+            aliases = (*answers[index].aliases, text)
+            answers[index] = replace(answers[index], aliases=aliases)
+            branches[number] = replace(gold_branch, answers=tuple(answers))
             break
     return question.model_copy(update={"branches": tuple(branches)})
-
-
-def _extended(branch: Branch, index: int, text: str) -> Branch:
-    answers = list(branch.answers)
-    aliases = (*answers[index].aliases, text)
-    answers[index] = replace(answers[index], aliases=aliases)
-    return replace(branch, answers=tuple(answers))
 
 
 def _unmatched(
@@ -205,20 +202,20 @@ async def judge_entities(
     mapper = Mapper(judge, judgements, ROLE, ready)
     requests = dict.fromkeys(part.request for parts in left for part in parts)
     new = [request for request in requests if request not in known]
-    found = {**known, **await mapper.map_each(new, concurrency=concurrency, progress=progress)}
-    settled = [_settled(item, parts, found) for item, parts in zip(items, left, strict=True)]
+    outcomes = {**known, **await mapper.map_each(new, concurrency=concurrency, progress=progress)}
+    settled = [_settled(item, parts, outcomes) for item, parts in zip(items, left, strict=True)]
     report = JudgeReport(
         model=judge.spec.model,
         asked=sum(map(bool, left)),
-        ended=Ended.of(found[request] for request in requests),
-        accepted=sum(one.accepted for one in settled),
-        refused=sum(one.refused for one in settled),
-        repaired=sum(found[request].repaired for request in requests),
-        failed=tuple(item for one in settled for item in one.failed),
+        ended=Ended.of(outcomes[request] for request in requests),
+        accepted=sum(result.accepted for result in settled),
+        refused=sum(result.refused for result in settled),
+        repaired=sum(outcomes[request].repaired for request in requests),
+        failed=tuple(item for result in settled for item in result.failed),
         unasked=_unasked(items, left),
         consulted=mapper.consulted,
     )
-    return JudgedItems([one.item for one in settled], report, found)
+    return JudgedItems([result.item for result in settled], report, outcomes)
 
 
 class _Settled(NamedTuple):
@@ -237,14 +234,16 @@ class _Claim(NamedTuple):
 
 
 def _settled(
-    item: AnsweredItem, parts: Sequence[Unmatched], found: Mapping[MappingRequest, MappingOutcome]
+    item: AnsweredItem,
+    parts: Sequence[Unmatched],
+    outcomes: Mapping[MappingRequest, MappingOutcome],
 ) -> _Settled:
     """The item after all its verdicts, taken in order of branch and text."""
-    claims = [claim for part in parts for claim in _claims(part, found[part.request])]
+    claims = [claim for part in parts for claim in _claims(part, outcomes[part.request])]
     failed = tuple(
         ReportedItem(item.question.id, item.epoch, f"{part.branch}: {problem}")
         for part in parts
-        if (problem := found[part.request].problem) is not None
+        if (problem := outcomes[part.request].problem) is not None
     )
     settled = _with_claims(item, claims) if claims else item
     accepted = len(settled.accepted) - len(item.accepted)

@@ -94,7 +94,7 @@ async def check_judge(
     The items are drawn with a fixed seed among those with anything to grade; a greater number draws
     the same ones and more. Raises what `Grader.grade` raises.
     """
-    drawn = draw_items([one for one in items if property_requests([one], pairs)], choice.items)
+    drawn = draw_items([item for item in items if property_requests([item], pairs)], choice.items)
     # What several questions ask alike is graded once, and counts in the first of them.
     asked: dict[GradeRequest, str] = {}
     for item in drawn:
@@ -105,9 +105,13 @@ async def check_judge(
     )
     both = defaultdict[str, list[tuple[float, float]]](list)
     for request, question in asked.items():
-        one, other = first.known(request), again[request]
-        if one is not None and one.value is not None and other.value is not None:
-            both[question].append((one.value, other.value))
+        earlier_grade, other = first.known(request), again[request]
+        if (
+            earlier_grade is not None
+            and earlier_grade.value is not None
+            and other.value is not None
+        ):
+            both[question].append((earlier_grade.value, other.value))
     twice = list(both.values())
     graded = sum(map(len, twice))
     return JudgeCheck(

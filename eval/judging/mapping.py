@@ -109,18 +109,19 @@ def read_mapping(reply: str, request: MappingRequest) -> Indices:
     """
     keys = _Ids(request.key_ids, request.keys)
     values = _Ids(request.value_ids, request.values)
-    found: dict[int, int | None] = {}
+    indices: dict[int, int | None] = {}
     for key, value in _object(reply):
         index = keys.index(key)
         if index is None:
             raise FormatError(f"{_quoted(key)} is not one of {_range(request.key_ids)}")
-        if index in found:
+        if index in indices:
             raise FormatError(f"{request.key_ids[index]} has more than one entry")
-        found[index] = _value(value, values, request.value_ids)
-    missing = [id for index, id in enumerate(request.key_ids) if index not in found]
+        indices[index] = _value(value, values, request.value_ids)
+    missing = [id for index, id in enumerate(request.key_ids) if index not in indices]
     if missing:
-        raise FormatError(f"there is no entry for {_some(missing)}")
-    return tuple(found[index] for index in range(len(request.keys)))
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        raise FormatError(f"there is no entry for {', '.join(missing[:5])}{more}")
+    return tuple(indices[index] for index in range(len(request.keys)))
 
 
 class _Ids:
@@ -186,11 +187,6 @@ def _range(ids: Sequence[str]) -> str:
     return ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
 
 
-def _some(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
-    return ", ".join(ids[:5]) + more
-
-
 @dataclass(frozen=True)
 class MappingOutcome:
     """The result of a request. `indices` is None if no reply could be used; `problem` says why.
@@ -241,8 +237,8 @@ class Mapper(Consultant):
                 return first
             schema = orjson.dumps(request.schema).decode()
             note = prompts.render(REPAIR, problem=first.problem or "", schema=schema)
-            said = AIMessage(reply.message.text[:_MAX_RETURNED] or "(no answer)")
-            reply = await self.ask([*messages, said, HumanMessage(note)], schema=request.schema)
+            answer = AIMessage(reply.message.text[:_MAX_RETURNED] or "(no answer)")
+            reply = await self.ask([*messages, answer, HumanMessage(note)], schema=request.schema)
         except ModelError as error:
             if error.is_everywhere:
                 raise

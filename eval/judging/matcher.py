@@ -166,13 +166,13 @@ async def align_with_model(
     requests = [names.request if names and not names.is_too_long else None for names in asked]
     mapper = Mapper(matcher, judgements, ROLE, ready)
     wanted = [request for request in requests if request]
-    found = await mapper.map_each(wanted, concurrency=concurrency, progress=progress)
+    outcomes = await mapper.map_each(wanted, concurrency=concurrency, progress=progress)
     too_long = MappingOutcome(None, f"more than {MAX_NAMES} names are too many for one request")
-    mapped = [found[request] if request else too_long for request in requests]
+    mapped = [outcomes[request] if request else too_long for request in requests]
     matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]
     changed = sum(m.alignment != n.lexical for n, m in zip(asked, matched, strict=True) if n and m)
     ended = [replace(item, matched=m) for item, m in zip(items, matched, strict=True)]
-    of_requests = Ended.of(found.values())
+    of_requests = Ended.of(outcomes.values())
     return MatchedItems(
         ended, _report(matcher, ended, mapped, changed, of_requests, mapper.consulted)
     )
@@ -312,8 +312,8 @@ def agreement(items: Iterable[AnsweredItem]) -> Agreement:
 
 
 def _named(names: NamesToMatch, alignment: Alignment) -> BranchMapping:
-    found: dict[str, str | None] = {}
+    named: dict[str, str | None] = {}
     for row in names.rows:
         index = alignment[row[0]]
-        found[row[0]] = None if index is None else names.gold[index]
-    return found
+        named[row[0]] = None if index is None else names.gold[index]
+    return named

@@ -67,15 +67,17 @@ class Settled:
     @property
     def in_vain(self) -> Mapping[str, MatcherReport | JudgeReport | GradeReport]:
         """Reports, by role, of models that were asked without any usable reply."""
-        found: dict[str, MatcherReport | JudgeReport | GradeReport] = {}
+        reports: dict[str, MatcherReport | JudgeReport | GradeReport] = {}
         if self.matcher and self.matcher.brought_nothing:
-            found["matcher"] = self.matcher
+            reports["matcher"] = self.matcher
         if self.grades and self.grades.brought_nothing:
-            found["judge"] = self.grades
-        judges = [one for one in (self.judge, self.lexical_judge) if one and one.requests]
-        if judges and all(one.brought_nothing for one in judges):
-            found["judge"] = judges[0]
-        return found
+            reports["judge"] = self.grades
+        judges = [
+            report for report in (self.judge, self.lexical_judge) if report and report.requests
+        ]
+        if judges and all(report.brought_nothing for report in judges):
+            reports["judge"] = judges[0]
+        return reports
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: what the models did, and how far the matchers agree."""
@@ -191,8 +193,8 @@ class Settling:
         return caller
 
     def _settings(self, role: str) -> dict[str, Any]:
-        told = self.progress
-        progress = None if told is None else lambda done, of: told(role, done, of)
+        report = self.progress
+        progress = None if report is None else lambda done, of: report(role, done, of)
         return {"concurrency": self.concurrency, "progress": progress, "ready": self.ready}
 
 
@@ -219,7 +221,7 @@ def scorer_of(
     if judge and "judge" in settled.in_vain:
         judge = f"{judge} (brought nothing)"
     own_prompts = GRADING_PROMPTS if variant else MAPPING_PROMPTS
-    told = prompts.digest_of(own_prompts)[:16] if model or judge else None
+    prompts_digest = prompts.digest_of(own_prompts)[:16] if model or judge else None
     asked = {"matcher": model, "judge": judge}
     own = {role: dict(roles[role]) for role, asks in asked.items() if asks and role in roles}
     return Scorer(
@@ -228,7 +230,7 @@ def scorer_of(
         matcher,
         model=model,
         judge=judge,
-        prompts=told,
+        prompts=prompts_digest,
         decoding=own,
         variant=variant,
         pairs=choice.judge_pairs if variant and choice.judge_pairs != "all" else "",

@@ -56,14 +56,14 @@ class LeftOutQuestions:
 
     def reasons(self) -> str:
         """As a person reads it: "2 only in the base, 1 unscored in both"; empty for none."""
-        said = {
+        counts = {
             "only in the base": self.only_base,
             "only in the other": self.only_other,
             "unscored in the base": self.unscored_base,
             "unscored in the other": self.unscored_other,
             "unscored in both": self.unscored_both,
         }
-        return ", ".join(f"{count} {why}" for why, count in said.items() if count)
+        return ", ".join(f"{count} {why}" for why, count in counts.items() if count)
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -167,19 +167,19 @@ def paired_tests(pairs: Pairs, *, seed: int = 0, flips: int = FLIPS) -> list[Pai
     drawn = [row for row, name in enumerate(names) if name == "permutation"]
     p_values = random_flips(pairs.differences[drawn], seed=seed, flips=flips) if drawn else []
     monte_carlo = dict(zip(drawn, p_values, strict=True))
-    found: list[PairedTest | None] = []
+    tests: list[PairedTest | None] = []
     for row, name in enumerate(names):
         changed = _changed(pairs, row)
         if name is None:
-            found.append(None)
+            tests.append(None)
         elif name == "McNemar":
             p = mcnemar(int((changed > 0).sum()), int((changed < 0).sum()))
-            found.append(PairedTest(name, p))
+            tests.append(PairedTest(name, p))
         elif name == "exact permutation":
-            found.append(PairedTest(name, all_flips(changed)))
+            tests.append(PairedTest(name, all_flips(changed)))
         else:
-            found.append(PairedTest(name, monte_carlo[row]))
-    return found
+            tests.append(PairedTest(name, monte_carlo[row]))
+    return tests
 
 
 def _choose(pairs: Pairs, row: int) -> TestName | None:
@@ -280,17 +280,17 @@ def students_intervals(
     """
     from scipy.stats import t
 
-    found: list[tuple[float, float] | None] = []
+    intervals: list[tuple[float, float] | None] = []
     for row in differences:
         values = row[row == row]  # NaN alone differs from itself
         n = len(values)
         if n < 2:
-            found.append(None)
+            intervals.append(None)
             continue
         mean = float(values.mean())
         half = float(t.ppf((1 + _LEVEL) / 2, n - 1) * values.std(ddof=1) / n**0.5)
-        found.append((mean - half, mean + half))
-    return found
+        intervals.append((mean - half, mean + half))
+    return intervals
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -300,12 +300,12 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     became, at most 1 (Holm 1979). Written here because scipy corrects for the rate of false
     discoveries only (`false_discovery_control`), and statsmodels would bring pandas with it.
     """
-    made = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    made = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
-    for rank, (p, place) in enumerate(made):
+    for rank, (p, index) in enumerate(made):
         highest = max(highest, min(1.0, (len(made) - rank) * p))
-        adjusted[place] = highest
+        adjusted[index] = highest
     return adjusted
 
 
@@ -387,8 +387,8 @@ def total_interval(
     Both systems get the same questions in each resample. None for fewer than two questions.
     """
     together = Summed([(*one, *other) for one, other in pairs.paired], pairs.change)
-    found = aggregate_sums(together, seed=seed, resamples=resamples)
-    return None if found.low is None or found.high is None else (found.low, found.high)
+    score = aggregate_sums(together, seed=seed, resamples=resamples)
+    return None if score.low is None or score.high is None else (score.low, score.high)
 
 
 def total_test(pairs: TotalPairs, *, seed: int = 0, flips: int = FLIPS) -> PairedTest | None:
