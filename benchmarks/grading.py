@@ -32,8 +32,7 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import Completion, ReplyToken
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.loaders import load_questions
-from branchwise.eval.judging.grades import property_requests
-from branchwise.eval.judging.grading import GRADING, TOP_LOGPROBS, Grader
+from branchwise.eval.judging.grading import GRADING, TOP_LOGPROBS, Grader, property_requests
 from branchwise.eval.predictions_file import read_predictions
 from branchwise.runs.store.judgements import file_judgements
 from branchwise.trace.parts import Usage

@@ -23,8 +23,7 @@ from scipy import stats
 from simulated_pairs import EPOCHS, KINDS, Kind, Values, recall
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.question_scores import SUBSETS, ItemScore
-from branchwise.eval.scores import Counts, Scorer, Scores
+from branchwise.eval.scores import SUBSETS, Counts, ItemScore, Scorer, Scores
 from branchwise.eval.statistics import compare
 from branchwise.eval.statistics.paired_tests import random_flips
 

@@ -38,7 +38,7 @@ from branchwise.corpora.open import open_retriever
 from branchwise.corpora.questions import Question
 from branchwise.corpora.ranking import Scored, fused
 from branchwise.corpora.retrieval import MAX_K, Hit
-from branchwise.eval.evidence import support_recall
+from branchwise.eval.items import support_recall
 from branchwise.graphs.question_names import COMMON, WORD, names_in
 from branchwise.tools.passage_blocks import spread
 

@@ -183,8 +183,7 @@ def export(run: Path, out: Path, questions: int) -> None:
 def check_agreement(run: Path, lines: Path) -> None:
     """Both find each answer equally often in the evidence, or they do not do the same work."""
     from branchwise.eval.branch_scores import gold_branches
-    from branchwise.eval.errors.gold_evidence import gold_evidence
-    from branchwise.eval.errors.targets import Targets
+    from branchwise.eval.errors.gold_evidence import Targets, gold_evidence
     from branchwise.runs.store import open_run
     from branchwise.trace.conversation import read_conversation
 

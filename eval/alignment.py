@@ -23,8 +23,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from branchwise.corpora.questions import DEFAULT_BRANCH
-from branchwise.eval.branch_names.telling import TellingName, TellingNames, telling_names
-from branchwise.eval.qualifiers import traits_in
+from branchwise.eval.branch_names import TellingName, TellingNames, telling_names
+from branchwise.eval.qualifiers import read_name, traits_in
 
 MATCHER = "lexical"
 
@@ -80,16 +80,16 @@ def is_default(name: str) -> bool:
 
 def _assign(names: TellingNames) -> dict[int, int]:
     """Row to column."""
-    found = [_candidates(names, row) for row in names.predicted]
-    certain = [n for n, (columns, _) in enumerate(found) if len(columns) == 1]
+    candidates = [_candidates(names, row) for row in names.predicted]
+    certain = [n for n, (columns, _) in enumerate(candidates) if len(columns) == 1]
     assigned: dict[int, int] = {}
     taken: set[int] = set()
-    for row in sorted(certain, key=lambda n: (-found[n].similarity, n)):
-        [column] = found[row].columns
-        if column not in taken or found[row].similarity > LEFTOVER_THRESHOLD:
+    for row in sorted(certain, key=lambda n: (-candidates[n].similarity, n)):
+        [column] = candidates[row].columns
+        if column not in taken or candidates[row].similarity > LEFTOVER_THRESHOLD:
             assigned[row] = column
         taken.add(column)
-    for row, (columns, _) in enumerate(found):
+    for row, (columns, _) in enumerate(candidates):
         left = [column for column in columns if column not in taken]
         if len(columns) > 1 and len(left) == 1:
             assigned[row] = left[0]
@@ -126,15 +126,16 @@ def _similarity(names: TellingNames, predicted: TellingName, gold: TellingName) 
 
 def _supporting(names: TellingNames, row: TellingName) -> list[int]:
     """The gold names of the same head that say the same of their bearers."""
-    if not row.compared.qualifier:
+    name = read_name(row.text)
+    if not name.qualifier:
         return []
-    said = traits_in(row.compared.qualifier)
+    traits = traits_in(name.qualifier)
     return [
         n
-        for n, column in enumerate(names.gold)
-        if column.compared.head == row.compared.head
-        and said.supports(known := traits_in(column.compared.qualifier))
-        and not said.contradicts(known)
+        for n, gold in enumerate(read_name(column.text) for column in names.gold)
+        if gold.head == name.head
+        and traits.supports(known := traits_in(gold.qualifier))
+        and not traits.contradicts(known)
     ]
 
 
@@ -146,7 +147,7 @@ def _contradict(one: TellingName, other: TellingName) -> bool:
     )
     if any(a and b and a.isdisjoint(b) for a, b in pairs) or one.kinds.contradict(other.kinds):
         return True
-    ours, theirs = one.compared, other.compared
+    ours, theirs = read_name(one.text), read_name(other.text)
     if not (ours.certain and theirs.certain and ours.head == theirs.head):
         return False
     return traits_in(ours.qualifier).contradicts(traits_in(theirs.qualifier))

@@ -62,15 +62,15 @@ def aggregate(
     counts = scored.sum(axis=1)
     sums = np.where(scored, table, 0.0).sum(axis=1)
     means = _resampled_means(table, scored, seed, resamples) if table.shape[1] > 1 else None
-    found: dict[str, Aggregate] = {}
+    aggregates: dict[str, Aggregate] = {}
     for row, metric in enumerate(values):
         n = int(counts[row])
         mean = float(sums[row] / n) if n else None
         low = high = None
         if means is not None and n > 1:
             low, high = (float(x) for x in np.nanpercentile(means[:, row], [_LOW, _HIGH]))
-        found[metric] = Aggregate(mean, n, low, high)
-    return found
+        aggregates[metric] = Aggregate(mean, n, low, high)
+    return aggregates
 
 
 def aggregate_sums(summed: Summed, *, seed: int = 0, resamples: int = RESAMPLES) -> Aggregate:
@@ -86,20 +86,20 @@ def aggregate_all_sums(
     All are of the same questions, in one order. A resample without any scored question, or for
     which the score is undefined, is left out.
     """
-    wholes = {name: _whole(one) for name, one in summed.items()}
+    wholes = {name: _whole(own) for name, own in summed.items()}
     tables = {
-        name: _table(one)
-        for name, one in summed.items()
+        name: _table(own)
+        for name, own in summed.items()
         if wholes[name].n > 1 and wholes[name].mean is not None
     }
     resampled: dict[str, list[float]] = {name: [] for name in summed}
-    questions = max((len(one.values) for one in summed.values()), default=0)
+    questions = max((len(own.values) for own in summed.values()), default=0)
     for drawn in _draws(questions, seed, resamples) if tables else ():
         for name, table in tables.items():
             of = summed[name].of
             scores = (of(*sums) for *sums, scored in (drawn @ table).tolist() if scored)
             resampled[name] += [score for score in scores if score is not None]
-    return {name: _around(one.mean, one.n, resampled[name]) for name, one in wholes.items()}
+    return {name: _around(own.mean, own.n, resampled[name]) for name, own in wholes.items()}
 
 
 def _whole(summed: Summed) -> Aggregate:

@@ -1,7 +1,11 @@
-"""Precision, recall and exact match over (branch, entity) pairs: strict and pooled."""
+"""Precision, recall and exact match over (branch, entity) pairs, strict and pooled, and the pairs.
+
+Predicted texts are paired with gold entities one-to-one, as many as can be: a maximum bipartite
+matching, which no order of branches or answers changes.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,11 +13,67 @@ from branchwise.base.normalise import normalise
 from branchwise.corpora.questions import Answer, Branch
 from branchwise.eval.alignment import Alignment, align
 from branchwise.eval.entities import AnswerSet, distinct_forms, gold_sets
-from branchwise.eval.matching import matching, matching_size
 from branchwise.eval.qualifiers import ComparedName, read_name
 
 Answers = Mapping[str, Sequence[str]]
 """Predicted branch name to its entities."""
+
+
+def matching(edges: Sequence[Collection[int]]) -> dict[int, int]:
+    """Most pairs {i: j} with j in edges[i] such that no i and no j is used twice.
+
+    Augmenting paths (Kuhn 1955), O(len(edges) x pairs); without recursion, so that a long
+    prediction cannot exhaust the stack. An earlier i is paired rather than a later one, and with
+    an earlier j of its edges where it is free to choose.
+    """
+    holder: dict[int, int] = {}
+    held: dict[int, int] = {}
+    for start in range(len(edges)):
+        _augment(start, edges, holder, held)
+    return held
+
+
+def matching_size(edges: Sequence[Collection[int]]) -> int:
+    """How many pairs `matching` finds."""
+    return len(matching(edges))
+
+
+def _augment(
+    start: int, edges: Sequence[Collection[int]], holder: dict[int, int], held: dict[int, int]
+) -> None:
+    """Find a partner for `start`, moving others over where needed, if there is one.
+
+    `holder` maps a right node to its left one, `held` a left node to its right one.
+    """
+    reached_from: dict[int, int] = {}
+    waiting = [start]
+    while waiting:
+        left = waiting.pop()
+        for right in edges[left]:
+            if right in reached_from:
+                continue
+            reached_from[right] = left
+            if right not in holder:
+                _exchange(right, start, reached_from, holder, held)
+                return
+            waiting.append(holder[right])
+
+
+def _exchange(
+    right: int,
+    start: int,
+    reached_from: dict[int, int],
+    holder: dict[int, int],
+    held: dict[int, int],
+) -> None:
+    """Swap matched and unmatched pairs on the path from `start` to the free `right`."""
+    while True:
+        left = reached_from[right]
+        freed = held.get(left)
+        holder[right], held[left] = left, right
+        if left == start or freed is None:
+            return
+        right = freed
 
 
 @dataclass(frozen=True)
@@ -85,8 +145,8 @@ def strict_score(gold: GoldBranches, answers: Answers, alignment: Alignment) -> 
         else:
             united[index].extend(texts)
     for index, texts in united.items():
-        found = match_texts(texts, gold.sets[index], gold.pooled)
-        right, wrong = right + len(found.right), wrong + found.wrong_entities
+        matches = match_texts(texts, gold.sets[index], gold.pooled)
+        right, wrong = right + len(matches.right), wrong + matches.wrong_entities
     return SetScore(right, right + wrong, sum(map(len, gold.sets)))
 
 
@@ -99,9 +159,9 @@ def pooled_score(gold: GoldBranches, answers: Answers) -> SetScore:
     right; the others count nowhere. docs/reports.md says where a plain union counts otherwise.
     """
     texts = [text for branch in answers.values() for text in branch]
-    found = match_texts(texts, gold.pooled, gold.pooled)
-    right = len(found.right)
-    return SetScore(right, right + found.wrong_entities, len(gold.pooled))
+    matches = match_texts(texts, gold.pooled, gold.pooled)
+    right = len(matches.right)
+    return SetScore(right, right + matches.wrong_entities, len(gold.pooled))
 
 
 class TextMatches(NamedTuple):
@@ -177,3 +237,92 @@ def _rivals(
         for key in [key for key in left_over if key in keys][: len(keys) - 1]
     ]
     return [*dict.fromkeys([*first, *left_over])][:too_many]
+
+
+class GoldPair(NamedTuple):
+    """A gold entity under a gold branch: indices into `GoldBranches.names` and its set there."""
+
+    branch: int
+    entity: int
+
+
+class Right(NamedTuple):
+    """A predicted text that was counted as a gold entity under its own branch."""
+
+    pair: GoldPair
+    branch: str
+    text: str
+
+
+class Wrong(NamedTuple):
+    """A predicted text that was counted as wrong, under its predicted branch."""
+
+    branch: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BranchMatches:
+    """The pairs behind a `SetScore`: `right`, `wrong`, and the gold pairs that are `missing`.
+
+    len(right) is the score's `right`, len(right) + len(missing) its `gold`. `wrong` names at least
+    as many texts as are counted wrong: several texts that write one entity of another branch out
+    are one wrong entity. Texts that are further forms of an entity already counted are in neither.
+    """
+
+    right: tuple[Right, ...]
+    missing: tuple[GoldPair, ...]
+    wrong: tuple[Wrong, ...]
+
+
+def branch_matches(gold: GoldBranches, answers: Answers, alignment: Alignment) -> BranchMatches:
+    """The pairs that `strict_score` counts, in order of gold branch and text.
+
+    Of texts that differ in case or punctuation only, in one predicted branch or in united ones,
+    one stands for all. The order of branches and answers changes nothing.
+    """
+    right: list[Right] = []
+    wrong: list[Wrong] = []
+    for index, branches in _united(answers, alignment):
+        written = _written(branches, answers)
+        target = None if index is None else gold.sets[index]
+        texts = [text for name in branches for text in answers[name]]
+        matches = match_texts(texts, target, gold.pooled)
+        if index is not None:
+            named = sorted((entity, key) for key, entity in matches.right.items())
+            right += [Right(GoldPair(index, entity), *written[key]) for entity, key in named]
+        wrong += [Wrong(*written[key]) for key in matches.wrong]
+    counted = {match.pair for match in right}
+    missing = [pair for pair in gold_pairs(gold) if pair not in counted]
+    return BranchMatches(tuple(right), tuple(missing), tuple(wrong))
+
+
+def gold_pairs(gold: GoldBranches) -> list[GoldPair]:
+    """All pairs of a question, in order."""
+    return [
+        GoldPair(branch, entity)
+        for branch, entities in enumerate(gold.sets)
+        for entity in range(len(entities))
+    ]
+
+
+def _united(answers: Answers, alignment: Alignment) -> list[tuple[int | None, list[str]]]:
+    """Predicted branches by what they stand for: united by gold branch, else each on its own."""
+    aligned: dict[int, list[str]] = defaultdict(list)
+    alone: list[tuple[int | None, list[str]]] = []
+    for name in sorted(answers):
+        index = alignment[name]
+        if index is None:
+            alone.append((None, [name]))
+        else:
+            aligned[index].append(name)
+    return [*sorted(aligned.items()), *alone]
+
+
+def _written(branches: Iterable[str], answers: Answers) -> dict[str, tuple[str, str]]:
+    """Key to the first (branch, text) that writes it."""
+    texts = sorted((name, text) for name in branches for text in answers[name] if text.strip())
+    written: dict[str, tuple[str, str]] = {}
+    for name, text in texts:
+        written.setdefault(read_name(text).key, (name, text))
+    return written

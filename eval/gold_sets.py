@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import orjson
 
-from branchwise.corpora.questions import GoldSet
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import Column, Metrics, Task
 
@@ -30,13 +29,13 @@ def best_gold_sets(task: Task, items: Iterable[AnsweredItem]) -> list[AnsweredIt
     with the most branches, the most answers, then the first by its text: the order of gold sets
     changes nothing. Undecided items are tried by every gold set.
     """
-    found: list[list[AnsweredItem]] = []
+    grouped: list[list[AnsweredItem]] = []
     for item in each_gold_set(items):
-        if found and _is_by_next_set(found[-1][-1], item):
-            found[-1].append(item)
+        if grouped and _is_by_next_set(grouped[-1][-1], item):
+            grouped[-1].append(item)
         else:
-            found.append([item])
-    return [_best(task, candidates) for candidates in found]
+            grouped.append([item])
+    return [_best(task, candidates) for candidates in grouped]
 
 
 def by_best_gold_set(task: Task, item: AnsweredItem) -> AnsweredItem:
@@ -72,8 +71,8 @@ def _best(task: Task, candidates: Sequence[AnsweredItem]) -> AnsweredItem:
     if len(candidates) == 1:
         return candidates[0]
     # `max` takes the first of equal ones.
-    ordered = sorted(candidates, key=lambda one: _written(one.question.branches))
-    return max(ordered, key=lambda one: (_values(task, one), _size(one)))
+    ordered = sorted(candidates, key=lambda item: sorted(map(orjson.dumps, item.question.branches)))
+    return max(ordered, key=lambda item: (_values(task, item), _size(item)))
 
 
 def _preferred(task: Task) -> list[Column]:
@@ -97,7 +96,3 @@ def _value(column: Column, metrics: Metrics) -> float:
 def _size(item: AnsweredItem) -> tuple[int, int]:
     branches = item.question.branches
     return len(branches), sum(len(branch.answers) for branch in branches)
-
-
-def _written(branches: GoldSet) -> list[bytes]:
-    return sorted(map(orjson.dumps, branches))

@@ -39,29 +39,29 @@ def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
     back that never asked, a matcher that aligned as names alone do, and a judge that accepted
     nothing.
     """
-    found = {
+    parts = {
         f"tool {name}": InertPart(f"the tool {name}", "it was never called")
         for name, work in modules.tools.items()
         if not (work.calls or work.searches)
     }
     if modules.expansion and not modules.expansion.expanded:
         items = counted(modules.expansion.items, "item")
-        found["expansion"] = InertPart("expansion", f"it wrote readings for none of {items}")
+        parts["expansion"] = InertPart("expansion", f"it wrote readings for none of {items}")
     if modules.extraction and (how := _extraction(modules.extraction)):
-        found["extraction"] = InertPart("extraction", how)
+        parts["extraction"] = InertPart("extraction", how)
     for name, work in modules.nodes.items():
         if not work.changed:
             how = f"it changed nothing in {counted(work.calls, 'call')}"
             how = how if work.calls else "it was never called"
-            found[f"node {name}"] = InertPart(f"the node {name}", how)
+            parts[f"node {name}"] = InertPart(f"the node {name}", how)
     if how := _clarification(settled.items):
-        found["clarification"] = InertPart("asking back", how)
+        parts["clarification"] = InertPart("asking back", how)
     if (matcher := settled.matcher) and not matcher.changed:
         how = "it aligned every branch as names alone do"
-        found["matcher"] = InertPart(f"the matcher {matcher.model}", how)
+        parts["matcher"] = InertPart(f"the matcher {matcher.model}", how)
     if (judge := settled.judge) and not judge.accepted:
-        found["judge"] = InertPart(f"the judge {judge.model}", "it accepted no answer")
-    return found
+        parts["judge"] = InertPart(f"the judge {judge.model}", "it accepted no answer")
+    return parts
 
 
 def inert_cautions(base: Inert, other: Inert, base_name: str) -> list[str]:
@@ -69,9 +69,9 @@ def inert_cautions(base: Inert, other: Inert, base_name: str) -> list[str]:
 
     A matcher or judge that did nothing on both sides does not explain their difference.
     """
-    own = [one.words for key, one in other.items() if not (key in _OF_SCORING and key in base)]
-    alone = [one for key, one in base.items() if key not in other]
-    return [*own, *(f"{one.what} did nothing in {base_name}: {one.how}" for one in alone)]
+    own = [part.words for key, part in other.items() if not (key in _OF_SCORING and key in base)]
+    alone = [part for key, part in base.items() if key not in other]
+    return [*own, *(f"{part.what} did nothing in {base_name}: {part.how}" for part in alone)]
 
 
 def _extraction(work: ExtractionWork) -> str:

@@ -1,17 +1,41 @@
 """One item of a run as scorers read it: a question, what was predicted, what was seen."""
 
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.alignment import Alignment
-from branchwise.eval.evidence import Evidence
 from branchwise.eval.property_grades import Grades
 from branchwise.graphs.asking import DEFAULT_PROTOCOL
 
 GoldKey = tuple[str, int]
 """A question's id and one of its gold sets by number: what numbers of gold pairs belong to."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Passage ids in the order first shown to the agent: those given, then those retrieved."""
+
+    passages: tuple[str, ...] = ()
+
+
+DEPTHS: tuple[int | None, ...] = (5, 10, 20, None)
+"""The k of support recall@k; None counts all passages shown."""
+
+
+def support_recall(support: AbstractSet[str], shown: Sequence[str], k: int | None) -> float | None:
+    """|support among the first k passages shown| / |support|.
+
+    `shown` holds passage ids in the order first shown. 1 means that every supporting passage was
+    among the first k, 0 that none was; None where gold names no support.
+    """
+    if not support:
+        return None
+    first = list(dict.fromkeys(shown))[:k]
+    return len(support & set(first)) / len(support)
 
 
 @dataclass(frozen=True)

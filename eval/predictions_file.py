@@ -19,8 +19,7 @@ from branchwise.corpora.loaders.format_fields import misspelt
 from branchwise.corpora.loaders.records import problems
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question, QuestionSet
 from branchwise.corpora.written_lists import joined, members
-from branchwise.eval.evidence import Evidence
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.eval.tasks import Task, get_task
 
 MISSING = "missing"

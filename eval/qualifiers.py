@@ -14,25 +14,23 @@ from itertools import filterfalse, pairwise
 from typing import NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS, normalise
-from branchwise.eval.branch_names.closed_classes import (
+from branchwise.eval.branch_names import name_words, singular
+from branchwise.eval.word_lists import (
     AREAS,
+    COMMON_WORDS,
+    COMPANY_FORMS,
     COUNTRIES,
     DESCRIBED,
     FUNCTION_WORDS_OF_KEYS,
+    GENERATIONS,
+    KINDS,
+    MONTHS,
     NEED_A_PHRASE,
     RANKS,
     REGIONS,
     SIDES,
     SITES,
     STATES,
-)
-from branchwise.eval.branch_names.words import name_words, singular
-from branchwise.eval.errors.name_words import (
-    COMMON_WORDS,
-    COMPANY_FORMS,
-    GENERATIONS,
-    KINDS,
-    MONTHS,
 )
 
 _BRACKET = re.compile(r"(.*[^\s(（\[])\s*[(（\[]((?:[^][()（）]|\([^()]*\))*)[])）]\s*", re.DOTALL)

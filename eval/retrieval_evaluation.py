@@ -115,17 +115,17 @@ def judged_queries(
 
     Raises InputError where none has any.
     """
-    found = []
+    queries = []
     for question in questions:
         grades = grades_of(question) if judgements is None else [judgements.get(question.id, {})]
         if relevant := [one for one in grades if any(grade > 0 for grade in one.values())]:
             first, *others = relevant
-            found.append(JudgedQuery(question.id, question.question, first, tuple(others)))
-    if not found and judgements is None:
+            queries.append(JudgedQuery(question.id, question.question, first, tuple(others)))
+    if not queries and judgements is None:
         raise InputError("no question names a passage that supports it", remedy="add --qrels FILE")
-    if not found:
+    if not queries:
         raise InputError("judges no passage as relevant to any of the questions")
-    return found
+    return queries
 
 
 def evaluate_retrievers(

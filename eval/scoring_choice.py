@@ -9,7 +9,7 @@ from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located, s
 from branchwise.base.errors import InputError, SettingError, nearest
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.eval.bounds import JudgePairs, ScoreVariant
-from branchwise.eval.judging.readiness import check_role, no_replay, role_spec
+from branchwise.eval.judging.consultant import check_role, no_replay, role_spec
 from branchwise.eval.tasks import GRADED, get_task, is_attributable, is_graded, variants_of
 
 MatcherKind = Literal["lexical", "llm", "both"]

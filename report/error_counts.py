@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType, FoundErrors
-from branchwise.eval.question_scores import of_subset
+from branchwise.eval.errors.labels import ErrorClass, ErrorClasses, ErrorType, FoundErrors
+from branchwise.eval.scores import of_subset
 from branchwise.eval.tasks import Task
 from branchwise.runs.scoring.scored import ScoredAnswers
 

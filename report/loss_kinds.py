@@ -6,14 +6,14 @@ The kinds of a group add up to its total, so that a bar of them is whole.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.totals import (
+from branchwise.eval.errors.item_errors import (
     SubsetTotals,
     items_with,
     missing_with,
     wrong_with,
     wrong_without_label,
 )
+from branchwise.eval.errors.labels import Label
 
 
 @dataclass(frozen=True)

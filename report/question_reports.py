@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from branchwise.corpora.questions import Question
-from branchwise.eval.branch_matches import branch_matches
-from branchwise.eval.branch_scores import GoldBranches, align_answers, gold_branches
+from branchwise.eval.branch_scores import GoldBranches, align_answers, branch_matches, gold_branches
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import Metrics

@@ -14,8 +14,7 @@ from branchwise.agents.refusals import ApiChoice
 from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import check_ready
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.eval.judging.consultant import Consultant, RequestProgress
-from branchwise.eval.judging.readiness import role_spec
+from branchwise.eval.judging.consultant import Consultant, RequestProgress, role_spec
 from branchwise.runs.store.judgements import StoredJudgements
 
 ROLE = "writer"

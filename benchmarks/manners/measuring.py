@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.questions import Question, QuestionSet
-from branchwise.eval.evidence import support_recall
+from branchwise.eval.items import support_recall
 from branchwise.eval.scores import score_items
 from branchwise.eval.scoring_choice import BY_NAMES
 from branchwise.eval.tasks import get_task

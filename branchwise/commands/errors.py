@@ -13,9 +13,8 @@ from branchwise.commands.declared_options import with_options
 from branchwise.commands.options import Words
 from branchwise.commands.report_runs import warn_if_pending
 from branchwise.commands.scoring_progress import scoring_progress
-from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.item_errors import LOST_AT, ItemErrors
 from branchwise.eval.errors.labels import Label, LostAt
-from branchwise.eval.errors.totals import LOST_AT
 from branchwise.eval.tasks import TASKS
 from branchwise.report.terminal.console import console, echo, error_console, harmless_json
 from branchwise.report.terminal.lost_answers import has_any, lost_lines

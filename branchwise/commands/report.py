@@ -41,8 +41,7 @@ from branchwise.commands.score import announcing, print_runs, say, say_next
 from branchwise.commands.scoring_progress import scoring_progress
 from branchwise.eval.ceilings.breakdowns import check_grouping, groupings_of
 from branchwise.eval.grouping import META
-from branchwise.eval.question_scores import SUBSETS
-from branchwise.eval.scores import Scores
+from branchwise.eval.scores import SUBSETS, Scores
 from branchwise.report.error_counts import error_counts
 from branchwise.report.html.page import render_html, render_reports
 from branchwise.report.published import Published

@@ -7,8 +7,7 @@ from typing import Any
 
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.ceilings import CeilingScores, ceiling_metrics
-from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.ceilings.ceilings import CeilingScores, TracedItem, ceiling_metrics
 from branchwise.eval.grouping import (
     MAX_LABELS,
     META,
@@ -22,7 +21,7 @@ from branchwise.eval.grouping import (
     by_meta,
     labels,
 )
-from branchwise.eval.question_scores import ItemScore, aggregates_of
+from branchwise.eval.scores import ItemScore, aggregates_of
 from branchwise.eval.tasks import TASKS, Column, Task, totals_of
 
 
@@ -62,8 +61,8 @@ def places_of(grouping: Grouping, items: Iterable[ScoredItem]) -> Places:
     """The bins that each item is in."""
     # Few are different: each is held once.
     held: dict[tuple[BinPlace, ...], tuple[BinPlace, ...]] = {}
-    found = ((item.key, tuple(grouping.bins(item) or ())) for item in items)
-    return {key: held.setdefault(bins, bins) for key, bins in found}
+    own = ((item.key, tuple(grouping.bins(item) or ())) for item in items)
+    return {key: held.setdefault(bins, bins) for key, bins in own}
 
 
 def breakdown(
@@ -100,23 +99,23 @@ def breakdown(
     bins = tuple(
         Bin(
             place[1],
-            len({row.id for row in found}),
-            len(found),
-            aggregates_of(found, shown, seed, totals),
+            len({row.id for row in own_rows}),
+            len(own_rows),
+            aggregates_of(own_rows, shown, seed, totals),
         )
-        for place, found in sorted(binned_rows.items())
+        for place, own_rows in sorted(binned_rows.items())
     )
     return Breakdown(grouping.name, grouping.words, bins)
 
 
 def bins_of(places: Places) -> dict[str, set[str]]:
     """The ids of the questions in each bin, by its label, in order; without the property, none."""
-    found: dict[BinPlace, set[str]] = defaultdict(set)
+    ids: dict[BinPlace, set[str]] = defaultdict(set)
     kept = _most_common(places.values())
     for (id, _), own in places.items():
         for place in own:
-            found[place if place in kept else OTHERS_PLACE].add(id)
-    return {place[1]: found[place] for place in sorted(found)}
+            ids[place if place in kept else OTHERS_PLACE].add(id)
+    return {place[1]: ids[place] for place in sorted(ids)}
 
 
 def groupings_of(task: Task) -> Mapping[str, Grouping]:
@@ -140,7 +139,7 @@ def check_grouping(name: str, tasks: Iterable[Task] = tuple(TASKS.values())) -> 
 
 
 def _most_common(places: Iterable[Sequence[BinPlace] | None]) -> set[BinPlace]:
-    counts = Counter(place for found in places for place in set(found or ()))
+    counts = Counter(place for own in places for place in set(own or ()))
     ranked = sorted(counts, key=lambda place: (-counts[place], place))
     return {*ranked[:MAX_LABELS], UNKNOWN_PLACE}
 
@@ -175,10 +174,6 @@ def _operations(item: ScoredItem) -> Sequence[BinPlace] | None:
     return labels(step.get("op") for step in steps if isinstance(step, Mapping))
 
 
-def _domain(item: ScoredItem) -> Sequence[BinPlace] | None:
-    return labels([item.item.question.meta.get("domain")])
-
-
 _SIZES = Bins((0, 1, 2, 3, 6, 11, 21))
 _THOUSANDS = (1, 2, 5, 10, 20, 50, 100, 200)
 
@@ -186,9 +181,13 @@ GROUPINGS: Mapping[str, Grouping] = {
     grouping.name: grouping
     for grouping in (
         Grouping("branches", "gold branches", binned(Bins((0, 1, 2, 3, 6, 10)), _branches)),
-        Grouping("steps", "steps of the plan", binned(Bins((0, 1, 2, 3, 4, 5, 7)), _steps)),
+        Grouping(
+            "steps",
+            "steps of the plan",
+            binned(Bins((0, 1, 2, 3, 4, 5, 7)), _steps),
+        ),
         Grouping("operations", "operations in the plan (each of them)", _operations),
-        Grouping("domain", "domain", _domain),
+        Grouping("domain", "domain", lambda item: labels([item.item.question.meta.get("domain")])),
         Grouping("answers", "gold answers, all branches together", binned(_SIZES, _answers)),
         Grouping("calls", "tool calls made", binned(Bins((0, 1, 2, 3, 5, 9, 17)), _calls), True),
         Grouping(

@@ -8,10 +8,10 @@ from statistics import fmean, stdev
 from typing import Any, TypeVar
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.branch_matches import GoldPair
-from branchwise.eval.ceilings.traced import TracedItem, in_order
+from branchwise.eval.branch_scores import GoldPair
+from branchwise.eval.ceilings.ceilings import TracedItem, in_order
 from branchwise.eval.items import GoldKey
-from branchwise.eval.question_scores import SUBSETS, ItemScore, aggregates_by_subset, of_subset
+from branchwise.eval.scores import SUBSETS, ItemScore, aggregates_by_subset, of_subset
 from branchwise.eval.tasks import Column, Total
 
 T = TypeVar("T")
@@ -143,8 +143,8 @@ def _spread_of_total(
 ) -> MetricSpread:
     table = _in_every_epoch({(r.id, r.epoch): total.vector(r.metrics) for r in rows}, epochs)
     by_epoch = zip(*table, strict=True)
-    found = [total.of(*map(sum, zip(*vectors, strict=True))) for vectors in by_epoch]
-    scores = [score for score in found if score is not None]
+    by_epoch_scores = [total.of(*map(sum, zip(*vectors, strict=True))) for vectors in by_epoch]
+    scores = [score for score in by_epoch_scores if score is not None]
     if len(scores) < len(epochs):
         return MetricSpread(len(table))
     ends = stdev(scores), max(scores), min(scores)
@@ -155,11 +155,11 @@ def _in_every_epoch(
     values: Mapping[tuple[str, int], T | None], epochs: Sequence[int]
 ) -> list[list[T]]:
     """A row a question that has a value in every epoch, a column an epoch."""
-    found: dict[str, dict[int, T]] = defaultdict(dict)
+    by_question: dict[str, dict[int, T]] = defaultdict(dict)
     for (id, epoch), value in values.items():
         if value is not None:
-            found[id][epoch] = value
-    return [[of[e] for e in epochs] for of in found.values() if len(of) == len(epochs)]
+            by_question[id][epoch] = value
+    return [[of[e] for e in epochs] for of in by_question.values() if len(of) == len(epochs)]
 
 
 def _union_rows(items: Sequence[TracedItem], epochs: Sequence[int]) -> list[ItemScore]:
@@ -174,17 +174,17 @@ def _union_rows(items: Sequence[TracedItem], epochs: Sequence[int]) -> list[Item
             continue
         mean = fmean(len(item.right) / len(item.pairs) for item in asked)
         union = max(map(_found_together, _by_gold_set(asked)))
-        found = (mean, union, union - mean)
-        rows.append(first.row(dict(zip(UNION_METRICS, found, strict=True))))
+        values = (mean, union, union - mean)
+        rows.append(first.row(dict(zip(UNION_METRICS, values, strict=True))))
     return rows
 
 
 def _by_gold_set(asked: Iterable[TracedItem]) -> list[list[TracedItem]]:
     """The epochs of a question, those together that were scored against the same gold set."""
-    found: dict[GoldKey, list[TracedItem]] = defaultdict(list)
+    groups: dict[GoldKey, list[TracedItem]] = defaultdict(list)
     for item in asked:
-        found[item.item.gold_key].append(item)
-    return [*found.values()]
+        groups[item.item.gold_key].append(item)
+    return [*groups.values()]
 
 
 def _found_together(items: Sequence[TracedItem]) -> float:

@@ -13,16 +13,16 @@ from typing import Any
 
 from branchwise.base.progress import Progress, silent
 from branchwise.corpora.questions import Question
-from branchwise.eval.branch_matches import GoldPair
-from branchwise.eval.ceilings.holdings import (
+from branchwise.eval.branch_scores import GoldPair
+from branchwise.eval.ceilings.sources import (
     Holding,
+    Sources,
     UnknownHolding,
     WantedEntity,
     corpus_holding,
     kg_holding,
     wanted_pairs,
 )
-from branchwise.eval.ceilings.sources import Sources
 from branchwise.eval.items import GoldKey
 
 QUICKLY = 60.0
@@ -114,7 +114,7 @@ def find_reach(
         )
     if sources.kg:
         holdings.append(kg_holding(sources.kg, entities))
-    found = {
+    within = {
         gold: {pair: _within(holdings, entity) for pair, entity in pairs.items()}
         for gold, pairs in wanted.items()
     }
@@ -122,13 +122,13 @@ def find_reach(
         entity
         for gold, pairs in wanted.items()
         for pair, entity in pairs.items()
-        if found[gold][pair] is None
+        if within[gold][pair] is None
     ]
     return Reach(
-        {id: pairs for (id, number), pairs in found.items() if not number},
+        {id: pairs for (id, number), pairs in within.items() if not number},
         _reasons(holdings, left),
         all(holding.final for holding in holdings),
-        {gold: pairs for gold, pairs in found.items() if gold[1]},
+        {gold: pairs for gold, pairs in within.items() if gold[1]},
         sources.corpus is not None,
         {gold: ids for gold, pairs in wanted.items() if (ids := _passages(holdings, pairs))},
     )
@@ -143,34 +143,34 @@ def reach_key(questions: Iterable[Question], sources: Sources, *, seconds: float
 
     looked_for = {"id", "branches", "alternatives"}
     begun = orjson.dumps([_VERSION, sources.identity(), []])
-    found = hashlib.sha256(begun.removesuffix(b"]]"))
+    digest = hashlib.sha256(begun.removesuffix(b"]]"))
     # As JSON of all of it would be, which would take more memory than the run.
     comma = b""
     for question in questions:
         gold = question.model_dump(include=looked_for)
-        found.update(comma + orjson.dumps(gold, option=orjson.OPT_SORT_KEYS))
+        digest.update(comma + orjson.dumps(gold, option=orjson.OPT_SORT_KEYS))
         comma = b","
-    found.update(b"]]")
-    return found.hexdigest()[:16]
+    digest.update(b"]]")
+    return digest.hexdigest()[:16]
 
 
 def _passages(
     holdings: Sequence[Holding], pairs: Mapping[GoldPair, WantedEntity]
 ) -> dict[GoldPair, str]:
     """For each pair that a passage has, the id of one."""
-    found = (
+    ids = (
         (pair, next(filter(None, (holding.passage(entity) for holding in holdings)), None))
         for pair, entity in pairs.items()
     )
-    return {pair: id for pair, id in found if id is not None}
+    return {pair: id for pair, id in ids if id is not None}
 
 
 def _within(holdings: Sequence[Holding], entity: WantedEntity) -> bool | None:
     """True where any source has it, else unknown where any source is unknown."""
-    found = [holding.has(entity) for holding in holdings]
-    if True in found:
+    answers = [holding.has(entity) for holding in holdings]
+    if True in answers:
         return True
-    return None if None in found else False
+    return None if None in answers else False
 
 
 def _reasons(holdings: Sequence[Holding], left: Sequence[WantedEntity]) -> tuple[str, ...]:

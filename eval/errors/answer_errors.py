@@ -7,17 +7,19 @@ sentence about a class says, the class by that sentence is counted beside it.
 
 from collections.abc import Callable
 
-from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType
 from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.eval.errors.labels import Label, LostAt
+from branchwise.eval.errors.labels import ErrorClass, ErrorClasses, ErrorType, Label, LostAt
 
 
-def _labelled(label: Label) -> Callable[[ItemErrors], bool]:
-    return lambda errors: label in errors.labels
+def _labelled(label: Label, key: str, words: str, title: str = "") -> ErrorType[ItemErrors]:
+    """The type of an item with a label; its title is the label's words where none is given."""
+    return ErrorType(key, title or label.words, words, lambda errors: label in errors.labels)
 
 
-def _lost_at(place: LostAt) -> Callable[[ItemErrors], bool]:
-    return lambda errors: any(answer.lost_at == place for answer in errors.missing)
+def _lost_at(place: LostAt, key: str, words: str, title: str) -> ErrorType[ItemErrors]:
+    return ErrorType(
+        key, title, words, lambda errors: any(a.lost_at == place for a in errors.missing)
+    )
 
 
 def _is_wrong_in_evidence(errors: ItemErrors) -> bool:
@@ -41,29 +43,20 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
             "extraction",
             "incomplete extraction",
             (
-                ErrorType(
-                    "not_retrieved",
-                    Label.INCOMPLETE_EXTRACTION.words,
-                    "an answer was never retrieved",
-                    _labelled(Label.INCOMPLETE_EXTRACTION),
+                _labelled(
+                    Label.INCOMPLETE_EXTRACTION, "not_retrieved", "an answer was never retrieved"
                 ),
-                ErrorType(
-                    "not_in_corpus",
-                    Label.NOT_IN_CORPUS.words,
-                    "an answer is not in the corpus",
-                    _labelled(Label.NOT_IN_CORPUS),
-                ),
-                ErrorType(
+                _labelled(Label.NOT_IN_CORPUS, "not_in_corpus", "an answer is not in the corpus"),
+                _labelled(
+                    Label.MISSING_BRANCH,
                     "branch_not_retrieved",
-                    Label.MISSING_BRANCH.words,
                     "nothing of a branch was retrieved",
-                    _labelled(Label.MISSING_BRANCH),
                 ),
-                ErrorType(
+                _lost_at(
+                    "extraction",
                     "lost_in_extraction",
-                    "lost in extraction",
                     "an answer was lost in extraction",
-                    _lost_at("extraction"),
+                    "lost in extraction",
                 ),
             ),
             _published(
@@ -76,23 +69,19 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
             "reasoning",
             "incorrect reasoning",
             (
-                ErrorType(
+                _lost_at(
+                    "agent",
                     "left_out",
-                    "left out",
                     "an answer was retrieved, but left out by the agent",
-                    _lost_at("agent"),
+                    "left out",
                 ),
-                ErrorType(
-                    "wrong_branch",
-                    Label.WRONG_BRANCH.words,
-                    "a right answer under the wrong branch",
-                    _labelled(Label.WRONG_BRANCH),
+                _labelled(
+                    Label.WRONG_BRANCH, "wrong_branch", "a right answer under the wrong branch"
                 ),
-                ErrorType(
+                _labelled(
+                    Label.AMBIGUOUS_ANSWER,
                     "ambiguous",
-                    Label.AMBIGUOUS_ANSWER.words,
                     "a name of several answers that does not say which",
-                    _labelled(Label.AMBIGUOUS_ANSWER),
                 ),
                 ErrorType(
                     "wrong_in_evidence",
@@ -100,11 +89,11 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
                     "a wrong answer that the evidence mentions",
                     _is_wrong_in_evidence,
                 ),
-                ErrorType(
+                _labelled(
+                    Label.UNSUPPORTED_ANSWER,
                     "unsupported",
-                    "wrong, unsupported",
                     "a wrong answer that no evidence mentions",
-                    _labelled(Label.UNSUPPORTED_ANSWER),
+                    "wrong, unsupported",
                 ),
             ),
             _published(
@@ -117,11 +106,11 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
             "tool_call",
             Label.WRONG_TOOL_CALL.words,
             (
-                ErrorType(
+                _labelled(
+                    Label.WRONG_TOOL_CALL,
                     "wrong_tool_call",
-                    "brought nothing",
                     "a tool call brought nothing",
-                    _labelled(Label.WRONG_TOOL_CALL),
+                    "brought nothing",
                 ),
             ),
         ),
@@ -129,42 +118,24 @@ ANSWER_ERRORS: ErrorClasses[ItemErrors] = ErrorClasses(
             "other",
             "other",
             (
-                ErrorType(
+                _labelled(
+                    Label.PERHAPS_STATED,
                     "perhaps_stated",
-                    "perhaps stated",
                     "an answer was mentioned, perhaps not stated",
-                    _labelled(Label.PERHAPS_STATED),
+                    "perhaps stated",
                 ),
-                ErrorType(
-                    "taken_out",
-                    "taken out by a node",
-                    "an answer was taken out by a node",
-                    _lost_at("node"),
+                _lost_at(
+                    "node", "taken_out", "an answer was taken out by a node", "taken out by a node"
                 ),
-                ErrorType(
-                    "unreadable",
+                _lost_at(
+                    "repair",
                     "unreadable",
                     "an answer was in a text that could not be read",
-                    _lost_at("repair"),
+                    "unreadable",
                 ),
-                ErrorType(
-                    "format_error",
-                    Label.FORMAT_ERROR.words,
-                    "the answer could not be read",
-                    _labelled(Label.FORMAT_ERROR),
-                ),
-                ErrorType(
-                    "cut_reply",
-                    Label.CUT_REPLY.words,
-                    "a reply was cut at the token limit",
-                    _labelled(Label.CUT_REPLY),
-                ),
-                ErrorType(
-                    "budget_spent",
-                    Label.BUDGET_SPENT.words,
-                    "the budget was spent",
-                    _labelled(Label.BUDGET_SPENT),
-                ),
+                _labelled(Label.FORMAT_ERROR, "format_error", "the answer could not be read"),
+                _labelled(Label.CUT_REPLY, "cut_reply", "a reply was cut at the token limit"),
+                _labelled(Label.BUDGET_SPENT, "budget_spent", "the budget was spent"),
                 ErrorType(
                     "failed", "failed", "the item failed", lambda errors: errors.error is not None
                 ),

@@ -8,12 +8,21 @@ from functools import partial
 from branchwise.agents.answer import parse_answer
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.eval.alignment import Alignment
-from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches, gold_pairs
-from branchwise.eval.branch_scores import Answers, GoldBranches, align_answers, gold_branches
+from branchwise.eval.branch_scores import (
+    Answers,
+    BranchMatches,
+    GoldBranches,
+    GoldPair,
+    align_answers,
+    branch_matches,
+    gold_branches,
+    gold_pairs,
+)
 from branchwise.eval.errors.gold_evidence import (
     MAX_PROBLEM_CHARS,
     EvidencePlace,
     GoldEvidence,
+    Targets,
     gold_evidence,
 )
 from branchwise.eval.errors.item_errors import (
@@ -28,7 +37,6 @@ from branchwise.eval.errors.item_errors import (
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.errors.module_work import ModuleWork, module_work
 from branchwise.eval.errors.statements import AnswerStatements
-from branchwise.eval.errors.targets import Targets
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.qualifiers import read_name
 from branchwise.eval.tasks.branches.format import BranchesFormat
@@ -109,24 +117,24 @@ def examine(item: AnsweredItem, events: Iterable[Event]) -> Examined:
 
 
 def with_reach(
-    found: Examined, absent: AbstractSet[GoldPair], passages: Mapping[GoldPair, str]
+    examined: Examined, absent: AbstractSet[GoldPair], passages: Mapping[GoldPair, str]
 ) -> ItemErrors:
     """Its errors, with what is known of answers that were never retrieved: those that nothing has
     which is searched (`absent`), and `passages` of the corpus that have the others."""
-    errors = found.errors
+    errors = examined.errors
     missing = tuple(
         answer
         if answer.label is not _NEVER
         else replace(answer, label=Label.NOT_IN_CORPUS)
         if pair in absent
         else replace(answer, in_corpus=passages.get(pair))
-        for pair, answer in zip(found.matches.missing, errors.missing, strict=True)
+        for pair, answer in zip(examined.matches.missing, errors.missing, strict=True)
     )
     if missing == errors.missing:
         return errors
     branches = (
-        replace(one, labels=_relabelled(one.labels, [a for a in missing if a.branch == one.name]))
-        for one in errors.branches
+        replace(b, labels=_relabelled(b.labels, [a for a in missing if a.branch == b.name]))
+        for b in errors.branches
     )
     labels = _relabelled(errors.labels, missing)
     return replace(errors, labels=labels, branches=tuple(branches), missing=missing)
@@ -143,13 +151,13 @@ def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemError
     calls = tuple(failed_calls(reading.calls))
     branches = tuple(_branches(case, missing))
     format_error, budget_spent = _format_error(item, reading), _budget_spent(reading)
-    found = {label for branch in branches for label in branch.labels}
-    found |= {wrong_answer.label for wrong_answer in wrong if wrong_answer.label}
-    found |= {Label.WRONG_TOOL_CALL} if calls else set()
-    found |= {Label.FORMAT_ERROR} if format_error else set()
-    found |= {Label.CUT_REPLY} if item.cut else set()
-    found |= {Label.INTERRUPTED} if item.is_interrupted else set()
-    found |= {Label.BUDGET_SPENT} if budget_spent else set()
+    labels = {label for branch in branches for label in branch.labels}
+    labels |= {wrong_answer.label for wrong_answer in wrong if wrong_answer.label}
+    labels |= {Label.WRONG_TOOL_CALL} if calls else set()
+    labels |= {Label.FORMAT_ERROR} if format_error else set()
+    labels |= {Label.CUT_REPLY} if item.cut else set()
+    labels |= {Label.INTERRUPTED} if item.is_interrupted else set()
+    labels |= {Label.BUDGET_SPENT} if budget_spent else set()
     pairs = frozenset(gold_pairs(case.gold) if case.known else ())
     mentioned = case.evidence.places.keys() | case.evidence.elsewhere.keys()
     return ItemErrors(
@@ -157,7 +165,7 @@ def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemError
         epoch=item.epoch,
         ambiguous=item.question.ambiguous,
         traced=reading.events > 0,
-        labels=tuple(sorted(found)),
+        labels=tuple(sorted(labels)),
         branches=branches,
         missing=missing,
         wrong=wrong,
@@ -212,32 +220,32 @@ def _unread(item: AnsweredItem, reading: Conversation, targets: Targets) -> froz
 
     Of a node's text, where one stands in its place. A refusal is none, whatever it mentions.
     """
-    said = _said(reading)
-    if said is None or item.how not in ("repaired", "failed"):
+    turn = _last_turn(reading)
+    if turn is None or item.how not in ("repaired", "failed"):
         return frozenset()
     if reading.rewritten is not None:
         node = reading.rewritten.body
         messages = (node.update.messages if isinstance(node, Node) else None) or ()
         text = "\n".join(message.content for message in messages)
-    elif said.finish in _DECLINED:
+    elif turn.finish in _DECLINED:
         return frozenset()
     else:
-        text = said.text
+        text = turn.text
     return _pairs_in([text[-MAX_ANSWERING_CHARS:]], targets)
 
 
 def _written(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
     """Gold answers of the agent's own answer, where a node put another in its place."""
-    said = _said(reading)
-    if said is None or reading.rewritten is None or said.finish in _DECLINED:
+    turn = _last_turn(reading)
+    if turn is None or reading.rewritten is None or turn.finish in _DECLINED:
         return frozenset()
 
-    read = parse_answer(said.text[-MAX_ANSWERING_CHARS:], BranchesFormat()).prediction
+    read = parse_answer(turn.text[-MAX_ANSWERING_CHARS:], BranchesFormat()).prediction
     answers = read.answers.values() if read else ()
-    return _pairs_in([one for texts in answers for one in texts], targets)
+    return _pairs_in([text for texts in answers for text in texts], targets)
 
 
-def _said(reading: Conversation) -> Model | None:
+def _last_turn(reading: Conversation) -> Model | None:
     """The agent's last turn, before any repair."""
     body = reading.answering.body if reading.answering else None
     return body if isinstance(body, Model) else None
@@ -367,15 +375,11 @@ def _format_error(item: AnsweredItem, reading: Conversation) -> Ending | None:
         return None
     if reading.answer is None or not isinstance(reading.answer.body, AnswerRead):
         return Ending("the answer could not be read", None)
-    problem = reading.answer.body.problem
-    return _ending(problem or "the answer could not be read", reading.answer.seq)
+    problem = reading.answer.body.problem or "the answer could not be read"
+    return Ending(problem[:MAX_PROBLEM_CHARS], reading.answer.seq)
 
 
 def _budget_spent(reading: Conversation) -> Ending | None:
     if reading.budget is None or not isinstance(reading.budget.body, BudgetSpent):
         return None
-    return _ending(reading.budget.body.reason, reading.budget.seq)
-
-
-def _ending(reason: str, step: int) -> Ending:
-    return Ending(reason[:MAX_PROBLEM_CHARS], step)
+    return Ending(reading.budget.body.reason[:MAX_PROBLEM_CHARS], reading.budget.seq)

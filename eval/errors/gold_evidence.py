@@ -1,21 +1,298 @@
-"""The evidence for gold answers: where in an item's trace each gold answer was to be seen."""
+"""The evidence for gold answers: where in an item's trace each gold answer was to be seen.
 
+The gold entities of a question and the predicted texts that are wrong are numbered things
+(`Targets`). A trace is read piece by piece: what each mentions, and what of it the agent saw.
+"""
+
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import compress
 from operator import attrgetter, not_
 from typing import NamedTuple
 
-from branchwise.eval.branch_matches import GoldPair
-from branchwise.eval.errors.sightings import Sighting, given_passages, sightings
-from branchwise.eval.errors.targets import Targets
-from branchwise.trace.conversation import Conversation, ToolCall
+from branchwise.base.normalise import MAX_CHARACTERS
+from branchwise.corpora.questions import Question
+from branchwise.eval.branch_scores import GoldBranches, GoldPair, gold_pairs
+from branchwise.eval.entities import Entity
+from branchwise.eval.errors.mentions import Mentions, TextSpan
+from branchwise.trace.artifacts import ShownPassage
+from branchwise.trace.conversation import Change, Conversation, ToolCall
 from branchwise.trace.events import Start
+from branchwise.trace.evidence import EvidencePiece, other_pieces
+from branchwise.trace.parts import Extracted
 
+TargetNumbers = frozenset[int]
+"""Numbers of the things found."""
+
+_QID = re.compile(r"Q[1-9]\d*")
+_CUT = re.compile(r"\n\[cut: \d+ characters\]\Z")
+_MAX_CUT = 60
+_NOTHING: TargetNumbers = frozenset()
 MAX_TOOL_CHARS, MAX_PROBLEM_CHARS = 80, 500
 """Of a tool's name (a model may make one up) and of a problem in words, so much is kept."""
-_STEP = attrgetter("step")
+
+
+class Targets:
+    """Gold entities and texts by number; each text of a trace is searched once.
+
+    `pairs[n]`: the gold pairs that thing n is (one entity may be an answer of several branches).
+    Thing `len(pairs) + m` is the m-th of `texts`. `forms`: how each gold pair is written.
+    `support`: the ids of the passages that state it under its branch, empty where gold names none.
+    """
+
+    def __init__(self, gold: GoldBranches, question: Question, texts: Sequence[str]) -> None:
+        aliases = _aliases(question)
+        numbers: dict[tuple[frozenset[str], frozenset[str]], int] = {}
+        self.pairs: list[list[GoldPair]] = []
+        self.forms: dict[GoldPair, tuple[str, ...]] = {}
+        self.support: dict[GoldPair, frozenset[str]] = {}
+        self._thing: dict[GoldPair, int] = {}
+        self._qids: list[frozenset[str]] = []
+        self._by_qid: dict[str, set[int]] = defaultdict(set)
+        self.texts = tuple(texts)
+        for pair in gold_pairs(gold):
+            entity = gold.sets[pair.branch].entities[pair.entity]
+            written = _forms(entity, aliases)
+            thing = numbers.setdefault((written, entity.qids), len(numbers))
+            if thing == len(self.pairs):
+                self.pairs.append([])
+                self._qids.append(entity.qids)
+            self.pairs[thing].append(pair)
+            self._thing[pair] = thing
+            self.forms[pair] = tuple(sorted(written))
+            self.support[pair] = entity.support
+            for qid in entity.qids:
+                self._by_qid[qid].add(thing)
+        forms = [sorted(names) for names, _ in numbers]
+        self._looked_for = [*forms, *([text[:MAX_CHARACTERS]] for text in self.texts)]
+        self._passages: dict[tuple[str, str], TargetNumbers] = {}
+        self._names: dict[str, TargetNumbers] = {}
+        self._among: dict[tuple[TargetNumbers, str], TargetNumbers] = {}
+
+    @cached_property
+    def _mentions(self) -> Mentions:
+        # Made with the first text that is searched: a predictions file has none.
+        return Mentions(self._looked_for)
+
+    def in_passage(self, title: str, text: str) -> TargetNumbers:
+        """What a passage mentions, in its title or its text."""
+        key = (title, text)
+        if (found := self._passages.get(key)) is None:
+            present = self._mentions.present(f"{title}\n{text}")
+            found = self._passages[key] = frozenset(present) if present else _NOTHING
+        return found
+
+    def in_text(self, text: str) -> TargetNumbers:
+        """What any other text mentions."""
+        if (found := self._names.get(text)) is None:
+            found = self._names[text] = frozenset(self._mentions.present(text))
+        return found
+
+    def spans(self, pair: GoldPair, text: str) -> list[TextSpan]:
+        """Where a text mentions a gold pair."""
+        thing = self._thing[pair]
+        return self._mentions.find(text, among=[thing]).get(thing, [])
+
+    def among(self, things: TargetNumbers, text: str) -> TargetNumbers:
+        """Which of these things a text mentions."""
+        key = (things, text)
+        if (found := self._among.get(key)) is None:
+            found = self._among[key] = frozenset(self._mentions.present(text, among=things))
+        return found
+
+    def named(self, id: str, names: Iterable[str]) -> TargetNumbers:
+        """Which things something of a graph is: by its id, or by its names.
+
+        An entity with Wikidata ids is none with another Wikidata id, whatever the names say:
+        shared names are what questions of this kind are about.
+        """
+        by_id = self._by_qid.get(id, ())
+        found = _NOTHING.union(*(self.in_text(name) for name in names if name), by_id)
+        if not found or not _QID.fullmatch(id):
+            return found
+        others = {n for n, qids in enumerate(self._qids) if qids and id not in qids}
+        return found - others
+
+
+def _aliases(question: Question) -> Mapping[str, set[str]]:
+    """All names that each Wikidata id has anywhere in the question."""
+    names: dict[str, set[str]] = defaultdict(set)
+    for branch in question.branches:
+        for answer in branch.answers:
+            if answer.qid:
+                names[answer.qid].update(answer.forms)
+    return names
+
+
+def _forms(entity: Entity, aliases: Mapping[str, set[str]]) -> frozenset[str]:
+    forms = {form for answer in entity.answers for form in answer.forms}
+    shared = (name for qid in entity.qids for name in aliases.get(qid, ()))
+    return frozenset(form for form in forms.union(shared) if form.strip())
+
+
+class Sighting(NamedTuple):
+    """A piece of evidence: what it mentions (`things`), and which of these the agent saw there.
+
+    `taken`: of those that it did not see, the step of the node that took them out. `step`: of the
+    node that brought the piece; None for what the tool itself brought.
+    """
+
+    things: TargetNumbers
+    shown: TargetNumbers
+    passage: str | None = None
+    row: int | None = None
+    taken: Mapping[int, int] = {}
+    step: int | None = None
+
+
+@dataclass(frozen=True)
+class ChangedResult:
+    """A tool result as the node of a step left it: its text, its passages by id.
+
+    `passages` is None where its artifact lists none.
+    """
+
+    step: int
+    content: str
+    passages: Mapping[str, ShownPassage] | None
+
+    @classmethod
+    def of(cls, change: Change) -> "ChangedResult":
+        """What a node changed."""
+        found = change.message.found
+        passages = {one.id: one for one in found.passages} if found.lists_passages else None
+        return cls(change.step, change.message.content, passages)
+
+    def visible(
+        self, things: TargetNumbers, passage: str | None, targets: Targets
+    ) -> TargetNumbers:
+        """Which of these a reader of the text sees; nothing of a passage that is not listed."""
+        if passage is not None and self.passages is not None and passage not in self.passages:
+            return frozenset()
+        return things & targets.in_text(self.content)
+
+
+def _changed(
+    pieces: Iterable[Sighting], changed_by: Sequence[Change], targets: Targets
+) -> Iterator[Sighting]:
+    """What a tool brought, with what nodes left of it, and then what nodes brought themselves.
+
+    The agent saw the last of the texts.
+    """
+    changes = [ChangedResult.of(change) for change in changed_by]
+    known: set[int] = set()
+    ids: set[str | None] = set()
+    for piece in pieces:
+        known |= piece.things
+        ids.add(piece.passage)
+        yield _left_of(piece, changes, targets)
+    last = changes[-1]
+    for id, passage in (last.passages or {}).items():
+        if id not in ids and (things := targets.in_passage(passage.title, passage.text) - known):
+            known |= things
+            brought_by = next(c.step for c in changes if id in (c.passages or {}))
+            yield Sighting(things, last.visible(things, id, targets), id, step=brought_by)
+    for change in changes:
+        if fresh := targets.in_text(change.content) - known:
+            known |= fresh
+            yield Sighting(fresh, last.visible(fresh, None, targets), step=change.step)
+
+
+def _left_of(piece: Sighting, changes: Sequence[ChangedResult], targets: Targets) -> Sighting:
+    seen = [change.visible(piece.things, piece.passage, targets) for change in changes]
+    shown = piece.shown & seen[-1]
+    taken = {
+        thing: next(c.step for c, left in zip(changes, seen, strict=True) if thing not in left)
+        for thing in piece.things - seen[-1]
+    }
+    return piece._replace(shown=shown, taken=taken) if taken or shown != piece.shown else piece
+
+
+def sightings(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
+    """Passages, rows, matches by name, or the text of a tool that has none of them.
+
+    Nothing for a call that failed: its text repeats what was asked. What its tool did not put out
+    (rows behind those that fitted) was not retrieved. What nodes brought in is evidence, too.
+    """
+    pieces = _brought(call, targets) if call.result.error is None else iter(())
+    if call.changes:
+        pieces = _after_nodes(call, pieces, targets)
+    for sighting in pieces:
+        if sighting.things:
+            yield sighting if call.seen else sighting._replace(shown=frozenset())
+
+
+def _brought(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
+    content, found = call.result.content, call.result.found
+    records = _extracted(call, found.passages) if call.extraction is not None else ()
+    visible = targets.in_text(content) if _CUT.search(content[-_MAX_CUT:]) else None
+    # Most of the work on a trace is here: the same passages come again and again.
+    for number, passage in enumerate(found.passages):
+        things = shown = targets.in_passage(passage.title, passage.text)
+        if not things:
+            continue
+        record = records[number] if records else None
+        if record is not None:
+            shown = _in_spans(record, passage.title, things, targets)
+        elif visible is not None:
+            shown = things & visible
+        yield Sighting(things, shown, passage.id)
+    for piece in other_pieces(found, content):
+        if things := _mentioned(piece, targets):
+            yield Sighting(things, things, row=piece.number)
+
+
+def _mentioned(piece: EvidencePiece, targets: Targets) -> TargetNumbers:
+    """Entities by the id at the end of their IRI and by their names, texts by what they say."""
+    found: set[int] = set()
+    for address, names in piece.things:
+        id = address[max(address.rfind("/"), address.rfind("#")) + 1 :]
+        found |= targets.named(id, names)
+    for text in piece.texts:
+        found |= targets.in_text(text)
+    return frozenset(found)
+
+
+def _after_nodes(
+    call: ToolCall, pieces: Iterator[Sighting], targets: Targets
+) -> Iterator[Sighting]:
+    """What nodes left and brought, less what extraction, which read this, cut off then."""
+    for piece in _changed(pieces, call.changes, targets):
+        if call.extraction is None or piece.step is None:
+            yield piece
+        else:
+            yield piece._replace(shown=piece.shown & targets.in_text(call.extraction.content))
+
+
+def _extracted(call: ToolCall, passages: Sequence[ShownPassage]) -> Sequence[Extracted | None]:
+    """What the extraction made of each passage; None for one that it left alone."""
+    records = call.extraction.passages if call.extraction else ()
+    if [record.id for record in records] == [passage.id for passage in passages]:
+        return records
+    by_id = {record.id: record for record in records}
+    return [by_id.get(passage.id) for passage in passages]
+
+
+def _in_spans(
+    record: Extracted, title: str, things: TargetNumbers, targets: Targets
+) -> TargetNumbers:
+    """Of a passage with spans the agent sees the title and these, of one without nothing.
+
+    Where the extraction failed, or a span is the whole passage, it sees all.
+    """
+    if record.how == "failed" or record.whole:
+        return things
+    if not record.spans:
+        return frozenset()
+    seen = targets.among(things, title)
+    for span in record.spans:
+        if seen == things:
+            break
+        seen |= targets.among(things, span)
+    return seen
 
 
 class EvidencePlace(NamedTuple):
@@ -36,6 +313,9 @@ class EvidencePlace(NamedTuple):
     row: int | None = None
     shown: bool = True
     node: int | None = None
+
+
+_Places = tuple[EvidencePlace, ...]
 
 
 class CallCost(NamedTuple):
@@ -89,14 +369,14 @@ def gold_evidence(targets: Targets, reading: Conversation) -> GoldEvidence:
     and the passages given with the question; never the text of a call that failed, which repeats
     what was asked.
     """
-    found = _found(targets, reading)
-    places, elsewhere = _told_apart(found, targets)
+    sighted = _places_of_things(targets, reading)
+    places, elsewhere = _by_support(sighted, targets)
     return GoldEvidence(
         places=places,
         wrong_places={
-            text: found[thing]
+            text: sighted[thing]
             for thing, text in enumerate(targets.texts, len(targets.pairs))
-            if thing in found
+            if thing in sighted
         },
         calls=tuple(map(CallCost.of, reading.calls)),
         tokens=reading.tokens,
@@ -110,14 +390,14 @@ def gold_evidence(targets: Targets, reading: Conversation) -> GoldEvidence:
     )
 
 
-def _found(targets: Targets, reading: Conversation) -> dict[int, tuple[EvidencePlace, ...]]:
+def _places_of_things(targets: Targets, reading: Conversation) -> dict[int, _Places]:
     """Where each thing is mentioned, in order of the trace."""
-    found: dict[int, list[EvidencePlace]] = defaultdict(list)
+    places: dict[int, list[EvidencePlace]] = defaultdict(list)
     for step, number, sighting in _sightings(targets, reading):
         for things, place in _placed(step, number, sighting):
             for thing in things:
-                found[thing].append(place)
-    return {thing: tuple(sorted(places, key=_STEP)) for thing, places in found.items()}
+                places[thing].append(place)
+    return {thing: tuple(sorted(own, key=attrgetter("step"))) for thing, own in places.items()}
 
 
 def _placed(
@@ -136,18 +416,15 @@ def _placed(
         yield (thing,), EvidencePlace(at, number, passage, row, shown=False, node=node)
 
 
-_Places = dict[GoldPair, tuple[EvidencePlace, ...]]
-
-
-def _told_apart(
-    found: Mapping[int, tuple[EvidencePlace, ...]], targets: Targets
-) -> tuple[_Places, _Places]:
+def _by_support(
+    sighted: Mapping[int, _Places], targets: Targets
+) -> tuple[dict[GoldPair, _Places], dict[GoldPair, _Places]]:
     """Where each gold pair was retrieved, and the passages that only mention it."""
-    places: _Places = {}
-    elsewhere: _Places = {}
+    places: dict[GoldPair, _Places] = {}
+    elsewhere: dict[GoldPair, _Places] = {}
     for thing, pairs in enumerate(targets.pairs):
-        for pair in pairs if thing in found else ():
-            every, support = found[thing], targets.support[pair]
+        for pair in pairs if thing in sighted else ():
+            every, support = sighted[thing], targets.support[pair]
             states = [not support or at.passage is None or at.passage in support for at in every]
             if any(states):
                 places[pair] = tuple(compress(every, states))
@@ -160,8 +437,9 @@ def _sightings(targets: Targets, reading: Conversation) -> Iterator[tuple[int, i
     """Each sighting with its step and the number of its call."""
     start = reading.start
     if start is not None and isinstance(start.body, Start):
-        for sighting in given_passages(start.body, targets):
-            yield start.seq, 0, sighting
+        for passage in start.body.given.passages:  # these are in every request
+            if things := targets.in_passage(passage.title, passage.text):
+                yield start.seq, 0, Sighting(things, things, passage.id)
     for call in reading.calls:
         for sighting in sightings(call, targets):
             yield call.step, call.number, sighting

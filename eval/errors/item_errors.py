@@ -1,15 +1,19 @@
 """What went wrong in one item: records that are stored, shown and counted."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, get_args
 
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace
 from branchwise.eval.errors.labels import CallFailure, Label, LostAt
+from branchwise.eval.scores import SUBSETS
 from branchwise.trace.conversation import ToolCall
 
 MAX_PLACES = 5
 """Places that are kept of each answer; how many there are is kept beside."""
+LOST_AT: tuple[LostAt, ...] = ("agent", "extraction", "node", "repair")
+CALL_FAILURES: tuple[CallFailure, ...] = ("arguments", "unknown_tool", "failed", "not_run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,7 @@ class ItemErrors:
             epoch=record["epoch"],
             ambiguous=record["ambiguous"],
             traced=record["traced"],
-            labels=_labels(record["labels"]),
+            labels=tuple(map(Label, record["labels"])),
             branches=tuple(_branch(branch) for branch in record["branches"]),
             missing=tuple(MissingAnswer(**_answer(missing)) for missing in record["missing"]),
             wrong=tuple(WrongAnswer(**_answer(wrong)) for wrong in record["wrong"]),
@@ -169,19 +173,15 @@ def plain(value: Any) -> Any:
     return value.value if isinstance(value, Label) else value
 
 
-def _labels(values: list[str]) -> tuple[Label, ...]:
-    return tuple(Label(value) for value in values)
-
-
 def _branch(record: Mapping[str, Any]) -> BranchErrors:
-    labels = _labels(record["labels"])
+    labels = tuple(map(Label, record["labels"]))
     return BranchErrors(**{**record, "keys": tuple(record["keys"]), "labels": labels})
 
 
 def _answer(record: Mapping[str, Any]) -> dict[str, Any]:
     label = record["label"]
     listed = {key: record[key] for key in ("places", "elsewhere") if key in record}
-    places = {key: tuple(EvidencePlace(**one) for one in own) for key, own in listed.items()}
+    places = {key: tuple(EvidencePlace(**place) for place in own) for key, own in listed.items()}
     return {**record, "label": None if label is None else Label(label), **places}
 
 
@@ -199,3 +199,111 @@ def failed_calls(calls: Iterable[ToolCall]) -> Iterator[FailedCall]:
             cost = CallCost.of(call)
             kind = _KNOWN.get(str(call.result.failure), "failed")
             yield FailedCall(call.number, call.step, cost.tool, kind, str(cost.error))
+
+
+@dataclass(frozen=True)
+class LabelTotal:
+    """How many `items` have a label, how many `missing` gold answers, how many `wrong` texts.
+
+    Labels that no answer carries (tool calls, format, budget; missing_branch is its branch's)
+    count items only.
+    """
+
+    items: int = 0
+    missing: int = 0
+    wrong: int = 0
+
+
+@dataclass(frozen=True)
+class SubsetTotals:
+    """Totals of a subset of `items`, of which `traced` have a trace and `failed` ended in error.
+
+    `missing`, `wrong`: answers of either kind, whatever their label. `elsewhere`: those that were
+    never retrieved, though passages that do not support them mention them. `branches`: gold
+    branches that are missing_branch. `lost_at`: answers that were retrieved, by who lost them.
+    `calls`: wrong tool calls by kind. Every label, place and kind is there, with 0 where nothing
+    has it.
+    """
+
+    items: int
+    traced: int
+    failed: int
+    missing: int
+    wrong: int
+    elsewhere: int
+    branches: int
+    labels: Mapping[Label, LabelTotal]
+    lost_at: Mapping[LostAt, int]
+    calls: Mapping[CallFailure, int]
+
+
+@dataclass(frozen=True)
+class ErrorTotals:
+    """Totals by subset: all, ambiguous, unambiguous. An item is a question in one epoch."""
+
+    subsets: Mapping[str, SubsetTotals]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable, by subset."""
+        return {subset: plain(totals) for subset, totals in self.subsets.items()}
+
+
+def totals(errors: Iterable[ItemErrors]) -> ErrorTotals:
+    """Count the errors of items, all together, ambiguous and unambiguous ones; order is nothing."""
+    listed = list(errors)
+    chosen = (
+        listed,
+        [item for item in listed if item.ambiguous],
+        [item for item in listed if not item.ambiguous],
+    )
+    counted = map(_subset, chosen)
+    return ErrorTotals(dict(zip(SUBSETS, counted, strict=True)))
+
+
+def _subset(items: Sequence[ItemErrors]) -> SubsetTotals:
+    by_item = Counter(label for item in items for label in item.labels)
+    missing = [answer for item in items for answer in item.missing]
+    wrong = [answer for item in items for answer in item.wrong]
+    of_missing = Counter(answer.label for answer in missing)
+    of_wrong = Counter(answer.label for answer in wrong)
+    lost_at = Counter(answer.lost_at for answer in missing)
+    calls = Counter(call.kind for item in items for call in item.failed_calls)
+    whole = sum(Label.MISSING_BRANCH in b.labels for item in items for b in item.branches)
+    return SubsetTotals(
+        items=len(items),
+        traced=sum(item.traced for item in items),
+        failed=sum(item.error is not None for item in items),
+        missing=len(missing),
+        wrong=len(wrong),
+        elsewhere=sum(answer.only_elsewhere for answer in missing),
+        branches=whole,
+        labels={
+            label: LabelTotal(by_item[label], of_missing[label], of_wrong[label]) for label in Label
+        },
+        lost_at={place: lost_at[place] for place in LOST_AT},
+        calls={kind: calls[kind] for kind in CALL_FAILURES},
+    )
+
+
+Count = Callable[[SubsetTotals], int]
+"""A number of a subset, for tables and figures."""
+
+
+def missing_with(label: Label) -> Count:
+    """How many missing gold answers have a label."""
+    return lambda subset: subset.labels[label].missing
+
+
+def wrong_with(label: Label) -> Count:
+    """How many wrong texts have a label."""
+    return lambda subset: subset.labels[label].wrong
+
+
+def items_with(label: Label) -> Count:
+    """How many items have a label."""
+    return lambda subset: subset.labels[label].items
+
+
+def wrong_without_label(subset: SubsetTotals) -> int:
+    """How many wrong texts have none: they were read in the evidence, or there is no trace."""
+    return subset.wrong - sum(label.wrong for label in subset.labels.values())

@@ -11,7 +11,7 @@ A mention writes one of the answer's forms out, as words of their own:
   ("Taxi Driver"). A text that is a field (a cell, a quoted text, a line) needs none of it.
 * "John Smith Jr." is not John Smith, "Toy Story 2" not Toy Story, "New York Times" not New York.
   A surname alone, or a name with another initial, is not a mention.
-* Numbers and dates are values (`numerals`). Scripts without spaces have no word borders, except
+* Numbers and dates are values (`name_forms`). Scripts without spaces have no word borders, except
   between katakana; a Korean name may carry a particle.
 
 Text is data: it is searched, never evaluated. Patterns have no unbounded repetition, so time grows
@@ -19,7 +19,9 @@ linearly with the text.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -29,6 +31,7 @@ from branchwise.eval.errors.name_context import (
     disambiguator_end,
     has_article,
     has_borders,
+    is_bare_number,
     is_in_longer_name,
     is_other_generation,
     is_part_of_name,
@@ -38,8 +41,7 @@ from branchwise.eval.errors.name_context import (
     stands_alone,
 )
 from branchwise.eval.errors.name_forms import NameForm, name_forms
-from branchwise.eval.errors.name_words import COMMON_WORDS, FUNCTION_WORDS
-from branchwise.eval.errors.numerals import is_bare_number
+from branchwise.eval.word_lists import COMMON_WORDS, FUNCTION_WORDS
 
 TextSpan = tuple[int, int]
 _ORDINARY = COMMON_WORDS - FUNCTION_WORDS
@@ -47,6 +49,8 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 _TITLE_CHARACTERS = 300
 _SOLID = re.compile(r"""[^\s"'“”‘’()\[\]]""")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_GRAM = 5  # characters: long enough that few names begin alike
+_FEW = 100  # anchors are looked for one by one sooner than all the n-grams of a text are made
 
 
 class Mentions:
@@ -66,26 +70,27 @@ class Mentions:
         Spans of a thing are in order and do not overlap; things without a mention are left out.
         `among`: the only things to look for.
         """
-        found: dict[int, list[TextSpan]] = {}
-        letters = squeezed(text)
-        read: FoldedText | None = None
-        things = self._things if among is None else [self._things[number] for number in among]
-        for thing in [thing for shared, thing in things if shared in letters]:
-            spans: set[TextSpan] = set()
-            for form in thing.forms:
-                if form.letters in letters:
-                    read = read or folded(text)
-                    spans.update(read.given(*span) for span in _mentions(read, letters, form))
-            if spans:
-                found[thing.number] = _longest(spans)
-        return found
+        spans: dict[int, set[TextSpan]] = {}
+        for number, read, mentions in self._tried(text, among):
+            if given := {read.given(*span) for span in mentions}:
+                spans.setdefault(number, set()).update(given)
+        return {number: _longest(own) for number, own in spans.items()}
 
     def present(self, text: str, among: Iterable[int] | None = None) -> set[int]:
         """The indices of the things that a text mentions: the keys of `find`, sooner.
 
         `among`: the only things to look for.
         """
-        found: set[int] = set()
+        numbers: set[int] = set()
+        for number, _, mentions in self._tried(text, among):
+            if number not in numbers and next(mentions, None):
+                numbers.add(number)
+        return numbers
+
+    def _tried(
+        self, text: str, among: Iterable[int] | None
+    ) -> Iterator[tuple[int, FoldedText, Iterator[TextSpan]]]:
+        """For each form whose letters the text has: its thing, the fold, where it is mentioned."""
         letters = squeezed(text)
         read: FoldedText | None = None
         things = self._things if among is None else [self._things[number] for number in among]
@@ -93,10 +98,7 @@ class Mentions:
             for form in thing.forms:
                 if form.letters in letters:
                     read = read or folded(text)
-                    if next(_mentions(read, letters, form), None):
-                        found.add(thing.number)
-                        break
-        return found
+                    yield thing.number, read, _mentions(read, letters, form)
 
 
 class _Thing(NamedTuple):
@@ -256,3 +258,59 @@ def _longest(spans: set[TextSpan]) -> list[TextSpan]:
         if not kept or span[0] >= kept[-1][1]:
             kept.append(span)
     return kept
+
+
+class ManyNames:
+    """Things with their forms, tens of thousands of them, to be found in many texts.
+
+    It finds what `Mentions` finds. That tries every name on every text; this looks the text's
+    character n-grams up in a table of how the names' anchors begin, so that a text costs the same
+    however many names there are. Memory grows with the names.
+    """
+
+    def __init__(self, things: Sequence[Sequence[str]]) -> None:
+        self._things = things
+        self._mentions: dict[int, Mentions] = {}
+        anchored: dict[str, set[int]] = defaultdict(set)
+        for number, forms in enumerate(things):
+            for form in name_forms(forms):
+                anchored[form.letters].add(number)
+        # By length and text of the anchors' first characters: the anchors, and whose they are.
+        self._tables: dict[int, dict[str, list[tuple[str, set[int]]]]] = {}
+        for anchor, numbers in anchored.items():
+            gram = anchor[:_GRAM]
+            table = self._tables.setdefault(len(gram), defaultdict(list))
+            table[gram].append((anchor, numbers))
+
+    def present(self, text: str, known: AbstractSet[int] = frozenset()) -> set[int]:
+        """Numbers of the things that a text mentions, those already `known` left out."""
+        candidates = self._candidates(text) - known
+        return {number for number in candidates if self._of(number).present(text)}
+
+    def _candidates(self, text: str) -> set[int]:
+        """The things of which the text holds an anchor."""
+        searched, found = squeezed(text), set[int]()
+        for length, table in self._tables.items():
+            grams: Iterable[str] = table
+            if len(table) > _FEW:
+                starts = range(len(searched) - length + 1)
+                grams = table.keys() & {searched[i : i + length] for i in starts}
+            for gram in grams:
+                for anchor, numbers in table[gram]:
+                    if anchor in searched:
+                        found |= numbers
+        return found
+
+    def _of(self, number: int) -> Mentions:
+        """One thing's names, made when it is first looked for closely."""
+        if (mentions := self._mentions.get(number)) is None:
+            mentions = self._mentions[number] = Mentions([self._things[number]])
+        return mentions
+
+
+def mentioned(things: Sequence[Sequence[str]], texts: Iterable[str]) -> dict[int, int]:
+    """Numbers of the things that any of the texts mentions, with that of the first text."""
+    names, found = ManyNames(things), dict[int, int]()
+    for number, text in enumerate(texts):
+        found |= dict.fromkeys(names.present(text, found.keys()), number)
+    return found

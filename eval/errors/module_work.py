@@ -68,10 +68,10 @@ W = TypeVar("W", NodeWork, ToolWork)
 
 def _by_name(work: Iterable[tuple[str, W]]) -> dict[str, W]:
     """The work of each name together, in the order in which they are met."""
-    found: dict[str, W] = {}
-    for name, one in work:
-        found[name] = found[name] + one if name in found else one
-    return found
+    totals: dict[str, W] = {}
+    for name, own in work:
+        totals[name] = totals[name] + own if name in totals else own
+    return totals
 
 
 def node_names(identity: object) -> tuple[str, ...]:
@@ -255,14 +255,14 @@ class ModuleWork:
     def of_system(self, system: Mapping[str, Any], identity: object = None) -> "ModuleWork":
         """The same with counts of 0 for a module that is on in `system` and never had work, and for
         those nodes and tools of its `identity` that were never called."""
-        found = self
-        if system.get("expand") is True and found.expansion is None:
-            found = replace(found, expansion=ExpansionWork())
-        if system.get("extract") is True and found.extraction is None:
-            found = replace(found, extraction=ExtractionWork())
+        work = self
+        if system.get("expand") is True and work.expansion is None:
+            work = replace(work, expansion=ExpansionWork())
+        if system.get("extract") is True and work.extraction is None:
+            work = replace(work, extraction=ExtractionWork())
         nodes = {name: NodeWork() for name in node_names(identity)}
         tools = {name: ToolWork() for name in tool_names(identity)}
-        return ModuleWork(nodes=nodes, tools=tools) + found
+        return ModuleWork(nodes=nodes, tools=tools) + work
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: counts of each module, or None; `nodes` and `tools` by name if there
@@ -300,9 +300,9 @@ def module_work(events: Iterable[Event]) -> ModuleWork:
     )
 
 
-def total_work(found: Iterable[ModuleWork]) -> ModuleWork:
+def total_work(works: Iterable[ModuleWork]) -> ModuleWork:
     """The work of several items together."""
-    return sum(found, ModuleWork())
+    return sum(works, ModuleWork())
 
 
 def _sum(one: C | None, other: C | None) -> C | None:

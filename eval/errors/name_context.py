@@ -1,13 +1,16 @@
-"""Whether what stands around a name in a text leaves it that name.
+"""Whether what stands around a name or a number in a text leaves it that name or number.
 
-A name that is a part of a longer word or name does not mention the shorter one. All checks look
-at a bounded part of the text.
+A name that is a part of a longer word or name does not mention the shorter one. A number is no
+mention inside a longer number, a percentage, a time, the day of a date or a name ("Apollo 11"); a
+year is one inside a date or a range of years, not in a season ("1976-77"). All checks look at a
+bounded part of the text.
 """
 
 import re
 
 from branchwise.eval.errors.folding import is_word
-from branchwise.eval.errors.name_words import (
+from branchwise.eval.errors.name_forms import MONTH_NAMES, ORDINAL
+from branchwise.eval.word_lists import (
     FUNCTION_WORDS,
     GENERATIONS,
     HANGUL_PARTICLES,
@@ -50,6 +53,15 @@ _UNSPACED = re.compile(
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f]")
 _THAI_FOLLOWING = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
+_CAPITAL_BEFORE = re.compile(r"(?:^|[^\w])([^\W\d_][\w'’]*)[ ]$")
+_PLAIN_BEFORE = FUNCTION_WORDS | frozenset(
+    ["altogether", "approximately", "count", "exactly", "nearly", "overall", "roughly", "scored"]
+)
+_MAGNITUDE = re.compile(r"(?:%| ?(?:%|percent\b|per cent\b|(?:m|b|tr)illion\b|thousand\b))", re.I)
+_MONTH_AFTER = re.compile(rf"{ORDINAL}(?: of)? (?:{MONTH_NAMES})\b", re.I)
+_MONTH_BEFORE = re.compile(rf"(?:^|\W)(?:{MONTH_NAMES}) $", re.I)
+_RANGE_AFTER = re.compile(r"[-–]\d{4}(?!\d)")
+_DATE_AFTER = re.compile(r"-\d\d-\d\d")
 
 
 def has_borders(text: str, start: int, end: int) -> bool:
@@ -243,7 +255,8 @@ def _is_other_before(text: str, start: int, known: tuple[str, ...]) -> bool:
     before = text[max(0, start - _NEAR) : start]
     own_years = {year for own in known for year in _YEAR.findall(own)}
     year = _YEAR_BEFORE.search(before)
-    if own_years and year and year[1] not in own_years and _is_kind_of_thing(year[0]):
+    is_other_year = own_years and year and year[1] not in own_years
+    if year and is_other_year and (KINDS & _words(year[0]) or "-born" in year[0]):
         return True
     kind = _KIND_BEFORE.search(before)
     return kind is not None and all(
@@ -259,10 +272,6 @@ def disambiguator_end(text: str, end: int, known: tuple[str, ...]) -> int:
     if bracketed and any(_words(bracketed[1]) == _words(own) for own in known):
         return end + bracketed.end()
     return end
-
-
-def _is_kind_of_thing(before: str) -> bool:
-    return bool(KINDS & _words(before)) or "-born" in before
 
 
 def _words(text: str) -> set[str]:
@@ -293,3 +302,50 @@ def _is_other(groups: tuple[frozenset[str], ...], said: set[str], own: set[str])
     said_groups = [group for group in groups if group & said]
     own_groups = [group for group in groups if group & own]
     return bool(said_groups and own_groups) and not any(g in own_groups for g in said_groups)
+
+
+def is_bare_number(text: str, start: int, end: int) -> bool:
+    """Whether the number at [start, end) of a text stands for itself there."""
+    before, after = text[max(0, start - 40) : start], text[end : end + 40]
+    value = text[start:end]
+    is_year = len(value) == 4 and value.isdecimal() and "1000" <= value <= "2100"
+    if not (_free_before(before, value, is_year) and _free_after(after, is_year)):
+        return False
+    if is_year:
+        return True
+    is_day = value.isdecimal() and 1 <= int(value[:9]) <= 31
+    return not (
+        _MAGNITUDE.match(after)
+        or (is_day and (_MONTH_AFTER.match(after) or _MONTH_BEFORE.search(before)))
+        or _names_a_thing(before)
+    )
+
+
+def _free_before(before: str, value: str, is_year: bool) -> bool:
+    last, rest = before[-1:], before[:-1]
+    if last.isalnum() or last == "_":
+        return False
+    if last in ".,:/" and rest[-1:].isdigit():
+        return False
+    if last in "-−" and last:
+        return is_year and rest[-4:].isdigit() and len(rest) >= 4
+    if last == "–":
+        return is_year and rest[-4:].isdigit()
+    return not (value[0] == "-" and rest[-1:].isalnum())
+
+
+def _free_after(after: str, is_year: bool) -> bool:
+    sign, following = after[:1], after[1:2]
+    if sign.isalnum() or (sign in "'’" and sign and following == "s"):
+        return False
+    if sign in ".,:/" and following.isdigit():
+        return False
+    if sign in "-–" and sign and following.isdigit():
+        return is_year and bool(_RANGE_AFTER.match(after) or _DATE_AFTER.match(after))
+    return not (sign == "-" and following.isupper())
+
+
+def _names_a_thing(before: str) -> bool:
+    """Whether a capitalised word stands right before that makes it a name: "Apollo 11"."""
+    word = _CAPITAL_BEFORE.search(before)
+    return bool(word and word[1][0].isupper() and word[1].lower() not in _PLAIN_BEFORE)

@@ -1,4 +1,8 @@
-"""What a form of an answer looks for in a text: a pattern, and what must hold around it."""
+"""How a text may write an answer: patterns of its names, dates and numbers, and their rules.
+
+"18 February 1977", "February 18, 1977" and "1977-02-18T00:00:00Z" are one date; "1,200" is 1200.
+What must hold around a mention is for `name_context` to say.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,14 +11,15 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS
+from branchwise.base.text import one_line
 from branchwise.eval.errors.folding import FoldedText, folded, is_word, loose, squeezed
-from branchwise.eval.errors.name_words import (
+from branchwise.eval.word_lists import (
     ABBREVIATIONS,
     COMMON_WORDS,
     COMPANY_FORMS,
+    MONTHS,
     SMALL_WORDS,
 )
-from branchwise.eval.errors.numerals import date_pattern, number_pattern, read_date
 
 _DISAMBIGUATOR = re.compile(r"(.*[^\s(（])\s*[(（]([^()（）]*)[)）]\s*", re.DOTALL)
 _TRAILING_ARTICLE = re.compile(r"(.*\w), (the|an?)\s*", re.DOTALL | re.IGNORECASE)
@@ -31,6 +36,84 @@ _SPACE = r"(?:[^\S\t]{1,40}|[-–_])"
 _QUOTES = "[\"']{0,2}"
 _USUAL_GAPS = ("", " ", "-", "–", ". ", ", ", ": ")
 _MARKS = "[:;,./!?()*\"'–—-]"
+
+_NUMBER = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?")
+MONTH_NAMES = "|".join(rf"{m}|{m[:3]}\.?" + (r"|sept\.?" if m[0] == "s" else "") for m in MONTHS)
+ORDINAL = r"(?:st|nd|rd|th)?"
+_ISO = re.compile(r"\+?(\d{4})-(\d\d)(?:-(\d\d)(?:t[\d:.]*(?:z|[+-]\d\d:\d\d)?)?)?")
+_DAY_FIRST = re.compile(
+    rf"(?:(?:the )?(\d\d?){ORDINAL}(?: of)? )?({MONTH_NAMES})(?: of)?,? (\d{{3,4}})"
+)
+_MONTH_FIRST = re.compile(rf"({MONTH_NAMES}) (\d\d?){ORDINAL},? (\d{{3,4}})")
+
+
+class Date(NamedTuple):
+    """A day, or a whole month where `day` is None."""
+
+    year: int
+    month: int
+    day: int | None
+
+
+def read_date(fold: str) -> Date | None:
+    """The date that a folded text is, or None."""
+    text = one_line(fold)
+    if iso := _ISO.fullmatch(text):
+        day = int(iso[3]) if iso[3] else None
+        return _date(int(iso[1]), int(iso[2]), day)
+    if named := _MONTH_FIRST.fullmatch(text):
+        return _date(int(named[3]), _month(named[1]), int(named[2]))
+    if named := _DAY_FIRST.fullmatch(text):
+        return _date(int(named[3]), _month(named[2]), int(named[1]) if named[1] else None)
+    return None
+
+
+def date_pattern(date: Date) -> str:
+    """A regular expression for folded text that finds the date in the usual ways of writing it."""
+    name = MONTHS[date.month - 1]
+    month = rf"(?:{name}|{name[:3]}\.?{'|sept.?' if date.month == 9 else ''})"
+    year, number = f"{date.year}", f"0?{date.month}"
+    gap = r"\s{1,4}"
+    any_day = rf"\d{{1,2}}{ORDINAL}"
+    if date.day is None:
+        return (
+            rf"(?<!\w)(?:{month}(?:{gap}{any_day})?(?:{gap}of)?,?{gap}{year}(?!\d)"
+            rf"|{year}-{date.month:02}(?:-\d\d(?!\d)|(?!\d|-\d))|{year}年\s?{number}月)"
+        )
+    day = f"0?{date.day}"
+    return (
+        rf"(?<![\w.])(?:{day}{ORDINAL}(?:{gap}of)?{gap}{month},?{gap}{year}(?!\d)"
+        rf"|{month}{gap}{day}{ORDINAL}(?:,|{gap}|,{gap}){year}(?!\d)"
+        rf"|{year}[-/]{date.month:02}[-/]{date.day:02}(?!\d)|{day}\.\s?{number}\.\s?{year}(?!\d)"
+        rf"|{year}年\s?{number}月\s?{day}日)"
+    )
+
+
+def number_pattern(fold: str) -> str | None:
+    """A regular expression that finds the number that a folded text is; None if it is none.
+
+    With or without thousand separators; zeros after the point do not matter ("57" is "57.0").
+    """
+    number = _NUMBER.fullmatch(fold.strip())
+    if number is None:
+        return None
+    sign, digits = number[1], number[2].replace(",", "")
+    decimals = (number[3] or "").rstrip("0")
+    first = len(digits) % 3 or 3
+    groups = [digits[:first], *(digits[i : i + 3] for i in range(first, len(digits), 3))]
+    pattern = re.escape("-") if sign == "-" else ""
+    pattern += ",?".join(groups) + (rf"\.{decimals}0*" if decimals else r"(?:\.0+)?")
+    return pattern
+
+
+def _date(year: int, month: int, day: int | None) -> Date | None:
+    if 1 <= month <= 12 and (day is None or 1 <= day <= 31):
+        return Date(year, month, day)
+    return None
+
+
+def _month(name: str) -> int:
+    return next(i for i, month in enumerate(MONTHS, 1) if month[:3] == name[:3])
 
 
 class Word(NamedTuple):

@@ -1,5 +1,8 @@
-"""Asking one model in one role about many things: cached, counted, and checked once whether it can
-be asked at all."""
+"""Asking one model in one role about many things: checked once, cached and counted.
+
+Errors before the first request name the role's option. Replies are kept by request and sample
+number (`Judgements`), so that none is asked for twice.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from branchwise.agents.caller import ModelCaller, Reply
-from branchwise.agents.journal import CallKey, Slot
+from branchwise.agents.journal import CallKey, Journal, Slot
 from branchwise.agents.reply import BY_RESPONSES, Completion
-from branchwise.agents.spec import check_ready
+from branchwise.agents.spec import REPLAY_OFFER, ModelSpec, check_ready
 from branchwise.base.errors import InputError
-from branchwise.eval.judging.judgements import Judgements
-from branchwise.eval.judging.readiness import Ready, check_role
 from branchwise.graphs.ledger import RoleUsage
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
+Ready = Callable[[ModelSpec], None]
+"""Checks before the first request whether the model can be used at all; raises InputError."""
 RequestProgress = Callable[[int, int], None]
 """Gets the number of finished distinct requests and of all: at first, after each, and now and then
 in between."""
@@ -31,6 +34,69 @@ DECLINED = {"refusal": "the model refused", "content_filter": "the reply was fil
 
 _Request = TypeVar("_Request")
 _Outcome = TypeVar("_Outcome")
+
+
+def role_spec(role: str, text: str) -> ModelSpec:
+    """The model that `--matcher` or `--judge` names. Raises InputError if it names none."""
+    try:
+        spec = ModelSpec.parse(text)
+    except InputError as error:
+        raise _of_role(error, role) from None
+    if spec.provider == "replay":
+        raise no_replay(role)
+    return spec
+
+
+def no_replay(role: str) -> InputError:
+    """The error for a replay that should score."""
+    return InputError(
+        f"a replay cannot be the {role}, whose replies are kept by themselves",
+        where=f"--{role}",
+        remedy=f"name a model, for example --{role} openai:gpt-6-luna",
+    )
+
+
+def check_role(role: str, spec: ModelSpec, ready: Ready = check_ready) -> None:
+    """`ready`, with remedies that name the role's option, without `offline`, which cannot judge."""
+    try:
+        ready(spec)
+    except InputError as error:
+        raise _of_role(error, role) from None
+
+
+def _of_role(error: InputError, role: str) -> InputError:
+    remedy = (error.remedy or "").replace("--model", f"--{role}").replace(REPLAY_OFFER, "")
+    for offer in (", or use offline", ", or offline"):
+        if remedy.endswith(offer):
+            remedy = " or ".join(remedy.removesuffix(offer).rsplit(", ", 1))
+    return InputError(error.what, where=error.where or f"--{role}", remedy=remedy)
+
+
+class Judgements(Journal, Protocol):
+    """A journal by request digest and sample number.
+
+    Unlike an item's journal it counts no occurrences (equal requests are one) and has no trace.
+    """
+
+    def recall(self, key: CallKey, sample: int = 0) -> Slot:
+        """What is kept of a request; `sample` tells repeated measurements of it apart."""
+        ...
+
+
+class MemoryJudgements:
+    """Judgements kept as long as the object lives."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[CallKey, int], Mapping[str, Any]] = {}
+
+    def recall(self, key: CallKey, sample: int = 0) -> Slot:
+        return Slot(key, sample, self._kept.get((key, sample)))
+
+    async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
+        self._kept[slot.key, slot.occurrence] = value
+
+    def event(self, kind: str, data: Mapping[str, Any]) -> None:
+        return None
 
 
 class ReportedItem(NamedTuple):
@@ -63,10 +129,10 @@ class Ended:
     unusable: int = 0
 
     @classmethod
-    def of(cls, found: Iterable[_Ending]) -> Ended:
-        listed = list(found)
-        failed = sum(one.failed for one in listed)
-        nothing = sum(not one.is_usable for one in listed)
+    def of(cls, outcomes: Iterable[_Ending]) -> Ended:
+        listed = list(outcomes)
+        failed = sum(outcome.failed for outcome in listed)
+        nothing = sum(not outcome.is_usable for outcome in listed)
         return cls(len(listed), failed, nothing - failed)
 
     @property
@@ -196,16 +262,16 @@ class Consultant:
 
         None where one more would have to be asked for; only replies that were enough are counted.
         """
-        said: list[Completion] = []
+        replies: list[Completion] = []
         consulted = self.consulted
-        while (found := read(said)) is None:
-            value = self._judgements.recall(key, first + len(said)).value
+        while (outcome := read(replies)) is None:
+            value = self._judgements.recall(key, first + len(replies)).value
             if value is None:
                 return None
-            said.append(Completion.from_payload(value))
-            consulted = consulted.plus_kept(said[-1], value["seconds"])
+            replies.append(Completion.from_payload(value))
+            consulted = consulted.plus_kept(replies[-1], value["seconds"])
         self.consulted = consulted
-        return found
+        return outcome
 
     async def each(
         self,
@@ -222,24 +288,24 @@ class Consultant:
         if concurrency < 1:
             raise InputError(f"concurrency is {concurrency}", remedy="give a number of at least 1")
         distinct = list(dict.fromkeys(requests))
-        found: dict[_Request, _Outcome] = {}
+        outcomes: dict[_Request, _Outcome] = {}
         pending = iter(distinct)
 
         async def work() -> None:
             for request in pending:
-                found[request] = await consult(request)
+                outcomes[request] = await consult(request)
                 if progress:
-                    progress(len(found), len(distinct))
+                    progress(len(outcomes), len(distinct))
 
         workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(distinct)))]
         try:
-            async with _signs_of_life(progress, found, len(distinct)):
+            async with _signs_of_life(progress, outcomes, len(distinct)):
                 await asyncio.gather(*workers)
         finally:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-        return found
+        return outcomes
 
     def _check_once(self) -> None:
         if self._check:
@@ -268,19 +334,19 @@ class _Sample:
 
 @asynccontextmanager
 async def _signs_of_life(
-    progress: RequestProgress | None, found: Mapping[Any, Any], total: int
+    progress: RequestProgress | None, outcomes: Mapping[Any, Any], total: int
 ) -> AsyncIterator[None]:
     """Also report waiting requests: a server may take minutes for the first."""
     if progress is None or not total:
         yield
         return
-    told = progress
-    told(0, total)
+    report = progress
+    report(0, total)
 
     async def tell() -> None:
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_SIGNS)
-            told(len(found), total)
+            report(len(outcomes), total)
 
     telling = asyncio.ensure_future(tell())
     try:

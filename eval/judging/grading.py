@@ -5,7 +5,8 @@ probability of the integer k as its reply,
 
     grade = sum(k p(k)) / sum(p(k)) / 10,    k = 0 ... 10,
 
-where the server tells the likeliest tokens, else the mean of several replies.
+where the server tells the likeliest tokens, else the mean of several replies. `grade_items` asks
+for the grades of a run's items.
 """
 
 from __future__ import annotations
@@ -15,18 +16,31 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
 from branchwise.agents.caller import Finish, ModelError, Reply
 from branchwise.agents.journal import CallKey
+from branchwise.agents.prediction import Prediction
 from branchwise.agents.reply import ReplyToken
 from branchwise.base.text import one_line
+from branchwise.eval.bounds import JudgePairs
+from branchwise.eval.items import AnsweredItem, Graded
 from branchwise.eval.judging.consultant import (
     DECLINED,
     Consultant,
+    Ended,
+    ModelReport,
+    ReportedItem,
     RequestProgress,
 )
+from branchwise.eval.properties import (
+    ConditionalAnswer,
+    align_properties,
+    gold_properties,
+    predicted_properties,
+)
+from branchwise.eval.property_grades import PropertyGrade, PropertyPair
 from branchwise.graphs.ledger import RoleUsage
 
 if TYPE_CHECKING:
@@ -160,12 +174,14 @@ class Grader(Consultant):
         """The grade of each distinct request; `announce` is told what they take, if anything,
         before the first is sent. Raises what `grade` raises."""
         distinct = dict.fromkeys(requests)
-        known = {one: grade for one in distinct if (grade := self.known(one)) is not None}
-        asked = [one for one in distinct if one not in known]
+        known = {
+            request: grade for request in distinct if (grade := self.known(request)) is not None
+        }
+        asked = [request for request in distinct if request not in known]
         if asked and announce:
             announce(self._demand(asked))
-        found = await self.each(asked, self.grade, concurrency=concurrency, progress=progress)
-        return known | found
+        grades = await self.each(asked, self.grade, concurrency=concurrency, progress=progress)
+        return known | grades
 
     def _demand(self, asked: Sequence[GradeRequest]) -> Demand:
         # Every token is a byte of its text at least; prompts are long enough to make up for what a
@@ -187,10 +203,10 @@ class Grader(Consultant):
             ModelError: every other request would fail as well.
             InputError: the model cannot be asked at all.
         """
-        messages, said = self._messages(request), list[Reply]()
-        while (grade := self._grade_by(said)) is None:
+        messages, replies = self._messages(request), list[Reply]()
+        while (grade := self._grade_by(replies)) is None:
             try:
-                said.append(await self.ask(messages, sample=self.first + len(said)))
+                replies.append(await self.ask(messages, sample=self.first + len(replies)))
             except ModelError as error:
                 if error.is_everywhere:
                     raise
@@ -201,8 +217,8 @@ class Grader(Consultant):
         """Under which its replies are kept."""
         return self._caller.key(self._messages(request), role=self._role)
 
-    def _grade_by(self, said: Sequence[GradingReply]) -> Grade | None:
-        return grade_by(said, self.samples)
+    def _grade_by(self, replies: Sequence[GradingReply]) -> Grade | None:
+        return grade_by(replies, self.samples)
 
     def _messages(self, request: GradeRequest) -> list[BaseMessage]:
         from langchain_core.messages import HumanMessage
@@ -216,25 +232,25 @@ class Grader(Consultant):
         return {name: SystemMessage(self.prompts.render(name)) for name in get_args(GradePrompt)}
 
 
-def grade_by(said: Sequence[GradingReply], samples: int) -> Grade | None:
+def grade_by(replies: Sequence[GradingReply], samples: int) -> Grade | None:
     """The grade by these replies, made in this order; None where one more is needed.
 
     The first with probabilities decides, or else the mean of `samples` of them.
     """
-    if not said:
+    if not replies:
         return None
-    last = read_grade(said[-1])
+    last = read_grade(replies[-1])
     if isinstance(last, int):
-        expected = expected_grade(said[-1].tokens, last, out_of=_is_out_of(said[-1].text))
+        expected = expected_grade(replies[-1].tokens, last, out_of=_is_out_of(replies[-1].text))
         if expected is not None:
             return Grade(expected)
-    if len(said) < samples and said[-1].finish not in DECLINED:
+    if len(replies) < samples and replies[-1].finish not in DECLINED:
         return None
-    read = [read_grade(one) for one in said]
-    grades = [one for one in read if isinstance(one, int)]
+    read = [read_grade(result) for result in replies]
+    grades = [result for result in read if isinstance(result, int)]
     if grades:
         return Grade(sum(grades) / len(grades) / HIGHEST, samples=len(grades))
-    return Grade(None, problem=next(one for one in read if isinstance(one, str)))
+    return Grade(None, problem=next(result for result in read if isinstance(result, str)))
 
 
 def read_grade(reply: GradingReply) -> int | str:
@@ -245,37 +261,37 @@ def read_grade(reply: GradingReply) -> int | str:
     if declined := DECLINED.get(reply.finish):
         return declined
     text = reply.text
-    found = _GRADE.fullmatch(text.strip())
-    if found is None or reply.finish == "length":
-        said = f"{one_line(text)[:80]!r}" if text.strip() else "nothing"
+    match = _GRADE.fullmatch(text.strip())
+    if match is None or reply.finish == "length":
+        shown = f"{one_line(text)[:80]!r}" if text.strip() else "nothing"
         cut = " (cut at the limit of tokens)" if reply.finish == "length" else ""
-        return f"the judge replied {said}{cut}, which is not a whole number"
-    if int(found[1]) > HIGHEST:
-        return f"the judge replied {found[1]}, which is not from 0 to {HIGHEST}"
-    return int(found[1])
+        return f"the judge replied {shown}{cut}, which is not a whole number"
+    if int(match[1]) > HIGHEST:
+        return f"the judge replied {match[1]}, which is not from 0 to {HIGHEST}"
+    return int(match[1])
 
 
 def _is_out_of(text: str) -> bool:
-    found = _GRADE.fullmatch(text.strip())
-    return bool(found and found[2])
+    match = _GRADE.fullmatch(text.strip())
+    return bool(match and match[2])
 
 
 def expected_grade(
-    tokens: Sequence[ReplyToken], said: int, *, out_of: bool = False
+    tokens: Sequence[ReplyToken], number: int, *, out_of: bool = False
 ) -> float | None:
-    """The expected grade, 0 to 1, from the probabilities at the place of the integer `said`.
+    """The expected grade, 0 to 1, from the probabilities at the place of the integer `number`.
 
     None where they are not known. Where 10 is written as two tokens, the probability of the first
     is shared between 1 and 10 as the second says. `out_of`: the reply ends in `/10`, whose 10 is
     not the grade.
     """
-    places = list(_places(tokens, str(said)))
+    places = list(_places(tokens, str(number)))
     if not places:
         return None
-    last_is_ten = out_of and said == HIGHEST and len(places) > 1
+    last_is_ten = out_of and number == HIGHEST and len(places) > 1
     place = places[1] if last_is_ten else places[0]
     weights = _weights(tokens[place])
-    if tokens[place].text.strip() != str(said):
+    if tokens[place].text.strip() != str(number):
         ten = math.fsum(math.exp(p) for text, p in tokens[place + 1].alternatives if text == "0")
         weights[HIGHEST] += weights[1] * min(ten, 1.0)
         weights[1] *= max(0.0, 1.0 - ten)
@@ -285,12 +301,12 @@ def expected_grade(
     return math.fsum(value * weight for value, weight in weights.items()) / total / HIGHEST
 
 
-def _places(tokens: Sequence[ReplyToken], said: str) -> Iterator[int]:
+def _places(tokens: Sequence[ReplyToken], number: str) -> Iterator[int]:
     """Where the integer begins, the last first: places whose token, or two, are it."""
     for at in reversed(range(len(tokens))):
         text = tokens[at].text.strip()
         two = text + tokens[at + 1].text.strip() if text and at + 1 < len(tokens) else ""
-        if text == said or (len(said) == len("10") and two == said):
+        if text == number or (len(number) == len("10") and two == number):
             yield at
 
 
@@ -302,3 +318,120 @@ def _weights(token: ReplyToken) -> dict[int, float]:
         if word.isascii() and word.isdigit() and len(word) <= 2 and int(word) <= HIGHEST:
             weights[int(word)] += math.exp(logprob)
     return weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradeReport(ModelReport):
+    """What the judge did. Items are questions by epoch; a request may serve several.
+
+    `pairs`: which were to be graded. `sampled`: grades that are means of several replies, where the
+    server gave no probabilities. `ungraded`: items that lack grades, which leaves them unscored.
+    """
+
+    pairs: JudgePairs
+    sampled: int
+    ungraded: tuple[ReportedItem, ...]
+
+    @property
+    def own(self) -> Mapping[str, Any]:
+        return {
+            "pairs": self.pairs,
+            "sampled": self.sampled,
+            "ungraded": [item.to_json() for item in self.ungraded],
+        }
+
+
+class _PairRequests(NamedTuple):
+    pair: PropertyPair
+    condition: GradeRequest
+    answer: GradeRequest
+
+    @property
+    def both(self) -> tuple[GradeRequest, GradeRequest]:
+        return self.condition, self.answer
+
+
+async def grade_items(
+    items: Sequence[AnsweredItem],
+    grader: Grader,
+    *,
+    pairs: JudgePairs = "all",
+    concurrency: int = 8,
+    announce: Announce | None = None,
+    progress: RequestProgress | None = None,
+) -> tuple[list[AnsweredItem], GradeReport]:
+    """The items with their grades. A request that fails alone leaves its item without.
+
+    Raises:
+        ModelError: no request can be answered (a refused key, a spent quota, an unknown model).
+        InputError: the model cannot be asked, and not everything is kept.
+    """
+    wanted = [list(_pairs_of(item, pairs)) for item in items]
+    requests = [request for each in wanted for requested in each for request in requested.both]
+    grades = await grader.grade_each(
+        requests, concurrency=concurrency, announce=announce, progress=progress
+    )
+    graded = [
+        replace(item, graded=_graded(each, grades))
+        for item, each in zip(items, wanted, strict=True)
+    ]
+    asked = {request: grade for request, grade in grades.items() if not request.is_decided}
+    report = GradeReport(
+        model=grader.model,
+        pairs=pairs,
+        asked=sum(map(bool, wanted)),
+        ended=Ended.of(asked.values()),
+        sampled=sum(bool(grade.samples) for grade in asked.values()),
+        ungraded=tuple(_ungraded(graded)),
+        consulted=grader.consulted,
+    )
+    return graded, report
+
+
+def property_requests(
+    items: Iterable[AnsweredItem], pairs: JudgePairs = "all"
+) -> tuple[GradeRequest, ...]:
+    """The different requests that grading the items' properties takes, without what is decided."""
+    every = (request for item in items for pair in _pairs_of(item, pairs) for request in pair.both)
+    return tuple(dict.fromkeys(request for request in every if not request.is_decided))
+
+
+def _pairs_of(item: AnsweredItem, pairs: JudgePairs) -> Iterator[_PairRequests]:
+    # A failed item is scored as an empty prediction.
+    prediction = Prediction() if item.error is not None else item.prediction
+    predicted, gold = predicted_properties(prediction), gold_properties(item.question)
+    question = item.question.question
+    for p, g in _chosen(predicted, gold, pairs):
+        given, wanted = predicted[p], gold[g]
+        yield _PairRequests(
+            PropertyPair(p, g),
+            GradeRequest("grade_condition", question, wanted.condition, given.condition),
+            GradeRequest("grade_answer", question, wanted.answers[0], given.answers[0]),
+        )
+
+
+def _chosen(
+    predicted: Sequence[ConditionalAnswer], gold: Sequence[ConditionalAnswer], pairs: JudgePairs
+) -> Iterator[tuple[int, int]]:
+    if pairs == "aligned":
+        yield from ((pair.predicted, pair.gold) for pair in align_properties(predicted, gold))
+    else:
+        yield from ((p, g) for p in range(len(predicted)) for g in range(len(gold)))
+
+
+def _graded(wanted: Sequence[_PairRequests], by_request: Mapping[GradeRequest, Grade]) -> Graded:
+    grades, problems = {}, []
+    for pair, condition, answer in wanted:
+        both = by_request[condition], by_request[answer]
+        problems += [grade.problem or "no grade" for grade in both if grade.value is None]
+        values = [grade.value for grade in both if grade.value is not None]
+        if len(values) == len(both):
+            grades[pair] = PropertyGrade(*values)
+    return Graded(grades, len(problems), problems[0] if problems else None)
+
+
+def _ungraded(items: Sequence[AnsweredItem]) -> Iterator[ReportedItem]:
+    for item in items:
+        if item.graded and item.graded.missing:
+            why = f"{item.graded.missing} without a grade: {item.graded.problem}"
+            yield ReportedItem(item.question.id, item.epoch, why)

@@ -1,34 +1,145 @@
 """The entity judge: a model says which left-over texts are gold answers written another way.
 
-It runs after the alignment, and only on what spelling and aliases leave open under one branch. A
-text that it accepts becomes an alias in a copy of the question, so that scoring stays one pure
-function of question and prediction.
+It runs after the alignment, and only on what spelling and aliases leave open under one branch:
+wrong texts and missing gold answers. A text that it accepts becomes an alias in a copy of the
+question, so that scoring stays one pure function of question and prediction.
 """
 
 import functools
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.spec import check_ready
-from branchwise.eval.branch_scores import gold_branches, pooled_score, strict_score
+from branchwise.base.normalise import normalise
+from branchwise.corpora.questions import DEFAULT_BRANCH, Question
+from branchwise.eval.alignment import Alignment
+from branchwise.eval.branch_scores import (
+    GoldBranches,
+    align_answers,
+    branch_matches,
+    gold_branches,
+    pooled_score,
+    strict_score,
+)
 from branchwise.eval.entities import Entity
 from branchwise.eval.items import Accepted, AnsweredItem
 from branchwise.eval.judging.consultant import (
     Ended,
+    Judgements,
     ModelReport,
+    Ready,
     ReportedItem,
     RequestProgress,
 )
-from branchwise.eval.judging.judgements import Judgements
-from branchwise.eval.judging.mapper import Mapper, MappingOutcome
-from branchwise.eval.judging.mapping import MappingRequest
-from branchwise.eval.judging.readiness import Ready
-from branchwise.eval.judging.unmatched import Unmatched, alignment_of, unmatched, with_alias
+from branchwise.eval.judging.mapping import (
+    MAX_QUESTION,
+    Mapper,
+    MappingOutcome,
+    MappingRequest,
+    listed,
+    shown,
+)
 
+MAX_LISTED = 40
+"""Texts, and gold answers, that one request may hold."""
+MAX_ALIASES, MAX_ALIAS = 10, 100
+"""Maximum number of other forms shown of a gold answer, and their characters."""
 ROLE = "judge"
+
+
+@dataclass(frozen=True)
+class Unmatched:
+    """What is unmatched of one item under one gold branch.
+
+    `texts`: distinct predicted texts, wrong under branches aligned with it, by their shown form.
+    `entities`: unmatched gold entities. `unasked`: numbers of texts and entities, if there are more
+    than one request may hold.
+    """
+
+    question: str
+    branch: str
+    texts: tuple[str, ...]
+    entities: tuple[Entity, ...]
+    unasked: tuple[int, int] = (0, 0)
+
+    @cached_property
+    def request(self) -> MappingRequest:
+        """The same for every item with the same unmatched texts and entities."""
+        right = tuple(shown(entity.name) for entity in self.entities)
+        given = tuple(map(shown, self.texts))
+        lines = [f"Question: {shown(self.question, MAX_QUESTION)}"]
+        if self.branch != DEFAULT_BRANCH:
+            lines.append(f"Reading: {shown(self.branch)}")
+        message = "\n\n".join(
+            [
+                "\n".join(lines),
+                f"Right answers:\n{listed('g', [*map(_with_aliases, self.entities)])}",
+                f"Given answers:\n{listed('a', given)}",
+            ]
+        )
+        return MappingRequest(message, given, right, "a", "g")
+
+
+def alignment_of(item: AnsweredItem, gold: GoldBranches) -> Alignment:
+    """The alignment by which the item is scored."""
+    return item.matched.alignment if item.matched else align_answers(gold, item.prediction.answers)
+
+
+def unmatched(item: AnsweredItem) -> list[Unmatched]:
+    """The gold branches with both texts and gold entities left over, in order of name."""
+    if item.error is not None:
+        return []
+    gold = gold_branches(item.question.branches)
+    alignment = alignment_of(item, gold)
+    matches = branch_matches(gold, item.prediction.answers, alignment)
+    wrong: dict[int, dict[str, str]] = defaultdict(dict)
+    for branch, text in sorted(matches.wrong):
+        index = alignment[branch]
+        if index is not None and shown(text):
+            wrong[index].setdefault(shown(text), text)
+    missing: dict[int, list[Entity]] = defaultdict(list)
+    for branch_index, entity in matches.missing:
+        missing[branch_index].append(gold.sets[branch_index].entities[entity])
+    return [
+        _unmatched(item, gold.names[index], [t for _, t in sorted(texts.items())], missing[index])
+        for index, texts in sorted(wrong.items())
+        if missing[index]
+    ]
+
+
+def with_alias(question: Question, branch: str, entity: Entity, text: str) -> Question:
+    """A copy of the question in which `text` is one more alias of an entity under a branch."""
+    key, answer = normalise(branch, articles=True), entity.answers[0]
+    branches = list(question.branches)
+    for number, gold_branch in enumerate(branches):
+        if normalise(gold_branch.name, articles=True) == key and answer in gold_branch.answers:
+            answers = list(gold_branch.answers)
+            index = answers.index(answer)
+            aliases = (*answers[index].aliases, text)
+            answers[index] = replace(answers[index], aliases=aliases)
+            branches[number] = replace(gold_branch, answers=tuple(answers))
+            break
+    return question.model_copy(update={"branches": tuple(branches)})
+
+
+def _unmatched(
+    item: AnsweredItem, branch: str, texts: Sequence[str], entities: Sequence[Entity]
+) -> Unmatched:
+    unasked = (max(0, len(texts) - MAX_LISTED), max(0, len(entities) - MAX_LISTED))
+    asked, listed_entities = tuple(texts[:MAX_LISTED]), tuple(entities[:MAX_LISTED])
+    return Unmatched(item.question.question, branch, asked, listed_entities, unasked)
+
+
+def _with_aliases(entity: Entity) -> str:
+    name = shown(entity.name)
+    forms = (shown(form, MAX_ALIAS) for answer in entity.answers for form in answer.forms)
+    others = [form for form in dict.fromkeys(forms) if form and form != shown(name, MAX_ALIAS)]
+    return f"{name} (also: {'; '.join(others[:MAX_ALIASES])})" if others else name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,20 +202,20 @@ async def judge_entities(
     mapper = Mapper(judge, judgements, ROLE, ready)
     requests = dict.fromkeys(part.request for parts in left for part in parts)
     new = [request for request in requests if request not in known]
-    found = {**known, **await mapper.map_each(new, concurrency=concurrency, progress=progress)}
-    settled = [_settled(item, parts, found) for item, parts in zip(items, left, strict=True)]
+    outcomes = {**known, **await mapper.map_each(new, concurrency=concurrency, progress=progress)}
+    settled = [_settled(item, parts, outcomes) for item, parts in zip(items, left, strict=True)]
     report = JudgeReport(
         model=judge.spec.model,
         asked=sum(map(bool, left)),
-        ended=Ended.of(found[request] for request in requests),
-        accepted=sum(one.accepted for one in settled),
-        refused=sum(one.refused for one in settled),
-        repaired=sum(found[request].repaired for request in requests),
-        failed=tuple(item for one in settled for item in one.failed),
+        ended=Ended.of(outcomes[request] for request in requests),
+        accepted=sum(result.accepted for result in settled),
+        refused=sum(result.refused for result in settled),
+        repaired=sum(outcomes[request].repaired for request in requests),
+        failed=tuple(item for result in settled for item in result.failed),
         unasked=_unasked(items, left),
         consulted=mapper.consulted,
     )
-    return JudgedItems([one.item for one in settled], report, found)
+    return JudgedItems([result.item for result in settled], report, outcomes)
 
 
 class _Settled(NamedTuple):
@@ -123,14 +234,16 @@ class _Claim(NamedTuple):
 
 
 def _settled(
-    item: AnsweredItem, parts: Sequence[Unmatched], found: Mapping[MappingRequest, MappingOutcome]
+    item: AnsweredItem,
+    parts: Sequence[Unmatched],
+    outcomes: Mapping[MappingRequest, MappingOutcome],
 ) -> _Settled:
     """The item after all its verdicts, taken in order of branch and text."""
-    claims = [claim for part in parts for claim in _claims(part, found[part.request])]
+    claims = [claim for part in parts for claim in _claims(part, outcomes[part.request])]
     failed = tuple(
         ReportedItem(item.question.id, item.epoch, f"{part.branch}: {problem}")
         for part in parts
-        if (problem := found[part.request].problem) is not None
+        if (problem := outcomes[part.request].problem) is not None
     )
     settled = _with_claims(item, claims) if claims else item
     accepted = len(settled.accepted) - len(item.accepted)

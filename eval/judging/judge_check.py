@@ -13,10 +13,8 @@ from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import Aggregate, Summed, aggregate_drawn, aggregate_sums
 from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.consultant import Consulted, RequestProgress
-from branchwise.eval.judging.grades import property_requests
-from branchwise.eval.judging.grading import Announce, Grader, GradeRequest
-from branchwise.eval.judging.readiness import role_spec
+from branchwise.eval.judging.consultant import Consulted, RequestProgress, role_spec
+from branchwise.eval.judging.grading import Announce, Grader, GradeRequest, property_requests
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import is_graded
 
@@ -96,7 +94,7 @@ async def check_judge(
     The items are drawn with a fixed seed among those with anything to grade; a greater number draws
     the same ones and more. Raises what `Grader.grade` raises.
     """
-    drawn = draw_items([one for one in items if property_requests([one], pairs)], choice.items)
+    drawn = draw_items([item for item in items if property_requests([item], pairs)], choice.items)
     # What several questions ask alike is graded once, and counts in the first of them.
     asked: dict[GradeRequest, str] = {}
     for item in drawn:
@@ -107,9 +105,13 @@ async def check_judge(
     )
     both = defaultdict[str, list[tuple[float, float]]](list)
     for request, question in asked.items():
-        one, other = first.known(request), again[request]
-        if one is not None and one.value is not None and other.value is not None:
-            both[question].append((one.value, other.value))
+        earlier_grade, other = first.known(request), again[request]
+        if (
+            earlier_grade is not None
+            and earlier_grade.value is not None
+            and other.value is not None
+        ):
+            both[question].append((earlier_grade.value, other.value))
     twice = list(both.values())
     graded = sum(map(len, twice))
     return JudgeCheck(

@@ -1,4 +1,9 @@
-"""One request to a judging model: which of these values does each key stand for, if any?"""
+"""Asking a model which of some values each key stands for, if any: the request and its reading.
+
+A reply that cannot be used is repaired once; a request that fails alone raises nothing.
+"""
+
+from __future__ import annotations
 
 import json
 import unicodedata
@@ -7,14 +12,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
+from branchwise.agents.caller import ModelError, Reply
 from branchwise.agents.format_error import FormatError
 from branchwise.agents.think import split_thinking
 from branchwise.base.files import json_kind
 from branchwise.base.text import one_line
+from branchwise.eval.judging.consultant import DECLINED, Consultant, RequestProgress
 
-MAX_SHOWN = 300
-"""Characters of a name or an answer that a model sees."""
+MAX_SHOWN, MAX_QUESTION = 300, 2_000
+"""Characters of a name or an answer, and of a question, that a model sees."""
 _CUT = " … "
+REPAIR = "mapping_repair"
+_MAX_RETURNED = 20_000
+"""Characters of an unusable reply that are sent back with the request to repair it."""
 
 
 def shown(text: str, limit: int = MAX_SHOWN) -> str:
@@ -97,18 +109,19 @@ def read_mapping(reply: str, request: MappingRequest) -> Indices:
     """
     keys = _Ids(request.key_ids, request.keys)
     values = _Ids(request.value_ids, request.values)
-    found: dict[int, int | None] = {}
+    indices: dict[int, int | None] = {}
     for key, value in _object(reply):
         index = keys.index(key)
         if index is None:
             raise FormatError(f"{_quoted(key)} is not one of {_range(request.key_ids)}")
-        if index in found:
+        if index in indices:
             raise FormatError(f"{request.key_ids[index]} has more than one entry")
-        found[index] = _value(value, values, request.value_ids)
-    missing = [id for index, id in enumerate(request.key_ids) if index not in found]
+        indices[index] = _value(value, values, request.value_ids)
+    missing = [id for index, id in enumerate(request.key_ids) if index not in indices]
     if missing:
-        raise FormatError(f"there is no entry for {_some(missing)}")
-    return tuple(found[index] for index in range(len(request.keys)))
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        raise FormatError(f"there is no entry for {', '.join(missing[:5])}{more}")
+    return tuple(indices[index] for index in range(len(request.keys)))
 
 
 class _Ids:
@@ -174,6 +187,71 @@ def _range(ids: Sequence[str]) -> str:
     return ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
 
 
-def _some(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
-    return ", ".join(ids[:5]) + more
+@dataclass(frozen=True)
+class MappingOutcome:
+    """The result of a request. `indices` is None if no reply could be used; `problem` says why.
+
+    `repaired`: the first reply was unusable, the second was not. `failed`: a call got no reply;
+    this is not kept, and the next scoring repeats it.
+    """
+
+    indices: Indices | None
+    problem: str | None = None
+    repaired: bool = False
+    failed: bool = False
+
+    @property
+    def is_usable(self) -> bool:
+        return self.indices is not None
+
+
+class Mapper(Consultant):
+    """A model that maps; the prompt of its role (`matcher`, `judge`) has the role's name."""
+
+    async def map_each(
+        self,
+        requests: Iterable[MappingRequest],
+        *,
+        concurrency: int,
+        progress: RequestProgress | None = None,
+    ) -> Mapping[MappingRequest, MappingOutcome]:
+        """The result of each request; equal ones are sent once, `concurrency` at a time.
+
+        Raises:
+            ModelError: every other request would fail as well (a refused key, a spent quota, an
+                unknown model). Replies so far are kept.
+            InputError: the model cannot be asked at all, or `concurrency` is below 1.
+        """
+        return await self.each(requests, self.map, concurrency=concurrency, progress=progress)
+
+    async def map(self, request: MappingRequest) -> MappingOutcome:
+        """One call, and a second if the first reply cannot be used."""
+        from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+        prompts = self.prompts
+        messages = [SystemMessage(prompts.render(self._role)), HumanMessage(request.message)]
+        try:
+            reply = await self.ask(messages, schema=request.schema)
+            first = _read(reply, request)
+            if first.indices is not None or reply.finish in DECLINED:
+                return first
+            schema = orjson.dumps(request.schema).decode()
+            note = prompts.render(REPAIR, problem=first.problem or "", schema=schema)
+            answer = AIMessage(reply.message.text[:_MAX_RETURNED] or "(no answer)")
+            reply = await self.ask([*messages, answer, HumanMessage(note)], schema=request.schema)
+        except ModelError as error:
+            if error.is_everywhere:
+                raise
+            return MappingOutcome(None, f"the model failed: {error}", failed=True)
+        second = _read(reply, request)
+        return MappingOutcome(second.indices, second.problem, repaired=second.indices is not None)
+
+
+def _read(reply: Reply, request: MappingRequest) -> MappingOutcome:
+    if declined := DECLINED.get(reply.finish):
+        return MappingOutcome(None, declined)
+    try:
+        return MappingOutcome(read_mapping(reply.message.text, request))
+    except FormatError as error:
+        cut = " (it was cut at the limit of tokens)" if reply.finish == "length" else ""
+        return MappingOutcome(None, f"{error}{cut}")

@@ -1,11 +1,11 @@
 """The LLM matcher: a model says which gold branch each predicted branch name means.
 
 It sees the question and names, never answers. Where it cannot or need not be used, names alone
-decide (`eval.alignment`).
+decide (`eval.alignment`); Cohen's kappa says how far the two agree.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,23 +13,30 @@ from branchwise.agents.caller import ModelCaller
 from branchwise.agents.spec import check_ready
 from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
-from branchwise.eval.items import AnsweredItem, Matched
+from branchwise.eval.items import AnsweredItem, GoldKey, Matched
 from branchwise.eval.judging.consultant import (
     Consulted,
     Ended,
+    Judgements,
     ModelReport,
+    Ready,
     ReportedItem,
     RequestProgress,
 )
-from branchwise.eval.judging.judgements import Judgements
-from branchwise.eval.judging.mapper import Mapper, MappingOutcome
-from branchwise.eval.judging.mapping import MappingRequest, listed, shown
-from branchwise.eval.judging.readiness import Ready
+from branchwise.eval.judging.mapping import (
+    MAX_QUESTION,
+    Mapper,
+    MappingOutcome,
+    MappingRequest,
+    listed,
+    shown,
+)
 
 ROLE = "matcher"
 MAX_NAMES = 200
 """Names on either side that one request may hold; agents give at most this many."""
-MAX_QUESTION = 2_000
+BranchMapping = Mapping[str, str | None]
+"""Predicted branch name to the name of its gold branch, None if it stands for none."""
 
 
 @dataclass(frozen=True)
@@ -159,13 +166,13 @@ async def align_with_model(
     requests = [names.request if names and not names.is_too_long else None for names in asked]
     mapper = Mapper(matcher, judgements, ROLE, ready)
     wanted = [request for request in requests if request]
-    found = await mapper.map_each(wanted, concurrency=concurrency, progress=progress)
+    outcomes = await mapper.map_each(wanted, concurrency=concurrency, progress=progress)
     too_long = MappingOutcome(None, f"more than {MAX_NAMES} names are too many for one request")
-    mapped = [found[request] if request else too_long for request in requests]
+    mapped = [outcomes[request] if request else too_long for request in requests]
     matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]
     changed = sum(m.alignment != n.lexical for n, m in zip(asked, matched, strict=True) if n and m)
     ended = [replace(item, matched=m) for item, m in zip(items, matched, strict=True)]
-    of_requests = Ended.of(found.values())
+    of_requests = Ended.of(outcomes.values())
     return MatchedItems(
         ended, _report(matcher, ended, mapped, changed, of_requests, mapper.consulted)
     )
@@ -199,3 +206,114 @@ def _reported(item: AnsweredItem, why: str | None = None) -> ReportedItem:
 def _is_to_one(mapped: MappingOutcome) -> bool:
     indices = mapped.indices or ()
     return len(indices) > 1 and len(set(indices)) == 1 and indices[0] is not None
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A question on which the matchers differ: both mappings of the names in question.
+
+    `epoch` is the first with these names.
+    """
+
+    id: str
+    epoch: int
+    lexical: BranchMapping
+    llm: BranchMapping
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "lexical": dict(self.lexical), "llm": dict(self.llm)}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Counts of (predicted branch, gold branch) pairs by which matcher aligned them.
+
+    `questions`: how many different (question, predicted names) the pairs come from.
+    """
+
+    both: int
+    lexical_only: int
+    llm_only: int
+    neither: int
+    questions: int
+    differences: tuple[Disagreement, ...]
+
+    @property
+    def pairs(self) -> int:
+        return self.both + self.lexical_only + self.llm_only + self.neither
+
+    @property
+    def observed(self) -> float | None:
+        """Share of the pairs on which both agree; None without pairs."""
+        return (self.both + self.neither) / self.pairs if self.pairs else None
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa (Cohen 1960, A coefficient of agreement for nominal scales), -1 to 1.
+
+        With p_o the observed agreement and p_e the one expected by chance, were the matchers
+        independent with the shares of aligned pairs that each has, p_1 and p_2,
+
+            kappa = (p_o - p_e) / (1 - p_e),    p_e = p_1 p_2 + (1 - p_1)(1 - p_2).
+
+        None if it is undefined: without pairs, or if p_e is 1, that is, both matchers aligned every
+        pair or both aligned none.
+        """
+        # In whole numbers, so that p_e = 1 is exact: everything times n squared.
+        n = self.pairs
+        lexical, llm = self.both + self.lexical_only, self.both + self.llm_only
+        chance = lexical * llm + (n - lexical) * (n - llm)
+        if chance == n * n:
+            return None
+        return ((self.both + self.neither) * n - chance) / (n * n - chance)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable, differences by name."""
+        return {
+            "kappa": self.kappa,
+            "observed": self.observed,
+            "pairs": self.pairs,
+            "both": self.both,
+            "lexical_only": self.lexical_only,
+            "llm_only": self.llm_only,
+            "neither": self.neither,
+            "questions": self.questions,
+            "differences": [difference.to_json() for difference in self.differences],
+        }
+
+
+def agreement(items: Iterable[AnsweredItem]) -> Agreement:
+    """The agreement over all items that a model aligned (`Matched.by` is `llm`).
+
+    The pairs of a question are all of its predicted names with all of its gold names, as in the
+    model's request: without `default`, which no matcher decides. Items of one question with the
+    same names (epochs) count once for each of its gold sets. Where the model's reply was unusable,
+    nothing is compared.
+    """
+    counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
+    differences: list[Disagreement] = []
+    seen: set[tuple[GoldKey, tuple[tuple[str, ...], ...]]] = set()
+    for item in items:
+        names = names_to_match(item)
+        if item.matched is None or item.matched.by != "llm" or names is None:
+            continue
+        if (item.gold_key, names.rows) in seen:
+            continue
+        seen.add((item.gold_key, names.rows))
+        lexical, llm = names.lexical, item.matched.alignment
+        for row in names.rows:
+            for column in names.columns:
+                counts[lexical[row[0]] == column, llm[row[0]] == column] += 1
+        if any(lexical[row[0]] != llm[row[0]] for row in names.rows):
+            mappings = _named(names, lexical), _named(names, llm)
+            differences.append(Disagreement(item.question.id, item.epoch, *mappings))
+    both, lexical_only, llm_only, neither = counts.values()
+    return Agreement(both, lexical_only, llm_only, neither, len(seen), tuple(differences))
+
+
+def _named(names: NamesToMatch, alignment: Alignment) -> BranchMapping:
+    named: dict[str, str | None] = {}
+    for row in names.rows:
+        index = alignment[row[0]]
+        named[row[0]] = None if index is None else names.gold[index]
+    return named

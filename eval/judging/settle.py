@@ -1,4 +1,4 @@
-"""What models decide about a run's items before they are scored: branches, then answers."""
+"""What models decide about a run's items before they are scored, and the scorer that says so."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -7,24 +7,29 @@ from typing import Any
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.prompt_files import GRADING_PROMPTS, MAPPING_PROMPTS, Prompts
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.eval.gold_sets import best_gold_sets
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.agreement import Agreement, agreement
-from branchwise.eval.judging.grades import GradeReport, grade_items
-from branchwise.eval.judging.grading import GRADING, SAMPLES, Announce, Grader
+from branchwise.eval.judging.consultant import Judgements, Ready
+from branchwise.eval.judging.grading import (
+    GRADING,
+    SAMPLES,
+    Announce,
+    Grader,
+    GradeReport,
+    grade_items,
+)
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
 from branchwise.eval.judging.judge_check import ROLE as CHECK
 from branchwise.eval.judging.judge_check import CheckChoice, JudgeCheck, check_judge
-from branchwise.eval.judging.judgements import Judgements
-from branchwise.eval.judging.matcher import MatcherReport, align_with_model
-from branchwise.eval.judging.readiness import Ready
+from branchwise.eval.judging.matcher import Agreement, MatcherReport, agreement, align_with_model
+from branchwise.eval.scores import Scorer
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.tasks import Task
-from branchwise.graphs.role_decoding import RoleDecoding, decoding_with
+from branchwise.eval.tasks import Task, get_task
+from branchwise.graphs.role_decoding import NO_ROLES, RoleDecoding, decoding_with
 
 RoleProgress = Callable[[str, int, int], None]
 """Gets the role (`matcher`, `judge`) and the numbers of answered and of all requests."""
@@ -62,15 +67,17 @@ class Settled:
     @property
     def in_vain(self) -> Mapping[str, MatcherReport | JudgeReport | GradeReport]:
         """Reports, by role, of models that were asked without any usable reply."""
-        found: dict[str, MatcherReport | JudgeReport | GradeReport] = {}
+        reports: dict[str, MatcherReport | JudgeReport | GradeReport] = {}
         if self.matcher and self.matcher.brought_nothing:
-            found["matcher"] = self.matcher
+            reports["matcher"] = self.matcher
         if self.grades and self.grades.brought_nothing:
-            found["judge"] = self.grades
-        judges = [one for one in (self.judge, self.lexical_judge) if one and one.requests]
-        if judges and all(one.brought_nothing for one in judges):
-            found["judge"] = judges[0]
-        return found
+            reports["judge"] = self.grades
+        judges = [
+            report for report in (self.judge, self.lexical_judge) if report and report.requests
+        ]
+        if judges and all(report.brought_nothing for report in judges):
+            reports["judge"] = judges[0]
+        return reports
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: what the models did, and how far the matchers agree."""
@@ -186,6 +193,49 @@ class Settling:
         return caller
 
     def _settings(self, role: str) -> dict[str, Any]:
-        told = self.progress
-        progress = None if told is None else lambda done, of: told(role, done, of)
+        report = self.progress
+        progress = None if report is None else lambda done, of: report(role, done, of)
         return {"concurrency": self.concurrency, "progress": progress, "ready": self.ready}
+
+
+def scorer_of(
+    task: Task,
+    choice: ScoringChoice,
+    prompts: Prompts,
+    settled: Settled,
+    roles: RoleDecoding = NO_ROLES,
+) -> Scorer:
+    """The scorer of a resolved choice; of `both`, the one with the model. `roles`: the decoding of
+    matcher and judge.
+
+    If no reply of the model was usable, the scorer says so: such scores must neither pass for the
+    model's nor replace them in a run's store.
+    """
+    variant = choice.variant_of(task.name)
+    scored = get_task(task.name, variant)
+    matcher = scored.matcher if choice.matcher == "lexical" else "llm"
+    model = _name(choice.model) if choice.matcher != "lexical" else None
+    judge = _name(choice.judge) if choice.judge_entities else None
+    if model and "matcher" in settled.in_vain:
+        matcher = f"{task.matcher} ({matcher} brought nothing)"
+    if judge and "judge" in settled.in_vain:
+        judge = f"{judge} (brought nothing)"
+    own_prompts = GRADING_PROMPTS if variant else MAPPING_PROMPTS
+    prompts_digest = prompts.digest_of(own_prompts)[:16] if model or judge else None
+    asked = {"matcher": model, "judge": judge}
+    own = {role: dict(roles[role]) for role, asks in asked.items() if asks and role in roles}
+    return Scorer(
+        task.name,
+        task.version,
+        matcher,
+        model=model,
+        judge=judge,
+        prompts=prompts_digest,
+        decoding=own,
+        variant=variant,
+        pairs=choice.judge_pairs if variant and choice.judge_pairs != "all" else "",
+    )
+
+
+def _name(spec: str | None) -> str | None:
+    return ModelSpec.parse(spec).model if spec else None

@@ -7,10 +7,9 @@ from branchwise.eval.statistics.comparison import (
     compare,
     compare_each,
     compare_systems,
+    summary_line,
 )
-from branchwise.eval.statistics.paired_tests import holm
-from branchwise.eval.statistics.pairs import LeftOutQuestions
-from branchwise.eval.statistics.words import summary_line
+from branchwise.eval.statistics.paired_tests import LeftOutQuestions, holm
 
 __all__ = [
     "SIGNIFICANT",

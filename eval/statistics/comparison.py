@@ -1,27 +1,28 @@
-"""Two systems, or several against their bases, compared question by question."""
+"""Two systems, or several against their bases, compared question by question, and said in words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from branchwise.base.errors import InputError
-from branchwise.eval.question_scores import SUBSETS, ItemScore
-from branchwise.eval.scores import Scores
+from branchwise.base.numbers import interval, p_value, signed
+from branchwise.eval.scores import SUBSETS, ItemScore, Scores
 from branchwise.eval.statistics.paired_tests import (
     FLIPS,
+    LeftOutQuestions,
     PairedTest,
+    Pairs,
     TestName,
+    TotalPairs,
+    check_same_questions,
     holm,
+    pair_questions,
+    pair_totals,
     paired_tests,
     students_intervals,
+    total_interval,
+    total_test,
 )
-from branchwise.eval.statistics.pairs import (
-    LeftOutQuestions,
-    Pairs,
-    check_same_questions,
-    pair_questions,
-)
-from branchwise.eval.statistics.totals import TotalPairs, pair_totals, total_interval, total_test
 from branchwise.eval.tasks import totals_of
 
 _SCORER_FIELDS = ("version", "matcher", "threshold", "model", "judge", "prompts")
@@ -67,8 +68,6 @@ class ScoreDifference:
         return self.p if self.p_holm is None else self.p_holm
 
     def __str__(self) -> str:
-        from branchwise.eval.statistics.words import summary_line
-
         return summary_line(self)
 
     def to_json(self) -> dict[str, Any]:
@@ -88,9 +87,9 @@ class Comparison:
 
     def find(self, metric: str, subset: str = "all") -> ScoreDifference:
         """The difference of one metric on one subset; KeyError where it was not compared."""
-        for found in self.differences:
-            if (found.metric, found.subset) == (metric, subset):
-                return found
+        for difference in self.differences:
+            if (difference.metric, difference.subset) == (metric, subset):
+                return difference
         raise KeyError((metric, subset))
 
     def to_json(self) -> dict[str, Any]:
@@ -126,7 +125,7 @@ def compare(
         metrics = [metric for metric in base.aggregates["all"] if metric in other.aggregates["all"]]
     totals = totals_of(base.scorer.columns)
     means = [metric for metric in metrics if metric not in totals]
-    found: list[ScoreDifference] = []
+    differences: list[ScoreDifference] = []
     for subset in subsets:
         pairs = pair_questions(base, other, means, subset)
         intervals = students_intervals(pairs.differences)
@@ -136,8 +135,8 @@ def compare(
             if total := totals.get(metric):
                 summed = pair_totals(base, other, total, subset)
                 by_metric[metric] = _of_total(summed, metric, subset, seed, flips)
-        found += [by_metric[metric] for metric in metrics]
-    return Comparison(tuple(found), _cautions(base, other))
+        differences += [by_metric[metric] for metric in metrics]
+    return Comparison(tuple(differences), _cautions(base, other))
 
 
 def compare_systems(
@@ -174,9 +173,9 @@ def compare_each(
     }
     tested: dict[tuple[str, str], list[str]] = {}
     for name, comparison in alone.items():
-        for found in comparison.differences:
-            if found.p is not None:
-                tested.setdefault((found.metric, found.subset), []).append(name)
+        for difference in comparison.differences:
+            if difference.p is not None:
+                tested.setdefault((difference.metric, difference.subset), []).append(name)
     adjusted = {
         (name, *key): (p, len(names))
         for key, names in tested.items()
@@ -191,9 +190,9 @@ def _corrected(
     adjusted: Mapping[tuple[str, str, str], tuple[float | None, int]],
 ) -> Comparison:
     corrected: list[ScoreDifference] = []
-    for found in comparison.differences:
-        p, family = adjusted.get((name, found.metric, found.subset), (None, 1))
-        corrected.append(replace(found, p_holm=p, family=family))
+    for difference in comparison.differences:
+        p, family = adjusted.get((name, difference.metric, difference.subset), (None, 1))
+        corrected.append(replace(difference, p_holm=p, family=family))
     return replace(comparison, differences=tuple(corrected))
 
 
@@ -205,13 +204,13 @@ def _differences(
 ) -> list[ScoreDifference]:
     import numpy as np
 
-    found: list[ScoreDifference] = []
+    differences: list[ScoreDifference] = []
     for row, (metric, change) in enumerate(zip(pairs.metrics, pairs.differences, strict=True)):
         paired = ~np.isnan(change)
         n, change = int(paired.sum()), change[paired]
         low, high = intervals[row] or (None, None)
         test = tests[row]
-        found.append(
+        differences.append(
             ScoreDifference(
                 metric=metric,
                 subset=subset,
@@ -229,7 +228,7 @@ def _differences(
                 left_out=pairs.left_out(row),
             )
         )
-    return found
+    return differences
 
 
 def _of_total(
@@ -260,23 +259,68 @@ def _of_total(
 
 def _cautions(base: Scores, other: Scores) -> tuple[str, ...]:
     """Scorer settings and numbers of epochs in which the two sides differ."""
-    said = [
+    cautions = [
         f"scored with a different {field}: {getattr(base.scorer, field)} and "
         f"{getattr(other.scorer, field)}"
         for field in _SCORER_FIELDS
         if getattr(base.scorer, field) != getattr(other.scorer, field)
     ]
-    sources = [{one["key"]: one["source"] for one in s.scorer.metrics} for s in (base, other)]
-    said += [
+    sources = [
+        {column["key"]: column["source"] for column in s.scorer.metrics} for s in (base, other)
+    ]
+    cautions += [
         f"the metric {key} has different code on the two sides"
         for key in sources[0].keys() & sources[1].keys()
         if sources[0][key] != sources[1][key]
     ]
     epochs = _epochs(base.items), _epochs(other.items)
     if epochs[0] != epochs[1] and all(epochs):
-        said.append(f"different numbers of epochs: {epochs[0]} and {epochs[1]}")
-    return tuple(said)
+        cautions.append(f"different numbers of epochs: {epochs[0]} and {epochs[1]}")
+    return tuple(cautions)
 
 
 def _epochs(items: Sequence[ItemScore]) -> int:
     return len({item.epoch for item in items})
+
+
+def summary_line(
+    difference: ScoreDifference,
+    *,
+    name: str | None = None,
+    digits: int = 2,
+    questions: str | None = None,
+) -> str:
+    """One line: effect and interval first, p-value and n last.
+
+    "strict recall on ambiguous questions +.08 [.03, .13] (p = .004 after Holm, n = 120)".
+    `name` is what the metric is called in words, by default its key without underscores; `digits`
+    after the point; `questions` what the subset is called. Plain text that is to be
+    escaped where it is shown.
+    """
+    called = name if name is not None else metric_words(difference.metric)
+    subject = f"{called} on {questions or f'{difference.subset} questions'}"
+    if difference.difference is None:
+        return f"{subject}: nothing to compare ({_n(difference)})"
+    effect = f"{subject} {signed(difference.difference, digits)}"
+    if difference.low is None or difference.high is None:
+        return f"{effect} (no interval, no test, {_n(difference)})"
+    ends = interval(difference.low, difference.high, digits)
+    return f"{effect} {ends} ({_p(difference)}, {_n(difference)})"
+
+
+def metric_words(metric: str) -> str:
+    """ "strict_em" is read "strict EM"."""
+    return " ".join("EM" if word == "em" else word for word in metric.split("_"))
+
+
+def _p(difference: ScoreDifference) -> str:
+    if difference.p is None:
+        return "no test"
+    if difference.p_holm is None or difference.family < 2:
+        return p_value(difference.p)
+    return f"{p_value(difference.p_holm)} after Holm"
+
+
+def _n(difference: ScoreDifference) -> str:
+    left_out = difference.left_out.reasons()
+    return f"n = {difference.n}" + (f"; left out: {left_out}" if left_out else "")

@@ -1,15 +1,24 @@
-"""Tests and intervals of paired differences, and Holm's correction for a family of tests."""
+"""Paired tests and intervals: of mean differences, and of scores that are functions of sums.
 
-from collections.abc import Iterator, Sequence
+`Pairs` are the questions that two systems have in common, as aligned columns of numbers. A score of
+sums over questions, such as corpus F1 (`TotalPairs`), has no difference per question to average,
+hence neither Student's interval nor a mean whose signs could be flipped: instead, questions are
+resampled, or the two systems' addends swapped, and the score is recomputed each time.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
-from branchwise.eval.statistics.pairs import Pairs
+from branchwise.base.errors import InputError
+from branchwise.eval.bootstrap import RESAMPLES, Summed, aggregate_sums
+from branchwise.eval.scores import ItemScore, Scores, of_subset, question_means, question_sums
+from branchwise.eval.tasks import Total
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
 
 TestName = Literal["McNemar", "exact permutation", "permutation"]
 
@@ -22,6 +31,121 @@ EXACT_UP_TO = 16
 ROUNDING = 1e-9
 # Signs are drawn in blocks so that memory does not grow with flips x questions.
 _BLOCK_SIGNS = 2_000_000
+_LEVEL = 0.95
+_SHOWN_OF_AN_ID = 80
+_Vector = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class LeftOutQuestions:
+    """How many questions stay out of a pair of columns, each counted once, by reason.
+
+    `only_base`, `only_other`: the other system has no ended item of them; `unscored_*`: both have
+    one, but the metric is None there in every epoch.
+    """
+
+    only_base: int = 0
+    only_other: int = 0
+    unscored_base: int = 0
+    unscored_other: int = 0
+    unscored_both: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(vars(self).values())
+
+    def reasons(self) -> str:
+        """As a person reads it: "2 only in the base, 1 unscored in both"; empty for none."""
+        counts = {
+            "only in the base": self.only_base,
+            "only in the other": self.only_other,
+            "unscored in the base": self.unscored_base,
+            "unscored in the other": self.unscored_other,
+            "unscored in both": self.unscored_both,
+        }
+        return ", ".join(f"{count} {why}" for why, count in counts.items() if count)
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two systems' metrics over the same questions, these in order of their ids.
+
+    `base`, `other`: float64 [metrics, questions], epochs of a question averaged; NaN is unscored,
+    and so is a mean that is not finite.
+    """
+
+    metrics: tuple[str, ...]
+    base: "NDArray[np.float64]"
+    other: "NDArray[np.float64]"
+    only_base: int
+    only_other: int
+
+    @cached_property
+    def differences(self) -> "NDArray[np.float64]":
+        """other - base, NaN where either is unscored.
+
+        Rounded to 12 digits: an epoch mean of 1/3 and 2/3 must equal 1/2.
+        """
+        import numpy as np
+
+        return np.round(self.other - self.base, 12)
+
+    def left_out(self, row: int) -> LeftOutQuestions:
+        """What stays out of the metric with this number."""
+        import numpy as np
+
+        base, other = np.isnan(self.base[row]), np.isnan(self.other[row])
+        return LeftOutQuestions(
+            self.only_base,
+            self.only_other,
+            int((base & ~other).sum()),
+            int((other & ~base).sum()),
+            int((base & other).sum()),
+        )
+
+
+def pair_questions(base: Scores, other: Scores, metrics: Sequence[str], subset: str) -> Pairs:
+    """Pair two systems' questions of one subset (all, ambiguous, unambiguous) by id."""
+    ours, theirs = of_subset(base.items, subset), of_subset(other.items, subset)
+    in_base, in_other = {row.id for row in ours}, {row.id for row in theirs}
+    common = in_base & in_other
+    return Pairs(
+        tuple(metrics),
+        _columns(ours, common, metrics),
+        _columns(theirs, common, metrics),
+        len(in_base - common),
+        len(in_other - common),
+    )
+
+
+def check_same_questions(base: Scores, other: Scores) -> None:
+    """Raise InputError where a question is ambiguous for one system and not for the other.
+
+    Then they answered different questions under one id, and no difference means anything.
+    """
+    ambiguous = {row.id: row.ambiguous for row in base.items}
+    for row in other.items:
+        if ambiguous.get(row.id, row.ambiguous) != row.ambiguous:
+            raise InputError(
+                f"question {row.id[:_SHOWN_OF_AN_ID]!r} is ambiguous in one run and not in the "
+                "other",
+                remedy="compare runs over the same questions",
+            )
+
+
+def _columns(
+    rows: Sequence[ItemScore], common: set[str], metrics: Sequence[str]
+) -> "NDArray[np.float64]":
+    """float64 [metrics, questions], questions sorted by id so that no order changes a draw."""
+    import numpy as np
+
+    chosen = sorted((row for row in rows if row.id in common), key=lambda r: (r.id, r.epoch))
+    columns = np.array([question_means(chosen, metric) for metric in metrics], dtype=np.float64)
+    columns[~np.isfinite(columns)] = np.nan
+    return columns.reshape(len(metrics), len(common))
 
 
 @dataclass(frozen=True)
@@ -43,19 +167,19 @@ def paired_tests(pairs: Pairs, *, seed: int = 0, flips: int = FLIPS) -> list[Pai
     drawn = [row for row, name in enumerate(names) if name == "permutation"]
     p_values = random_flips(pairs.differences[drawn], seed=seed, flips=flips) if drawn else []
     monte_carlo = dict(zip(drawn, p_values, strict=True))
-    found: list[PairedTest | None] = []
+    tests: list[PairedTest | None] = []
     for row, name in enumerate(names):
         changed = _changed(pairs, row)
         if name is None:
-            found.append(None)
+            tests.append(None)
         elif name == "McNemar":
             p = mcnemar(int((changed > 0).sum()), int((changed < 0).sum()))
-            found.append(PairedTest(name, p))
+            tests.append(PairedTest(name, p))
         elif name == "exact permutation":
-            found.append(PairedTest(name, all_flips(changed)))
+            tests.append(PairedTest(name, all_flips(changed)))
         else:
-            found.append(PairedTest(name, monte_carlo[row]))
-    return found
+            tests.append(PairedTest(name, monte_carlo[row]))
+    return tests
 
 
 def _choose(pairs: Pairs, row: int) -> TestName | None:
@@ -144,9 +268,6 @@ def random_heads(
         yield heads.astype(np.float64)
 
 
-_LEVEL = 0.95
-
-
 def students_intervals(
     differences: "NDArray[np.float64]",
 ) -> list[tuple[float, float] | None]:
@@ -159,17 +280,17 @@ def students_intervals(
     """
     from scipy.stats import t
 
-    found: list[tuple[float, float] | None] = []
+    intervals: list[tuple[float, float] | None] = []
     for row in differences:
         values = row[row == row]  # NaN alone differs from itself
         n = len(values)
         if n < 2:
-            found.append(None)
+            intervals.append(None)
             continue
         mean = float(values.mean())
         half = float(t.ppf((1 + _LEVEL) / 2, n - 1) * values.std(ddof=1) / n**0.5)
-        found.append((mean - half, mean + half))
-    return found
+        intervals.append((mean - half, mean + half))
+    return intervals
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -179,10 +300,134 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     became, at most 1 (Holm 1979). Written here because scipy corrects for the rate of false
     discoveries only (`false_discovery_control`), and statsmodels would bring pandas with it.
     """
-    made = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    made = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
-    for rank, (p, place) in enumerate(made):
+    for rank, (p, index) in enumerate(made):
         highest = max(highest, min(1.0, (len(made) - rank) * p))
-        adjusted[place] = highest
+        adjusted[index] = highest
     return adjusted
+
+
+@dataclass(frozen=True)
+class TotalPairs:
+    """Two systems' addends over the questions that both have, in order of their ids.
+
+    `base`, `other`: a question's addends, epochs averaged; None is unscored.
+    """
+
+    total: Total
+    base: tuple[_Vector | None, ...]
+    other: tuple[_Vector | None, ...]
+    only_base: int
+    only_other: int
+
+    @cached_property
+    def paired(self) -> list[tuple[_Vector, _Vector]]:
+        """The questions that both systems have scored."""
+        both = zip(self.base, self.other, strict=True)
+        return [(one, other) for one, other in both if one is not None and other is not None]
+
+    @property
+    def left_out(self) -> LeftOutQuestions:
+        """What stays out."""
+        unscored = [(a is None, b is None) for a, b in zip(self.base, self.other, strict=True)]
+        count = unscored.count
+        return LeftOutQuestions(
+            self.only_base,
+            self.only_other,
+            count((True, False)),
+            count((False, True)),
+            count((True, True)),
+        )
+
+    def score(self, side: int) -> float | None:
+        """The score of one side (0 the base, 1 the other) over the paired questions."""
+        vectors = [pair[side] for pair in self.paired]
+        return self.total.of(*map(sum, zip(*vectors, strict=True))) if vectors else None
+
+    def questions(self) -> Iterator[float]:
+        """other - base of each question alone, where its own scores are defined."""
+        for one, other in self.paired:
+            base, value = self.total.of(*one), self.total.of(*other)
+            if base is not None and value is not None:
+                yield round(value - base, 12)
+
+    @property
+    def change(self) -> Callable[..., float | None]:
+        """From the sums of the base, then of the other, to the difference of their scores."""
+        of, width = self.total.of, len(self.total.sums)
+
+        def difference(*sums: float) -> float | None:
+            base, other = of(*sums[:width]), of(*sums[width:])
+            return None if base is None or other is None else other - base
+
+        return difference
+
+
+def pair_totals(base: Scores, other: Scores, total: Total, subset: str) -> TotalPairs:
+    """Pair two systems' questions of one subset by id."""
+    ours = question_sums(of_subset(base.items, subset), total)
+    theirs = question_sums(of_subset(other.items, subset), total)
+    common = sorted(ours.keys() & theirs.keys())
+    return TotalPairs(
+        total,
+        tuple(ours[id] for id in common),
+        tuple(theirs[id] for id in common),
+        len(ours) - len(common),
+        len(theirs) - len(common),
+    )
+
+
+def total_interval(
+    pairs: TotalPairs, *, seed: int = 0, resamples: int = RESAMPLES
+) -> tuple[float, float] | None:
+    """95% interval of the difference: percentile bootstrap over pairs of addends.
+
+    Both systems get the same questions in each resample. None for fewer than two questions.
+    """
+    together = Summed([(*one, *other) for one, other in pairs.paired], pairs.change)
+    score = aggregate_sums(together, seed=seed, resamples=resamples)
+    return None if score.low is None or score.high is None else (score.low, score.high)
+
+
+def total_test(pairs: TotalPairs, *, seed: int = 0, flips: int = FLIPS) -> PairedTest | None:
+    """Two-sided permutation test: under no difference a question's addends may be either system's.
+
+    The statistic is the difference of the two scores. All swaps where at most 16 questions differ,
+    else `flips` random ones and p = (b + 1) / (m + 1). A swap for which the score is undefined
+    counts as extreme. None for fewer than two questions, or where the difference is undefined.
+    """
+    import numpy as np
+
+    if len(pairs.paired) < 2:
+        return None
+    base = np.array([one for one, _ in pairs.paired])
+    other = np.array([two for _, two in pairs.paired])
+    # Plain numbers, here and below: what comes of them is written as JSON.
+    sums = [*base.sum(axis=0).tolist(), *other.sum(axis=0).tolist()]
+    observed = pairs.change(*sums)
+    if observed is None:
+        return None
+    gain = (other - base)[(other != base).any(axis=1)]
+    exact = len(gain) <= EXACT_UP_TO
+    swaps = _all_swaps(len(gain)) if exact else random_heads(len(gain), seed=seed, flips=flips)
+    least = abs(observed) - ROUNDING * max(1.0, abs(observed))
+    extreme = made = 0
+    for block in swaps:
+        moved = block @ gain
+        for row in np.hstack([moved, -moved]) + sums:
+            changed = pairs.change(*row.tolist())
+            extreme += changed is None or abs(changed) >= least
+        made += len(block)
+    if exact:
+        return PairedTest("exact permutation", extreme / made)
+    return PairedTest("permutation", (extreme + 1) / (made + 1))
+
+
+def _all_swaps(questions: int) -> "Iterator[NDArray[np.float64]]":
+    """Every choice of questions to swap, once: float64 [2^questions, questions]."""
+    import numpy as np
+
+    numbers = np.arange(2**questions)[:, None]
+    yield (numbers >> np.arange(questions) & 1).astype(np.float64)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from branchwise.agents.prediction import Prediction
 from branchwise.base.text import one_line
 from branchwise.corpora.questions import Gold, Question
-from branchwise.eval.errors.classes import ErrorClasses
+from branchwise.eval.errors.labels import ErrorClasses
 from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role

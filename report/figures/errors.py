@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType
+from branchwise.eval.errors.labels import ErrorClass, ErrorClasses, ErrorType
 from branchwise.eval.tasks import Task
 from branchwise.report.error_counts import (
     ErrorCounts,

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from branchwise.base.numbers import UNKNOWN, as_text, interval, p_value, percent, signed
 from branchwise.base.text import counted
-from branchwise.eval.errors.classes import ErrorClass, ErrorType
+from branchwise.eval.errors.labels import ErrorClass, ErrorType
 from branchwise.report.figures.changes import (
     ChangeFigure,
     change_figures,

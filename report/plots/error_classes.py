@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from branchwise.base.numbers import percent
-from branchwise.eval.errors.classes import ErrorClass, ErrorType
+from branchwise.eval.errors.labels import ErrorClass, ErrorType
 from branchwise.report.error_counts import ErrorCounts
 from branchwise.report.figures.errors import ErrorShares, SystemErrors
 from branchwise.report.plots.drawing import (

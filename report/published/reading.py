@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.plugins.specs import BERTSCORE
 from branchwise.base.yaml_lines import KeyPath, line_of, read_document, shown
-from branchwise.eval.question_scores import SUBSETS
+from branchwise.eval.scores import SUBSETS
 from branchwise.eval.tasks import TASKS, columns_of
 from branchwise.report.published.schema import Published, PublishedTable
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType
+from branchwise.eval.errors.labels import ErrorClass, ErrorClasses, ErrorType
 from branchwise.report.error_counts import (
     ErrorCounts,
     error_counts,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from branchwise.eval.ceilings.breakdowns import Breakdown, bins_of, grouping_of, groupings_of
-from branchwise.eval.ceilings.curves import Effort
+from branchwise.eval.ceilings.ceilings import Effort
 from branchwise.eval.grouping import UNKNOWN
 from branchwise.eval.scores import Scores
 from branchwise.eval.statistics import compare_each

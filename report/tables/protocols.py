@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from branchwise.eval.question_scores import aggregates_of, question_means
+from branchwise.eval.scores import aggregates_of, question_means
 from branchwise.eval.tasks import totals_of
 from branchwise.report.figures.protocols import protocol_means
 from branchwise.report.study_report import StudyReport, SystemReport

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from branchwise.eval.gold_sets import gold_set_note
-from branchwise.eval.question_scores import of_subset, question_deviation, told_subsets
-from branchwise.eval.scores import Scorer, Scores
+from branchwise.eval.scores import Scorer, Scores, of_subset, question_deviation, told_subsets
 from branchwise.eval.tasks import Column as Metric
 from branchwise.eval.tasks import Task
 from branchwise.report.study_report import StudyReport, SystemReport

@@ -6,7 +6,7 @@ from itertools import product
 
 from branchwise.eval.ceilings.breakdowns import groupings_of
 from branchwise.eval.grouping import UNKNOWN_PLACE, BinPlace, Grouping
-from branchwise.eval.question_scores import ItemScore, aggregates_of
+from branchwise.eval.scores import ItemScore, aggregates_of
 from branchwise.eval.tasks import Column, totals_of
 from branchwise.report.strategies import BY_STRATEGY, strategy
 from branchwise.report.study_report import StudyReport, SystemReport

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.base.numbers import UNKNOWN, count, percent
-from branchwise.eval.errors.totals import ErrorTotals, SubsetTotals
+from branchwise.eval.errors.item_errors import ErrorTotals, SubsetTotals
 from branchwise.report.error_counts import ErrorCounts, error_counts, found_in
 from branchwise.report.loss_kinds import (
     ITEM_KINDS,

@@ -5,13 +5,11 @@ from collections.abc import Iterator, Sequence
 from branchwise.base.numbers import interval, number
 from branchwise.base.text import counted, printable
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.judging.consultant import Ended, ReportedItem
-from branchwise.eval.judging.grades import GradeReport
-from branchwise.eval.judging.grading import SAMPLES
+from branchwise.eval.judging.grading import SAMPLES, GradeReport
 from branchwise.eval.judging.judge import JudgeReport
 from branchwise.eval.judging.judge_check import JudgeCheck
-from branchwise.eval.judging.matcher import MatcherReport
+from branchwise.eval.judging.matcher import Agreement, MatcherReport
 from branchwise.eval.judging.settle import Settled
 
 _SHOWN = 5

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from branchwise.base.text import printable
-from branchwise.eval.question_scores import ItemScore
-from branchwise.eval.scores import Scores
+from branchwise.eval.scores import ItemScore, Scores
 
 _MAX_ID = 80
 

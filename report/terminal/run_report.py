@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from branchwise.base.text import printable
 from branchwise.eval.ceilings.breakdowns import groupings_of
-from branchwise.eval.errors.totals import totals
+from branchwise.eval.errors.item_errors import totals
 from branchwise.eval.grouping import META
 from branchwise.report.figures.losses import absent_gold
 from branchwise.report.published import Published

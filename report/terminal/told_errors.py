@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.base.numbers import UNKNOWN, count, number, percent
 from branchwise.base.text import printable
-from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType, FoundErrors
+from branchwise.eval.errors.labels import ErrorClass, ErrorClasses, ErrorType, FoundErrors
 from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.tasks.task import Beside, Task
 from branchwise.report.error_counts import ErrorCounts, error_counts, found_in

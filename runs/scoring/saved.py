@@ -18,16 +18,13 @@ import orjson
 
 from branchwise.base.warning import warn
 from branchwise.eval.ceilings.breakdowns import Places, groupings_of
-from branchwise.eval.ceilings.ceilings import CeilingScores
-from branchwise.eval.ceilings.curves import EFFORTS, Curve, Effort
+from branchwise.eval.ceilings.ceilings import EFFORTS, CeilingScores, Curve, Effort
 from branchwise.eval.ceilings.epochs import EpochSpread
-from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.item_errors import ErrorTotals, ItemErrors
 from branchwise.eval.errors.module_work import ModuleWork
-from branchwise.eval.errors.totals import ErrorTotals
 from branchwise.eval.grouping import BinPlace
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.question_scores import ItemScore
-from branchwise.eval.scores import Scores
+from branchwise.eval.scores import ItemScore, Scores
 from branchwise.eval.tasks import get_task
 from branchwise.runs.costs.usage import Costs
 from branchwise.runs.left_out import OmittedField, RemarkedReplies

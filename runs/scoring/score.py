@@ -33,8 +33,13 @@ from branchwise.eval.gold_sets import best_gold_sets, each_gold_set
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.grading import Announce
 from branchwise.eval.judging.judge_check import CheckChoice
-from branchwise.eval.judging.scorers import scorer_of
-from branchwise.eval.judging.settle import DEFAULT_DECODING, RoleProgress, Settled, Settling
+from branchwise.eval.judging.settle import (
+    DEFAULT_DECODING,
+    RoleProgress,
+    Settled,
+    Settling,
+    scorer_of,
+)
 from branchwise.eval.plugin_metrics import MetricPlugin, Named, metrics_of
 from branchwise.eval.predictions_file import MISSING, read_predictions
 from branchwise.eval.scores import Scores, score_items

@@ -15,23 +15,25 @@ from branchwise.eval.ceilings.breakdowns import (
     groupings_of,
     places_of,
 )
-from branchwise.eval.ceilings.ceilings import CeilingScores, ceilings
-from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
+from branchwise.eval.ceilings.ceilings import (
+    CeilingScores,
+    Curve,
+    Effort,
+    TracedItem,
+    ceilings,
+    recall_curve,
+)
 from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
 from branchwise.eval.ceilings.reach import Reach
-from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
-from branchwise.eval.errors.classes import ErrorClasses, FoundErrors, found_errors
-from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.item_errors import ErrorTotals, ItemErrors, totals
+from branchwise.eval.errors.labels import ErrorClasses, FoundErrors, Label, found_errors
 from branchwise.eval.errors.module_work import ModuleWork
-from branchwise.eval.errors.totals import ErrorTotals, totals
 from branchwise.eval.grouping import META, ScoredItem
 from branchwise.eval.inert import Inert, inert_parts
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
-from branchwise.eval.question_scores import SUBSETS, ItemScore
-from branchwise.eval.scores import Scores
+from branchwise.eval.scores import SUBSETS, ItemScore, Scores
 from branchwise.eval.tasks import Task
 from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System

@@ -19,7 +19,7 @@ import orjson
 from branchwise.agents.journal import CallKey, Slot
 from branchwise.base.errors import InputError
 from branchwise.base.warning import warn
-from branchwise.eval.judging.judgements import MemoryJudgements
+from branchwise.eval.judging.consultant import MemoryJudgements
 from branchwise.runs.store.connection import DATABASE, connect, connect_to_read
 from branchwise.runs.store.damage import DamagedError
 from branchwise.runs.store.run_file import layout_of

@@ -13,8 +13,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.agents.reply import CUT
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.eval.evidence import Evidence
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.graphs.ledger import AGENT
 from branchwise.runs.store.connection import DATABASE, DRAFT
 from branchwise.runs.store.damage import DamagedError, check_line, reading

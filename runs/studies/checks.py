@@ -19,7 +19,7 @@ from branchwise.corpora.open import (
 )
 from branchwise.corpora.reranking import check_cross_encoder
 from branchwise.corpora.search_server import server_url
-from branchwise.eval.judging.readiness import role_spec
+from branchwise.eval.judging.consultant import role_spec
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_system
 from branchwise.kg.open import kg_folder, open_kg

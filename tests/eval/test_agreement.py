@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from branchwise.eval.items import AnsweredItem, Matched
-from branchwise.eval.judging.agreement import Agreement, agreement
+from branchwise.eval.judging.matcher import Agreement, agreement
 from support.eval.judging_cases import an_item
 
 FILMS = {"Heat (1972 film)": ["a"], "Heat (1986 film)": ["b"], "Heat (1995 film)": ["c"]}

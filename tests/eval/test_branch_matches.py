@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 
 from branchwise.corpora.questions import Answer
 from branchwise.eval.alignment import Alignment
-from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches, gold_pairs
 from branchwise.eval.branch_scores import (
     Answers,
+    BranchMatches,
     GoldBranches,
+    GoldPair,
     align_answers,
+    branch_matches,
     gold_branches,
+    gold_pairs,
     strict_score,
 )
 from branchwise.eval.entities import distinct_forms

@@ -16,10 +16,10 @@ from branchwise.eval.ceilings.breakdowns import (
     groupings_of,
     places_of,
 )
+from branchwise.eval.ceilings.ceilings import TracedItem
 from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
-from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.grouping import MAX_LABELS, Bins
-from branchwise.eval.question_scores import ItemScore
+from branchwise.eval.scores import ItemScore
 from branchwise.eval.tasks import get_task
 from support.eval.traced_cases import evidence, traced, traced_items
 

@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings.ceilings import (
     CEILINGS,
     LOSSES,
     Ceilings,
+    TracedItem,
     ceiling_metrics,
     item_ceilings,
 )
 from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
 from branchwise.eval.ceilings.reach import Reach
-from branchwise.eval.ceilings.traced import TracedItem
 from support.eval.traced_cases import evidence, traced, traced_items
 
 RECALL = "strict_recall"

@@ -7,8 +7,7 @@ import pytest
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
-from branchwise.eval.evidence import Evidence
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.tasks import get_task
 

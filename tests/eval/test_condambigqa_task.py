@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.passages import make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.evidence import Evidence
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.eval.properties import (
     ConditionalAnswer,
     align_properties,

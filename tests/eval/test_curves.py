@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.ceilings import ceilings
-from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
-from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.ceilings.ceilings import Curve, Effort, TracedItem, ceilings, recall_curve
 from support.eval.traced_cases import evidence, traced, traced_items
 
 TWO = [(0, 0), (0, 1)]

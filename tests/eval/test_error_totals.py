@@ -3,9 +3,8 @@
 import json
 
 from branchwise.eval.errors.attribution import attribute
-from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.item_errors import ItemErrors, LabelTotal, totals
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.totals import LabelTotal, totals
 from support.eval.hand_traces import hand_traces
 
 

@@ -3,15 +3,14 @@
 from typing import Any
 
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.branch_matches import GoldPair
-from branchwise.eval.branch_scores import gold_branches
+from branchwise.eval.branch_scores import GoldPair, gold_branches
 from branchwise.eval.errors.gold_evidence import (
     CallCost,
     EvidencePlace,
     GoldEvidence,
+    Targets,
     gold_evidence,
 )
-from branchwise.eval.errors.targets import Targets
 from branchwise.trace.conversation import read_conversation
 from branchwise.trace.events import Event
 

@@ -14,6 +14,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import Completion, ReplyToken
 from branchwise.agents.spec import ModelSpec
+from branchwise.eval.judging.consultant import MemoryJudgements
 from branchwise.eval.judging.grading import (
     GRADING,
     SAMPLES,
@@ -24,7 +25,6 @@ from branchwise.eval.judging.grading import (
     grade_by,
     read_grade,
 )
-from branchwise.eval.judging.judgements import MemoryJudgements
 from support.chat_server import Answer, ChatServer, fail, hang, refuse, say
 
 REQUEST = GradeRequest("grade_answer", "Who wrote Emma?", "Jane Austen.", "Austen did.")

@@ -16,9 +16,8 @@ from branchwise.eval.branch_scores import (
     strict_score,
 )
 from branchwise.eval.items import Accepted, Matched
-from branchwise.eval.judging.judge import judge_entities
-from branchwise.eval.judging.judgements import MemoryJudgements
-from branchwise.eval.judging.unmatched import MAX_LISTED, unmatched
+from branchwise.eval.judging.consultant import MemoryJudgements
+from branchwise.eval.judging.judge import MAX_LISTED, judge_entities, unmatched
 from support.chat_server import fail, say
 from support.eval.judging_cases import KEY, a_caller, an_item, listed, user_message
 
@@ -242,7 +241,7 @@ GIVEN = st.sampled_from(["Heat (1995)", "heat", "R.", "Ronin", "A.", "Victoria",
 )
 def test_accepting_makes_exactly_so_many_more_answers_right(gold, answers, choices):
     from branchwise.eval.judging.judge import _settled
-    from branchwise.eval.judging.mapper import MappingOutcome
+    from branchwise.eval.judging.mapping import MappingOutcome
 
     item = an_item(answers, gold)
     parts, left = unmatched(item), iter(choices)

@@ -17,7 +17,7 @@ import pytest
 from branchwise import score
 from branchwise.agents.journal import CallKey
 from branchwise.base.errors import InputError
-from branchwise.eval.judging.judgements import MemoryJudgements
+from branchwise.eval.judging.consultant import MemoryJudgements
 from branchwise.runs.store import RunStore, StoreError, open_run
 from branchwise.runs.store.connection import DATABASE
 from branchwise.runs.store.judgements import (

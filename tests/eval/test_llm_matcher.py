@@ -13,7 +13,7 @@ from branchwise.eval.errors.module_work import ModuleWork
 from branchwise.eval.inert import inert_parts
 from branchwise.eval.items import Matched
 from branchwise.eval.judging import consultant
-from branchwise.eval.judging.judgements import MemoryJudgements
+from branchwise.eval.judging.consultant import MemoryJudgements
 from branchwise.eval.judging.matcher import MAX_NAMES, align_with_model
 from branchwise.eval.judging.settle import Settled
 from support.chat_server import ChatServer, fail, hang, invalid_json, refuse, say, too_long

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from branchwise.eval.matching import matching_size
+from branchwise.eval.branch_scores import matching_size
 
 EDGES = st.lists(st.sets(st.integers(0, 7), max_size=5), max_size=9)
 

@@ -13,7 +13,7 @@ from branchwise.base.errors import InputError, SettingError
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
-from branchwise.eval.errors.classes import found_errors
+from branchwise.eval.errors.labels import found_errors
 from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items

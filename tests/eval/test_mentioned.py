@@ -1,8 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.ceilings.many_names import ManyNames, mentioned
-from branchwise.eval.errors.mentions import Mentions
+from branchwise.eval.errors.mentions import ManyNames, Mentions, mentioned
 
 NAMES = [
     ["Michael Mann", "M. Mann"],

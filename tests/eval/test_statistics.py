@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.question_scores import SUBSETS, ItemScore
-from branchwise.eval.scores import Counts, Scorer, Scores
+from branchwise.eval.scores import SUBSETS, Counts, ItemScore, Scorer, Scores
 from branchwise.eval.statistics import (
     Comparison,
     LeftOutQuestions,

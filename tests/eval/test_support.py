@@ -1,6 +1,6 @@
 import pytest
 
-from branchwise.eval.evidence import support_recall
+from branchwise.eval.items import support_recall
 
 SHOWN = ["p1", "p2", "p1", "p3", "p4", "p5", "p6"]
 

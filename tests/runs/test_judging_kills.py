@@ -16,8 +16,7 @@ from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
-from branchwise.eval.judging.grades import property_requests
-from branchwise.eval.judging.grading import GRADING, Grader
+from branchwise.eval.judging.grading import GRADING, Grader, property_requests
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.store import open_run

@@ -14,7 +14,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.agreement import Agreement, Disagreement
+from branchwise.eval.judging.matcher import Agreement, Disagreement
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
 from branchwise.report.html.page import render_html, write_html

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.judging.agreement import Agreement
+from branchwise.eval.judging.matcher import Agreement
 from branchwise.eval.tasks import get_task
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables import CellValue, Table, report_tables

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.base.numbers import number
 from branchwise.corpora.questions import Branch
-from branchwise.eval.branch_matches import branch_matches
-from branchwise.eval.branch_scores import Answers, GoldBranches, gold_branches
+from branchwise.eval.branch_scores import Answers, GoldBranches, branch_matches, gold_branches
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label

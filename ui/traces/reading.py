@@ -9,8 +9,7 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.eval.evidence import Evidence
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.eval.tasks import TASKS, is_attributable
 from branchwise.report.terminal.lost_answers import gold_set_words
 from branchwise.runs.store import DamagedError, RunReader

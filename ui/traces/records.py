@@ -12,8 +12,7 @@ import orjson
 from branchwise.agents.prediction import Prediction
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.eval.evidence import Evidence
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.runs.store import DamagedError
 from branchwise.runs.store.connection import DATABASE
 from branchwise.runs.store.item_rows import ItemRows, RawItem

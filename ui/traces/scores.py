@@ -12,8 +12,7 @@ from branchwise.base.errors import InputError
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.gold_sets import by_best_gold_set
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.scorers import scorer_of
-from branchwise.eval.judging.settle import Settled
+from branchwise.eval.judging.settle import Settled, scorer_of
 from branchwise.eval.scores import Scorer
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import Column, Task, get_task

@@ -2,8 +2,7 @@
 
 from branchwise.eval.alignment import MATCHER
 from branchwise.eval.branch_scores import align_answers, gold_branches, pooled_score, strict_score
-from branchwise.eval.evidence import DEPTHS, support_recall
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import DEPTHS, AnsweredItem, support_recall
 from branchwise.eval.tasks.branches.flow import BRANCHES
 from branchwise.eval.tasks.column import Column, Metrics
 from branchwise.eval.tasks.task import Task

@@ -13,8 +13,7 @@ from branchwise.corpora.conditions.documents import StatedCondition
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.conditions.solver import Solution, Standing, solve, standing
 from branchwise.corpora.conditions.spreading import RelationNetwork
-from branchwise.eval.errors.classes import ErrorClass, ErrorClasses, ErrorType
-from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.labels import ErrorClass, ErrorClasses, ErrorType, Label
 from branchwise.eval.tasks.mdcr.group_scores import WITHOUT_GROUPS, IdGroup, IdGroups
 
 _SIZES = {"no": 0, "yes": 1}

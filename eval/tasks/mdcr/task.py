@@ -17,7 +17,7 @@ from branchwise.corpora.conditions.documents import ConditionsAnswer
 from branchwise.corpora.conditions.question import ConditionsQuestion, gold_answer, unknown_parts
 from branchwise.corpora.conditions.solver import equivalent_sentences
 from branchwise.corpora.questions import Gold, Question
-from branchwise.eval.errors.classes import ErrorClasses
+from branchwise.eval.errors.labels import ErrorClasses
 from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role, Total

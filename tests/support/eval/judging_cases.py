@@ -19,7 +19,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.judgements import MemoryJudgements
+from branchwise.eval.judging.consultant import MemoryJudgements
 from branchwise.eval.judging.matcher import MatchedItems, align_with_model
 from branchwise.runs.store import RunSpec, RunStore, create_run
 from branchwise.runs.store.judgements import run_judgements

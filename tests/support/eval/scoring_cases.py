@@ -11,8 +11,7 @@ from branchwise.eval.branch_scores import (
     pooled_score,
     strict_score,
 )
-from branchwise.eval.evidence import Evidence
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, Evidence
 
 Gold = Mapping[str, Sequence[str | Answer]]
 

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
-from branchwise.eval.branch_matches import BranchMatches, GoldPair, Right
-from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.branch_scores import BranchMatches, GoldPair, Right
+from branchwise.eval.ceilings.ceilings import TracedItem
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace, GoldEvidence
-from branchwise.eval.evidence import Evidence
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.eval.tasks import Metrics
 
 Pair = tuple[int, int]  # branch, entity

@@ -7,15 +7,19 @@ from typing import Any
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
-from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
-from branchwise.eval.branch_scores import align_answers, gold_branches
-from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.branch_scores import (
+    BranchMatches,
+    GoldPair,
+    align_answers,
+    branch_matches,
+    gold_branches,
+)
+from branchwise.eval.ceilings.ceilings import TracedItem
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace, GoldEvidence
 from branchwise.eval.errors.item_errors import FailedCall, ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.module_work import ModuleWork, ToolWork
-from branchwise.eval.evidence import Evidence
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task

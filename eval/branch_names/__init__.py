@@ -1,1 +1,0 @@
-"""What a branch name says, however it is worded: words, numbers, years, kinds, places."""
