@@ -303,7 +303,7 @@ def _declaration(
         parameters = {n: p.replace(annotation=hints.get(n, empty)) for n, p in parameters.items()}
     if settings is BaseModel:
         classes = [part for one in parameters.values() for part in _classes(one)]
-        models = [part for part in classes if issubclass(part, BaseModel)]
+        models = [part for part in classes if BaseModel in part.__mro__]
         settings = models[-1] if models else None
     injected = {}
     for parameter in parameters.values():
