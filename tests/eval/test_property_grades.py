@@ -13,8 +13,8 @@ from branchwise.eval.property_grades import (
     PropertyPair,
     align_by_grades,
     graded_score,
-    greedy_sums,
 )
+from branchwise.eval.tasks.condambigqa.greedy_sums import greedy_sums
 
 GRADE = st.builds(
     PropertyGrade,

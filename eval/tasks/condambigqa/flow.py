@@ -43,3 +43,5 @@ CONDITIONS = Flow(
     at_most="at_most_conditions",
     protocols={"standard": _STANDARD, "guided": _GUIDED, "closed": _CLOSED},
 )
+ASKS_FOR_CONDITIONS: frozenset[str] = frozenset({CONDITIONS.name})
+"""Protocols in which the model writes conditions: `guided` gives them, the others have none."""

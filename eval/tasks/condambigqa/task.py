@@ -22,9 +22,8 @@ from branchwise.eval.properties import (
     predicted_properties,
     score_citations,
 )
-from branchwise.eval.property_grades import ASKS_FOR_CONDITIONS
 from branchwise.eval.tasks.column import Column, Metrics
-from branchwise.eval.tasks.condambigqa.flow import CONDITIONS
+from branchwise.eval.tasks.condambigqa.flow import ASKS_FOR_CONDITIONS, CONDITIONS
 from branchwise.eval.tasks.task import Beside, Task, shuffled
 from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.flows import Flow
@@ -47,6 +46,7 @@ class CondAmbigQATask(Task):
     flow = CONDITIONS
     matcher = "answer F1"
     is_graded = True
+    graded_variant = "one-to-one"
     tells_deviation = True
     # Which conditions the model has there.
     protocol_words = MappingProxyType(
@@ -123,6 +123,17 @@ class CondAmbigQATask(Task):
             "count_error": float(abs(difference)),
             **citation_metrics(item, pairs),
         }
+
+    def grading(self, question: Question, system: System) -> tuple[int, int | None]:
+        """Conditions are graded where answers have them: the model's own, or the gold ones."""
+        gold, protocol = gold_properties(question), system.asked(PROTOCOL)
+        guided = self.flow.by(protocol).tells_conditions
+        texts = len(gold)
+        if guided or protocol in ASKS_FOR_CONDITIONS:
+            texts += sum(bool(one.condition) for one in gold)
+        if guided:
+            return texts, len(gold)
+        return texts, system.asked("at_most") if protocol in ASKS_FOR_CONDITIONS else None
 
     def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
         """Gold properties in their order, then the predicted ones that stand for none."""
