@@ -14,13 +14,13 @@ from pydantic_core import PydanticCustomError
 from branchwise.base.registry import Registry
 from branchwise.base.setting import Declared, Setting, declared, refused
 
-PROTOCOL, DEFAULT_PROTOCOL = "protocol", "conditions"
+PROTOCOL, DEFAULT_PROTOCOL = "protocol", "default"
 """The setting that every task has, and its value for a task's own way to put its questions."""
 _HELP = (
-    "How a question is put where its task has several ways. Free text: conditions, standard, "
-    "guided by the gold conditions, closed book. Ambiguity and questions back: whether all answers "
-    "are listed first to tell it, for the question back or for both, or are the gold ones; the "
-    "gold question as part of the question or as a dialogue."
+    "How a question is put where its task has several ways. Free text: default (the model writes "
+    "conditions), standard, guided by the gold conditions, closed book. Ambiguity and questions "
+    "back: whether all answers are listed first to tell it, for the question back or for both, or "
+    "are the gold ones; the gold question as part of the question or as a dialogue."
 )
 _PROTOCOLS: Registry[str] = Registry()
 _OF_TASKS: Registry[Declared] = Registry()

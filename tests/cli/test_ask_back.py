@@ -321,7 +321,7 @@ def test_what_fails_exits_with_1(options: list[str], type_in: Any, chat_server: 
         (("--clarify", "--choose", " "), "--choose: there is no choice; write an option's number"),
         (("--choose", "2"), "--choose: has no effect; add --clarify"),
         (("--clarify", "--protocol", "gold-question"), "clarify has no protocol 'gold-question'"),
-        (("--clarify", "--shots", "4"), "--shots: has no effect with the protocol conditions"),
+        (("--clarify", "--shots", "4"), "--shots: has no effect with the protocol default"),
     ],
 )
 def test_bad_input_is_one_line(type_in: Any, more: tuple[str, ...], said: str) -> None:

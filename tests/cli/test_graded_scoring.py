@@ -152,7 +152,7 @@ STUDY = """
 name: graded
 questions: {questions}
 base: {{model: "{model}", at_most: 3}}
-factors: {{protocol: [conditions, standard]}}
+factors: {{protocol: [default, standard]}}
 judge: {model}
 judge_pairs: aligned
 variant: published-code

@@ -109,7 +109,7 @@ def test_settings_of_tasks_stand_among_the_others_or_in_asking():
 @pytest.mark.parametrize(
     ("given", "refusal"),
     [
-        ({"protocol": "fax"}, r"^System\.asking\.protocol: input should be 'conditions'.*'fax'"),
+        ({"protocol": "fax"}, r"^System\.asking\.protocol: input should be 'default'.*'fax'"),
         ({"at_most": 0}, r"^System\.asking\.at_most: input should be greater .* 1 \(0\); see"),
         ({"asking": {"fax": 1}}, r"^System\.asking\.fax: is no setting of a task; known are pro"),
         ({"shot": 1}, r"^System: there is no setting 'shot'; did you mean shots"),

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from branchwise.eval.properties import ConditionalAnswer
 from branchwise.eval.property_grades import Grades, PropertyPair
+from branchwise.graphs.asking import DEFAULT_PROTOCOL
 
 
 class _Weights(NamedTuple):
@@ -22,7 +23,7 @@ class _Weights(NamedTuple):
 
 _GREEDY: Mapping[str, _Weights] = MappingProxyType(
     {
-        "conditions": _Weights(0.3, 0.5, 0.2),
+        DEFAULT_PROTOCOL: _Weights(0.3, 0.5, 0.2),
         "standard": _Weights(0.0, 0.7, 0.3),
         "guided": _Weights(0.0, 0.6, 0.4),
         "closed": _Weights(0.0, 1.0, 0.0),

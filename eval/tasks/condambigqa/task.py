@@ -25,7 +25,7 @@ from branchwise.eval.properties import (
 from branchwise.eval.tasks.column import Column, Metrics
 from branchwise.eval.tasks.condambigqa.flow import ASKS_FOR_CONDITIONS, CONDITIONS
 from branchwise.eval.tasks.task import Beside, Task, shuffled
-from branchwise.graphs.asking import PROTOCOL
+from branchwise.graphs.asking import DEFAULT_PROTOCOL, PROTOCOL
 from branchwise.graphs.flows import Flow
 from branchwise.graphs.flows.flow import numbered
 from branchwise.graphs.system import System
@@ -50,7 +50,7 @@ class CondAmbigQATask(Task):
     tells_deviation = True
     # Which conditions the model has there.
     protocol_words = MappingProxyType(
-        {"standard": "without", "conditions": "own", "guided": "gold", "closed": "no passages"}
+        {"standard": "without", DEFAULT_PROTOCOL: "own", "guided": "gold", "closed": "no passages"}
     )
     subset_words = MappingProxyType(
         {"all": "all", "ambiguous": "several", "unambiguous": "one condition"}
