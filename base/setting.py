@@ -23,11 +23,12 @@ class Setting:
     field's name; `flag`: its option, by default `--WORD`; None where it cannot be written there.
     `metavar`: what help calls its value; `words`: those that a shell offers for it;
     `shows_default`: whether help says what it is by default.
-    `none`: what a system's name calls it where it is None. `module`: the module without which it
-    changes nothing, as of a role the one that asks it. `changes`: `answers`, and with them the
-    digest; `sources`, of which the digest holds what they are, not what they are called;
+    `none`: what a system's name calls it where it is None. `module`: the module that must be on
+    for it to have an effect, as for a role the one that asks it. `changes`: `answers`, and with
+    them the digest; `sources`, of which the digest holds what they are, not what they are called;
     `requests`, how they are sent; or `scores` alone. `of_task`: a task declares it, and
-    it changes something only where the flow of the questions takes it.
+    it changes something only where the flow of the questions takes it. `sent_as`: the field of
+    requests to a model's server that has its value.
     """
 
     help: str = ""
@@ -42,6 +43,7 @@ class Setting:
     shows_default: bool = True
     changes: Literal["answers", "sources", "requests", "scores"] = "answers"
     of_task: bool = False
+    sent_as: str | None = None
 
 
 @dataclass(frozen=True)
