@@ -99,4 +99,4 @@ def _check_text(text: str, place: tuple[str, ...]) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise refused("holds half a character", "write whole ones", *place) from None
+        raise refused("contains half a character", "write whole ones", *place) from None

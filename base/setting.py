@@ -141,7 +141,7 @@ def unknown_setting(model: type[BaseModel], name: str, within: Sequence[str] = (
         elsewhere: Iterable[str] = getattr(owner, "declared_elsewhere", tuple)()
         remedy = did_you_mean(name, [*owner.model_fields, *elsewhere])
     where = ".".join([model.__name__, *within])
-    return InputError(f"there is no setting {name[:60]!r}", where=where, remedy=remedy)
+    return InputError(f"unknown setting {name[:60]!r}", where=where, remedy=remedy)
 
 
 def refused(what: str, remedy: str, *place: str) -> PydanticCustomError:

@@ -66,7 +66,7 @@ def checked_asking(values: Mapping[str, Any]) -> Mapping[str, Any]:
         name, what = str(first["loc"][0]), str(first["msg"])
         if name not in asking_settings():
             known = ", ".join(asking_settings())
-            raise refused("is no setting of a task", f"known are {known}", name) from None
+            raise refused("unknown setting", f"known are {known}", name) from None
         context = {"what": f"{what} ({values[name]!r:.60})", "place": (name,)}
         raise PydanticCustomError("setting", "{what}", context) from None
     return made.model_dump(exclude_defaults=True)

@@ -111,8 +111,8 @@ def test_settings_of_tasks_stand_among_the_others_or_in_asking():
     [
         ({"protocol": "fax"}, r"^System\.asking\.protocol: input should be 'default'.*'fax'"),
         ({"at_most": 0}, r"^System\.asking\.at_most: input should be greater .* 1 \(0\); see"),
-        ({"asking": {"fax": 1}}, r"^System\.asking\.fax: is no setting of a task; known are pro"),
-        ({"shot": 1}, r"^System: there is no setting 'shot'; did you mean shots"),
+        ({"asking": {"fax": 1}}, r"^System\.asking\.fax: unknown setting; known are pro"),
+        ({"shot": 1}, r"^System: unknown setting 'shot'; did you mean shots"),
     ],
 )
 def test_what_no_task_has_is_refused_in_one_line(given, refusal):

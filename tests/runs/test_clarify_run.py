@@ -142,7 +142,7 @@ def of_dialogue(body: Any) -> Any:
 
 
 def test_a_number_of_examples_that_is_not_there_is_refused(made_by: Any) -> None:
-    with pytest.raises(SettingError, match=r"no 2 examples .* dialogue; write 0 or 4"):
+    with pytest.raises(SettingError, match=r"2 examples are not .* dialogue; write 0 or 4"):
         made_by("clarified", "dialogue", shots=2)
     with pytest.raises(SettingError, match="has no effect with the protocol gold-question"):
         made_by("clarified", "gold-question", shots=4)

@@ -86,8 +86,8 @@ class CondAmbigQATask(Task):
         return f"{message}\n\n{numbered('Conditions:', shuffled(question, named))}"
 
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
-        """Refused is a question that is guided by no condition, or has neither passages nor tools
-        where there is no prompt for that."""
+        """By the guided protocol, refuse questions without conditions, and questions without
+        passages if the agent has no tools: that protocol has no prompt for them."""
         if not self.flow.by(system.asked(PROTOCOL)).tells_conditions:
             return
         protocol = system.asked(PROTOCOL)
