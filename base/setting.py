@@ -1,6 +1,7 @@
 """The declaration of a setting, beside the type, bounds and default of its field."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args, get_origin
@@ -120,6 +121,9 @@ def _told_in_python(model: type[BaseModel], error: ValidationError) -> InputErro
     context = first.get("ctx", {})
     where = ".".join([model.__name__, *place, *context.get("place", ())])
     value = "" if isinstance(first["input"], BaseModel | dict) else f" ({first['input']!r:.60})"
+    if first["type"] == "literal_error":
+        what, remedy = unknown_value(first)
+        return InputError(what, where=where, remedy=remedy)
     what = str(first["msg"])
     remedy = context.get("remedy") or f"see help(branchwise.{model.__name__})"
     return InputError(f"{what[:1].lower()}{what[1:]}{value}", where=where, remedy=remedy)
@@ -142,6 +146,17 @@ def unknown_setting(model: type[BaseModel], name: str, within: Sequence[str] = (
         remedy = did_you_mean(name, [*owner.model_fields, *elsewhere])
     where = ".".join([model.__name__, *within])
     return InputError(f"unknown setting {name[:60]!r}", where=where, remedy=remedy)
+
+
+def words_of(error: Mapping[str, Any]) -> list[str]:
+    """The words of a `Literal`, from pydantic's error for a value that is none of them."""
+    return re.findall(r"'([^']*)'", error["ctx"]["expected"])
+
+
+def unknown_value(error: Mapping[str, Any]) -> tuple[str, str]:
+    """What such an error says to users, and the remedy: the nearest word, or all."""
+    value = str(error["input"])
+    return f"unknown value {value[:80]!r}", did_you_mean(value, words_of(error))
 
 
 def refused(what: str, remedy: str, *place: str) -> PydanticCustomError:

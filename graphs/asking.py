@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic_core import PydanticCustomError
 
 from branchwise.base.registry import Registry
-from branchwise.base.setting import Declared, Setting, declared, refused
+from branchwise.base.setting import Declared, Setting, declared, refused, unknown_value
 
 PROTOCOL, DEFAULT_PROTOCOL = "protocol", "default"
 """The setting that every task has, and its value for a task's own way to put its questions."""
@@ -67,6 +67,8 @@ def checked_asking(values: Mapping[str, Any]) -> Mapping[str, Any]:
         if name not in asking_settings():
             known = ", ".join(asking_settings())
             raise refused("unknown setting", f"known are {known}", name) from None
+        if first["type"] == "literal_error":
+            raise refused(*unknown_value(first), name) from None
         context = {"what": f"{what} ({values[name]!r:.60})", "place": (name,)}
         raise PydanticCustomError("setting", "{what}", context) from None
     return made.model_dump(exclude_defaults=True)

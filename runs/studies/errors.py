@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.setting import words_of
 from branchwise.base.yaml_lines import KeyPath, line_of, shown
 from branchwise.runs.studies.settings import FACTORS, FIELDS, MODEL_LIST
 from branchwise.runs.studies.study import Questions, Study
@@ -125,7 +126,7 @@ def _wanted(place: KeyPath, kind: str, value: Any, context: Mapping[str, Any]) -
     if kind == "tuple_type":
         return _list_wanted(place, value)
     if kind == "literal_error":
-        words = [word.strip("' ") for word in context["expected"].replace(" or ", ", ").split(",")]
+        words = words_of({"ctx": context})
         return did_you_mean(str(value), words, else_=f"write {' or '.join(words)}")
     return _TYPES.get(kind, "see examples/studies")
 

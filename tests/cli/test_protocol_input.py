@@ -42,7 +42,7 @@ def published(tmp_path):
 
 def test_unknown_protocol(complain, published, tmp_path):
     line = complain("run", "--questions", published(PROPERTY), "--protocol", "gided")
-    assert line.startswith("--protocol: Input should be 'default', 'standard', 'guided', ")
+    assert line.startswith("--protocol: unknown value 'gided'; did you mean guided?")
 
 
 def test_unknown_protocol_of_a_study(complain, published, tmp_path):
