@@ -41,7 +41,9 @@ def first_error(
         return StudyError(f"{name} is missing", place[:-1], _MISSING.get(name))
     if kind in ("study", "setting"):
         place = (*place, *problem["ctx"].get("place", ()))
-        return StudyError(f"{_named(place)} {problem['msg']}", place, problem["ctx"]["remedy"])
+        said = str(problem["msg"])
+        mark = ":" if said.startswith("unknown ") else ""
+        return StudyError(f"{_named(place)}{mark} {said}", place, problem["ctx"]["remedy"])
     value = shown(problem["input"])
     remedy = _wanted(place, kind, problem["input"], problem.get("ctx", {}))
     return StudyError(f"{_named(place)} is {value}", place, remedy)

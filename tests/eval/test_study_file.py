@@ -193,7 +193,7 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"matcher": "llm"}, "offline cannot be the matcher: it is not a model; name a model"),
         ({"judge_entities": True}, "offline cannot be the judge"),
         ({"base": {**BASE, "model": "openai:sk-abc def"}}, "model: unknown model 'openai:***"),
-        ({"variant": "greedy"}, "variant is 'greedy'; write one-to-one or published-code"),
+        ({"variant": "greedy"}, "variant: unknown variant 'greedy'; known are one-to-one, "),
         ({"judge_pairs": "aligned"}, "judge_pairs has no effect: nothing is graded; name a judge"),
         ({"judge": "gpt-6"}, "judge: unknown model 'gpt-6'; did you mean openai:gpt-6?"),
         ({"base": {**BASE, "model": "ofline"}}, "model: unknown model 'ofline'; did you mean "
