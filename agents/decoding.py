@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from branchwise.agents.extra_body import checked_body
-from branchwise.agents.refusals import ApiChoice
+from branchwise.agents.refusals import MAX_TOKENS, TOP_LOGPROBS, ApiChoice
 from branchwise.base.durations import MOST_SECONDS
-from branchwise.base.setting import NamedSettings, Setting, digested, refused
+from branchwise.base.setting import NamedSettings, Setting, declared, digested, refused
 
 PANEL = "Decoding"
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -35,20 +36,26 @@ class RoleSettings(BaseModel, metaclass=NamedSettings):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     temperature: Annotated[
-        float | None, Field(ge=0, le=2), Setting("Sampling temperature.", PANEL)
+        float | None,
+        Field(ge=0, le=2),
+        Setting("Sampling temperature.", PANEL, sent_as="temperature"),
     ] = None
     top_p: Annotated[
         float | None,
         Field(gt=0, le=1),
-        Setting("Nucleus sampling: the share of probability to sample from.", PANEL),
+        Setting(
+            "Nucleus sampling: the share of probability to sample from.", PANEL, sent_as="top_p"
+        ),
     ] = None
     max_tokens: Annotated[
-        int | None, Field(ge=1, le=10**9), Setting("Output tokens a call.", PANEL)
+        int | None,
+        Field(ge=1, le=10**9),
+        Setting("Output tokens a call.", PANEL, sent_as=MAX_TOKENS),
     ] = None
     seed: Annotated[
         int | None,
         Field(ge=-(2**63), lt=2**63),
-        Setting("Sampling seed, where the server has one.", PANEL),
+        Setting("Sampling seed, where the server has one.", PANEL, sent_as="seed"),
     ] = None
     reasoning_effort: Annotated[
         str | None,
@@ -56,11 +63,12 @@ class RoleSettings(BaseModel, metaclass=NamedSettings):
         Setting(
             "How much to reason, in the server's words: none, minimal, low, medium, high, …",
             PANEL,
+            sent_as="reasoning_effort",
         ),
     ] = None
     extra_body: Annotated[
         Mapping[str, JsonValue],
-        BeforeValidator(checked_body),
+        BeforeValidator(lambda given: checked_body(given, _fields_of_settings())),
         Setting(
             'Further fields of every request, as JSON: {"top_k": 20}.',
             PANEL,
@@ -110,10 +118,18 @@ class Decoding(RoleSettings):
             PANEL,
         ),
     ] = "auto"
-    top_logprobs: Annotated[int | None, Field(ge=1, le=20), Setting(word=None, flag=None)] = None
+    top_logprobs: Annotated[
+        int | None, Field(ge=1, le=20), Setting(word=None, flag=None, sent_as=TOP_LOGPROBS)
+    ] = None
     stream: Annotated[
         bool,
-        Setting("Use streamed responses.", PANEL, flag="--stream/--no-stream", changes="requests"),
+        Setting(
+            "Use streamed responses.",
+            PANEL,
+            flag="--stream/--no-stream",
+            changes="requests",
+            sent_as="stream",
+        ),
     ] = False
     timeout: Annotated[
         float,
@@ -126,3 +142,20 @@ class Decoding(RoleSettings):
     def identity(self) -> dict[str, Any]:
         """The settings that an answer depends on."""
         return digested(self)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What every request sends of it, by the names of fields; None where a setting is not set.
+
+        The limit of tokens is `max_tokens`, which some servers call otherwise.
+        """
+        settings = declared(type(self))
+        sent = {one.setting.sent_as: one.name for one in settings if one.setting.sent_as}
+        return {field: getattr(self, name) for field, name in sent.items()}
+
+
+@cache
+def _fields_of_settings() -> Mapping[str, str]:
+    """The fields of requests that users write as settings, and as which."""
+    settings = declared(Decoding)
+    return {one.setting.sent_as: one.word for one in settings if one.setting.sent_as and one.word}

@@ -24,6 +24,7 @@ from branchwise.agents.refusals import (
     BACK,
     CHAT,
     LOGPROBS,
+    MAX_TOKENS,
     OPTIONAL_FIELDS,
     OTHER_LIMIT,
     RESPONSES,
@@ -88,7 +89,8 @@ class OpenAIServer:
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> None:
         self._spec, self._decoding, self._keys, self._headers = spec, decoding, keys, headers
-        self._own = decoding.extra_body
+        self._own, self._sent = decoding.extra_body, decoding.fields
+        self._sent[limit_name(spec.url)] = self._sent.pop(MAX_TOKENS)
         self._usual_api: Api = "responses" if is_openai(spec.url) else "chat"
         self._refused_apis: dict[str, str] = {}
         # Reasoning that the server could not decrypt.
@@ -172,13 +174,7 @@ class OpenAIServer:
         """What is asked for by the decoding, without what a user's own fields say."""
         decoding = self._decoding
         fields: dict[str, Any] = {
-            "stream": decoding.stream,
-            "temperature": decoding.temperature,
-            "top_p": decoding.top_p,
-            "reasoning_effort": decoding.reasoning_effort,
-            "seed": decoding.seed,
-            limit_name(self._spec.url): decoding.max_tokens,
-            TOP_LOGPROBS: decoding.top_logprobs,
+            **self._sent,
             LOGPROBS: None if decoding.top_logprobs is None else True,
             "tools": tools or None,
         }

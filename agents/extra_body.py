@@ -16,13 +16,13 @@ MAX_BYTES = 4096
 """Bytes of the whole as JSON."""
 _MAX_DEPTH = 20
 _SETTINGS: Mapping[str, str] = {
-    **{name: name for name in ("model", "tools", "stream", "temperature", "top_p")},
-    **{name: name for name in ("max_tokens", "seed", "reasoning_effort")},
+    "model": "model",
+    "tools": "tools",
     "max_completion_tokens": "max_tokens",
     "max_output_tokens": "max_tokens",
     "response_format": "structured",
 }
-"""Fields that requests have from settings, and which."""
+"""Fields that requests have from settings that are not sent as they are, and which."""
 _OURS = frozenset(
     {"messages", "stream_options", "tool_choice", "functions", "function_call", "n"}
     | {"input", "conversation", "previous_response_id"}
@@ -34,8 +34,9 @@ _CREDENTIAL = re.compile(
 )
 
 
-def checked_body(given: Any) -> dict[str, Any]:
-    """The fields with sorted keys, at every level; None is none of them.
+def checked_body(given: Any, sent: Mapping[str, str]) -> dict[str, Any]:
+    """The fields with sorted keys, at every level; None is none of them. `sent`: by fields that
+    requests have from settings, which.
 
     Raises PydanticCustomError for anything but a JSON object of at most `MAX_BYTES`, for fields
     that requests have anyway, and for what may be a credential.
@@ -45,9 +46,10 @@ def checked_body(given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise refused("is not a JSON object", 'write {"top_k": 20}')
     checked: dict[str, Any] = _checked(given, ())
+    settings = {**_SETTINGS, **sent}
     for name in checked:
-        if name in _SETTINGS:
-            raise refused("is not for extra_body", f"it is the setting {_SETTINGS[name]}", name)
+        if name in settings:
+            raise refused("is not for extra_body", f"it is the setting {settings[name]}", name)
         if name in _OURS:
             raise refused("is not for extra_body", "leave it out: requests have their own", name)
     if (size := len(json.dumps(checked).encode())) > MAX_BYTES:
@@ -97,4 +99,4 @@ def _check_text(text: str, place: tuple[str, ...]) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise refused("holds half a character", "write whole ones", *place) from None
+        raise refused("contains half a character", "write whole ones", *place) from None

@@ -1,7 +1,6 @@
 """What rooms further up register by name for those below, which may not import them.
 
-The packages that register are imported when something is looked up for the first time, so that
-nobody has to import them beforehand.
+The packages that register are imported at the first look-up, so callers need not import them.
 """
 
 from collections.abc import Iterator, Mapping

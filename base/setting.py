@@ -1,6 +1,7 @@
 """The declaration of a setting, beside the type, bounds and default of its field."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args, get_origin
@@ -23,11 +24,12 @@ class Setting:
     field's name; `flag`: its option, by default `--WORD`; None where it cannot be written there.
     `metavar`: what help calls its value; `words`: those that a shell offers for it;
     `shows_default`: whether help says what it is by default.
-    `none`: what a system's name calls it where it is None. `module`: the module without which it
-    changes nothing, as of a role the one that asks it. `changes`: `answers`, and with them the
-    digest; `sources`, of which the digest holds what they are, not what they are called;
+    `none`: what a system's name calls it where it is None. `module`: the module that must be on
+    for it to have an effect, as for a role the one that asks it. `changes`: `answers`, and with
+    them the digest; `sources`, of which the digest holds what they are, not what they are called;
     `requests`, how they are sent; or `scores` alone. `of_task`: a task declares it, and
-    it changes something only where the flow of the questions takes it.
+    it changes something only where the flow of the questions takes it. `sent_as`: the field of
+    requests to a model's server that has its value.
     """
 
     help: str = ""
@@ -42,6 +44,7 @@ class Setting:
     shows_default: bool = True
     changes: Literal["answers", "sources", "requests", "scores"] = "answers"
     of_task: bool = False
+    sent_as: str | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,9 @@ def _told_in_python(model: type[BaseModel], error: ValidationError) -> InputErro
     context = first.get("ctx", {})
     where = ".".join([model.__name__, *place, *context.get("place", ())])
     value = "" if isinstance(first["input"], BaseModel | dict) else f" ({first['input']!r:.60})"
+    if first["type"] == "literal_error":
+        what, remedy = unknown_value(first)
+        return InputError(what, where=where, remedy=remedy)
     what = str(first["msg"])
     remedy = context.get("remedy") or f"see help(branchwise.{model.__name__})"
     return InputError(f"{what[:1].lower()}{what[1:]}{value}", where=where, remedy=remedy)
@@ -139,7 +145,18 @@ def unknown_setting(model: type[BaseModel], name: str, within: Sequence[str] = (
         elsewhere: Iterable[str] = getattr(owner, "declared_elsewhere", tuple)()
         remedy = did_you_mean(name, [*owner.model_fields, *elsewhere])
     where = ".".join([model.__name__, *within])
-    return InputError(f"there is no setting {name[:60]!r}", where=where, remedy=remedy)
+    return InputError(f"unknown setting {name[:60]!r}", where=where, remedy=remedy)
+
+
+def words_of(error: Mapping[str, Any]) -> list[str]:
+    """The words of a `Literal`, from pydantic's error for a value that is none of them."""
+    return re.findall(r"'([^']*)'", error["ctx"]["expected"])
+
+
+def unknown_value(error: Mapping[str, Any]) -> tuple[str, str]:
+    """What such an error says to users, and the remedy: the nearest word, or all."""
+    value = str(error["input"])
+    return f"unknown value {value[:80]!r}", did_you_mean(value, words_of(error))
 
 
 def refused(what: str, remedy: str, *place: str) -> PydanticCustomError:

@@ -1,14 +1,9 @@
 """How long the text is that two texts share: in one piece, or with gaps."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Literal
 
 from branchwise.base.normalise import MAX_CHARACTERS
-
-CommonText = Literal["substring", "subsequence"]
-"""A shared piece / shared characters in the same order, whatever stands between them."""
 
 
 def longest_substring(one: str, other: str) -> int:
@@ -43,16 +38,6 @@ def _places(text: str) -> Mapping[str, int]:
     return places
 
 
-_LENGTHS: Mapping[CommonText, Callable[[str, str], int]] = MappingProxyType(
-    {"substring": longest_substring, "subsequence": longest_subsequence}
-)
-
-
 def compared(text: str) -> str:
     """As much of a text as is compared: it comes from outside."""
     return text[:MAX_CHARACTERS]
-
-
-def common_length(one: str, other: str, common: CommonText = "substring") -> int:
-    """Characters that two texts share; of each, no more than `compared` counts."""
-    return _LENGTHS[common](compared(one), compared(other))

@@ -49,7 +49,7 @@ class RankingMeasure:
         kind = kinds.get(found[1].casefold())
         if kind is None:
             near = did_you_mean(found[1], _NAMES)
-            raise InputError(f"there is no measure {found[1]!r}", where=where, remedy=near)
+            raise InputError(f"unknown measure {found[1]!r}", where=where, remedy=near)
         return cls(kind, int(found[2]))
 
     def __str__(self) -> str:

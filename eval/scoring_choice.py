@@ -8,18 +8,14 @@ from typing import Any, Literal, Self, get_args
 from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located, suggested
 from branchwise.base.errors import InputError, SettingError, nearest
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.eval.bounds import JudgePairs, ScoreVariant
+from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.judging.consultant import check_role, no_replay, role_spec
-from branchwise.eval.tasks import GRADED, get_task, is_attributable, is_graded, variants_of
+from branchwise.eval.tasks import get_task, is_attributable, is_graded, variants_of
 
 MatcherKind = Literal["lexical", "llm", "both"]
 KINDS: tuple[MatcherKind, ...] = get_args(MatcherKind)
 _NEAR, _PERHAPS = 0.76, 0.65
 """How alike a misspelt kind is: "lexcal" is one, "lmm" and "llama" may be a kind or a model."""
-
-
-_ONE_TO_ONE: ScoreVariant = "one-to-one"
-"""The variant of tasks that are graded which is their own way."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ class ScoringChoice:
     judge: str | None = None
     metrics: tuple[str, ...] = ()
     judge_pairs: JudgePairs = "all"
-    variant: ScoreVariant | None = None
+    variant: str | None = None
 
     def __post_init__(self) -> None:
         # As a run keeps it, it is a list.
@@ -65,7 +61,7 @@ class ScoringChoice:
         judge: str | None = None,
         metrics: Iterable[str] = (),
         judge_pairs: JudgePairs | None = None,
-        variant: ScoreVariant | None = None,
+        variant: str | None = None,
     ) -> Self:
         """Read `--matcher`: a kind, a model spec (which means `llm` with it), or `both:SPEC`.
 
@@ -114,7 +110,7 @@ class ScoringChoice:
     def _check_variant(self, task: str, where: str | None) -> None:
         if self.variant is None:
             return
-        known = [_ONE_TO_ONE if one == GRADED else one for one in variants_of(task)]
+        known = variants_of(task)
         if self.variant not in known:
             ways = f"its variants are {', '.join(known)}" if known else "leave it out"
             what = f"the task {task} has no variant {self.variant!r}"
@@ -125,9 +121,8 @@ class ScoringChoice:
 
     def variant_of(self, task: str) -> str:
         """How the task's items are scored (`get_task`); empty for its own way."""
-        named: str = self.variant or _ONE_TO_ONE
-        if named == _ONE_TO_ONE:
-            named = GRADED if is_graded(task) and self.judge_entities else ""
+        graded = get_task(task).graded_variant if self.judge_entities else ""
+        named = self.variant or graded
         # Scores by a task's own way are the same ones under any name.
         return "" if get_task(task, named) == get_task(task) else named
 
@@ -175,7 +170,7 @@ BY_NAMES = ScoringChoice()
 """The default: no model takes part."""
 
 
-def _check_variant(task: str, variant: ScoreVariant, where: str | None) -> None:
+def _check_variant(task: str, variant: str, where: str | None) -> None:
     try:
         get_task(task, variant)
     except InputError as error:

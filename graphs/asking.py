@@ -12,15 +12,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic_core import PydanticCustomError
 
 from branchwise.base.registry import Registry
-from branchwise.base.setting import Declared, Setting, declared, refused
+from branchwise.base.setting import Declared, Setting, declared, refused, unknown_value
 
-PROTOCOL, DEFAULT_PROTOCOL = "protocol", "conditions"
+PROTOCOL, DEFAULT_PROTOCOL = "protocol", "default"
 """The setting that every task has, and its value for a task's own way to put its questions."""
 _HELP = (
-    "How a question is put where its task has several ways. Free text: conditions, standard, "
-    "guided by the gold conditions, closed book. Ambiguity and questions back: whether all answers "
-    "are listed first to tell it, for the question back or for both, or are the gold ones; the "
-    "gold question as part of the question or as a dialogue."
+    "How a question is put where its task has several ways. Free text: default (the model writes "
+    "conditions), standard, guided by the gold conditions, closed book. Ambiguity and questions "
+    "back: whether all answers are listed first to tell it, for the question back or for both, or "
+    "are the gold ones; the gold question as part of the question or as a dialogue."
 )
 _PROTOCOLS: Registry[str] = Registry()
 _OF_TASKS: Registry[Declared] = Registry()
@@ -66,7 +66,9 @@ def checked_asking(values: Mapping[str, Any]) -> Mapping[str, Any]:
         name, what = str(first["loc"][0]), str(first["msg"])
         if name not in asking_settings():
             known = ", ".join(asking_settings())
-            raise refused("is no setting of a task", f"known are {known}", name) from None
+            raise refused("unknown setting", f"known are {known}", name) from None
+        if first["type"] == "literal_error":
+            raise refused(*unknown_value(first), name) from None
         context = {"what": f"{what} ({values[name]!r:.60})", "place": (name,)}
         raise PydanticCustomError("setting", "{what}", context) from None
     return made.model_dump(exclude_defaults=True)

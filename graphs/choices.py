@@ -65,7 +65,7 @@ def read_choice(said: Any, options: Sequence[str]) -> tuple[str, ...]:
 
 def _numbered(number: int, options: Sequence[str]) -> str:
     if not 1 <= number <= len(options):
-        raise ChoiceError(f"there is no option {number}; {_possible(options)}")
+        raise ChoiceError(f"unknown option {number}; {_possible(options)}")
     return options[number - 1]
 
 

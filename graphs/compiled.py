@@ -120,7 +120,7 @@ def build(
     flow = default_flow() if answer_format is None else known.get(answer_format)
     if flow is None:
         raise InputError(
-            f"there is no answer format {answer_format!r}", remedy=f"known are {', '.join(known)}"
+            f"unknown answer format {answer_format!r}", remedy=f"known are {', '.join(known)}"
         )
     graph: StateGraph[AskedAndAnswered, None, Asked, Answered] = StateGraph(
         AskedAndAnswered, input_schema=Asked, output_schema=Answered
@@ -218,7 +218,9 @@ def _by_protocol(flow: Flow, system: System) -> Flow:
 def _brief(state: Mapping[str, Any], flow: Flow, *, has_tools: bool) -> Brief:
     question = state.get("question")
     if not isinstance(question, str) or not question.strip():
-        raise InputError("there is no question", remedy='invoke the graph with {"question": "..."}')
+        raise InputError(
+            "no question was given", remedy='invoke the graph with {"question": "..."}'
+        )
     if len(question) > MAX_QUESTION_CHARS:
         raise InputError(
             f"the question has {len(question)} characters",

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from branchwise.agents.decoding import Decoding, RoleSettings
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.plugins.settings import read_settings
-from branchwise.base.setting import refused, told
+from branchwise.base.setting import refused, told, unknown_value
 
 RoleDecoding = Mapping[str, Mapping[str, JsonValue]]
 """By role the decoding settings that it has of its own; null leaves one to the server."""
@@ -83,6 +83,8 @@ def _refusal(role: str, error: ValidationError) -> Exception:
     place = (role, *map(str, first["loc"]), *first.get("ctx", {}).get("place", ()))
     if first["type"] == "setting":
         return refused(first["msg"], first["ctx"]["remedy"], *place)
+    if first["type"] == "literal_error":
+        return refused(*unknown_value(first), *place)
     given, wanted = first["input"], first["msg"]
     what = f"is {given}" if isinstance(given, int | float) else "is not what it can be"
     return refused(what[:80], wanted[:1].lower() + wanted[1:], *place)

@@ -67,7 +67,7 @@ def check_search(
         if getattr(system, setting) is not None and "corpus" not in sources:
             raise SettingError(
                 setting,
-                "there is no corpus to search",
+                "needs a corpus to search",
                 where=words.name(setting),
                 remedy=words.add("corpus", "DIR"),
             )

@@ -473,7 +473,7 @@ def _remedy(path: Path, changed: Sequence[str], agent: "Agent") -> str:
     for option, (what, key) in _MAY_MOVE.items():
         if list(changed) == [key]:
             return (
-                f"where the {what} of this run lies elsewhere now: `branchwise resume {path} "
+                f"if the {what} of this run has moved: `branchwise resume {path} "
                 f"--{option} DIR`; for another one start a new run"
             )
     return "restore it, or start a new run with `branchwise run`"

@@ -9,26 +9,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
 
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.outages import PATIENCE, Outages
 from branchwise.agents.refusals import ApiChoice
 from branchwise.agents.restraints import Restraints
 from branchwise.base.durations import EXAMPLE, MOST_SECONDS, read_duration
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.setting import NamedSettings, Setting, Text, refused
 from branchwise.eval.bounds import (
     CONCURRENCY,
     MAX_CONCURRENCY,
     MAX_EPOCHS,
     JudgePairs,
-    ScoreVariant,
 )
 from branchwise.eval.judging.judge_check import CheckChoice, check_of
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.selection import Shard
-from branchwise.eval.tasks import TASKS
+from branchwise.eval.tasks import TASKS, known_variants
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.spending import Spending
@@ -53,6 +60,13 @@ def _scorers(value: Any) -> RoleDecoding:
             remedy = f"set {' or '.join(SCORERS)}"
             raise refused(f"{role} takes no part in scoring", remedy)
     return roles
+
+
+def _variant(value: str | None) -> str | None:
+    known = known_variants()
+    if value is not None and value not in known:
+        raise refused(f"unknown variant {value[:80]!r}", did_you_mean(value, known))
+    return value
 
 
 def _as_path(value: Any) -> Any:
@@ -285,13 +299,15 @@ class ScoreOptions(MatchOptions):
         ),
     ] = None
     variant: Annotated[
-        ScoreVariant | None,
+        str | None,
+        AfterValidator(_variant),
         Setting(
             "Free text: align graded properties one-to-one, or as CondAmbigQA's published-code "
             "does. Options and answers to them: compare by substring, subsequence, or as "
             "CAmbigNQ's published-code does. Conditional answers: F1 summed over all questions, or "
             "by group-f1.",
             panel=SCORING,
+            words=known_variants,
             changes="scores",
         ),
     ] = None

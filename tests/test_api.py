@@ -55,7 +55,7 @@ def test_parameters_are_called_as_options_are(name: str) -> None:
         (lambda: branchwise.System("offline"), "System: settings are given by name; System(model="),
         (
             lambda: branchwise.System(retreiver="flat"),
-            "System: there is no setting 'retreiver'; did you mean retriever?",
+            "System: unknown setting 'retreiver'; did you mean retriever?",
         ),
         (lambda: branchwise.System(max_turns=3), "write budget={'turns': ...}"),
         (lambda: branchwise.System(temperature=0), "write decoding={'temperature': ...}"),
@@ -65,7 +65,7 @@ def test_parameters_are_called_as_options_are(name: str) -> None:
         ),
         (
             lambda: branchwise.Budget(turn=1),
-            "Budget: there is no setting 'turn'; did you mean turns",
+            "Budget: unknown setting 'turn'; did you mean turns",
         ),
         (
             lambda: branchwise.run("q.jsonl", branchwise.System(), limits=3),

@@ -41,7 +41,7 @@ def test_commands_and_options_exist(page):
     [
         ("task", 8),
         ("event", 3),
-        ("setting", 4),
+        ("setting", 3),
         ("retriever", 3),
         ("metric", 2),
         ("table", 3),

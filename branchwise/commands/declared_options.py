@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from branchwise.agents.headers import read_headers
 from branchwise.base.errors import InputError
 from branchwise.base.plugins.settings import read_settings
-from branchwise.base.setting import Declared, declared
+from branchwise.base.setting import Declared, declared, unknown_value
 from branchwise.commands.options import Words, read_keys, read_tools
 from branchwise.graphs.system import System, all_settings
 from branchwise.graphs.system_checks import check_system
@@ -84,8 +84,10 @@ def read_options(model: type[Chosen], options: Mapping[str, Any]) -> Chosen:
         loc, place = (place, ()) if loc == ("asking",) else (loc, place)
         at = next(one for one in settings.values() if one.path == loc[: len(one.path)])
         where = f"{at.flag} {'.'.join(place)}".strip()
-        remedy = context.get("remedy", "see --help")
-        raise InputError(str(first["msg"]), where=where, remedy=remedy) from None
+        what, remedy = str(first["msg"]), context.get("remedy", "see --help")
+        if first["type"] == "literal_error":
+            what, remedy = unknown_value(first)
+        raise InputError(what, where=where, remedy=remedy) from None
     if isinstance(made, System):
         check_system(made)
     return made

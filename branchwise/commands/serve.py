@@ -153,7 +153,7 @@ def _complain(line: str) -> None:
 
 
 def _end_at_signals() -> None:
-    """For a server the end is no error; uvicorn first lets requests end, then signals again."""
+    """Exit with code 0 on SIGINT and SIGTERM; uvicorn finishes requests, then raises the signal."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
 

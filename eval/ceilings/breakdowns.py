@@ -135,7 +135,7 @@ def check_grouping(name: str, tasks: Iterable[Task] = tuple(TASKS.values())) -> 
     if name not in known and not (name.startswith(META) and name != META):
         near = did_you_mean(name, known, cutoff=0.5)
         remedy = f"a key of the questions' meta is written meta.{name[:80]}; {near}"
-        raise InputError(f"there is no breakdown by {name[:80]!r}", remedy=remedy)
+        raise InputError(f"unknown breakdown {name[:80]!r}", remedy=remedy)
 
 
 def _most_common(places: Iterable[Sequence[BinPlace] | None]) -> set[BinPlace]:

@@ -266,7 +266,7 @@ def corpus_holding(
     try:
         corpus = Corpus.open(source.path)
         if source.sha256 not in (None, corpus.sha256):
-            why = f"{source.path} holds another corpus now than the one that was searched"
+            why = f"{source.path} is no longer the corpus that was searched"
             return UnknownHolding(why, final=False)
         passages = _passages(corpus, frozenset().union(*(one.support for one in wanted)), progress)
         unnamed = sorted({one.forms for one in wanted if not (one.support and passages)})
@@ -363,7 +363,7 @@ def _known_ids(path: Path, sha256: str | None, wanted: Collection[WantedEntity])
     folder = kg_folder(path)
     if sha256 not in (None, read_description(folder).sha256):
         raise InputError(
-            "holds another graph now than the one that was asked",
+            "is no longer the graph that was searched",
             where=str(folder),
             remedy="restore it",
         )

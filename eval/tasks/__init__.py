@@ -10,14 +10,14 @@ from branchwise.eval.tasks.registry import (
     gold_of,
     is_attributable,
     is_graded,
+    known_variants,
     task_that_asks_back,
     variants_of,
 )
-from branchwise.eval.tasks.task import GRADED, Task
+from branchwise.eval.tasks.task import Task
 
 __all__ = [
     "DEFAULT",
-    "GRADED",
     "TASKS",
     "Column",
     "Metrics",
@@ -29,6 +29,7 @@ __all__ = [
     "gold_of",
     "is_attributable",
     "is_graded",
+    "known_variants",
     "task_that_asks_back",
     "totals_of",
     "variants_of",

@@ -33,7 +33,7 @@ def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
             raise _idle(name, in_what, words)
     shots = system.asking.get("shots")
     if shots and shots not in flow.examples:
-        what = f"there are no {shots} examples {in_what}"
+        what = f"{shots} examples are not available {in_what}"
         known = " or ".join(map(str, (0, *flow.examples)))
         raise SettingError("shots", what, where=words.name("shots"), remedy=f"write {known}")
     if system.expand and not flow.readings:

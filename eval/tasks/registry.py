@@ -71,6 +71,11 @@ def variants_of(name: str) -> list[str]:
     return [variant for task, variant in _VARIANTS if task == name]
 
 
+def known_variants() -> list[str]:
+    """The variants of all tasks."""
+    return list(dict.fromkeys(variant for _, variant in _VARIANTS))
+
+
 def gold_of(name: str | None) -> Callable[[str], Gold]:
     """What a question must say to be scored, by its format's task: gold of the named task, or else
     of that one. Raises InputError for an unknown task: at once if it is named."""

@@ -17,8 +17,8 @@ from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.flows import Brief, Flow, FlowSetting
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
-GRADED, PUBLISHED = "graded", "published-code"
-"""Variants: as a judge grades answers in free text, and as the published code adds up."""
+PUBLISHED = "published-code"
+"""The variant of tasks that are also scored as their published code adds up."""
 _SHOWN = 3
 _SUBSET_WORDS = MappingProxyType({name: name for name in ("all", "ambiguous", "unambiguous")})
 
@@ -44,8 +44,9 @@ class Task(Protocol):
     `is_attributable`: answers are entities
     in the answer format `branches`, which texts mention, so that it can be said where one was lost
     and models may align and judge them. Such a task has a column with the role `recall`: the share
-    of the gold answers that are right under their branch. `is_graded`: a judge grades free text.
-    `live`: its flow where a person is asked back. `gold`: what a question must say to be scored.
+    of the gold answers that are right under their branch. `is_graded`: a judge grades free text, by
+    default for the variant `graded_variant`. `live`: its flow where a person is asked back.
+    `gold`: what a question must say to be scored.
     `names_evidence`: its questions bring no passages, so reports say what was searched.
     `protocol_words`, `hint_words`: what tables call protocols and hints that they compare, in the
     order in which these are read. `subset_words`: what reports call the subsets all, ambiguous and
@@ -64,6 +65,7 @@ class Task(Protocol):
     live: Flow | None = None
     is_attributable: bool = False
     is_graded: bool = False
+    graded_variant: str = ""
     gold: Gold = "answers"
     tells_deviation: bool = False
     names_evidence: bool = False
@@ -114,6 +116,11 @@ class Task(Protocol):
         """Raise InputError for a question that cannot be put to a system as its settings want. The
         error leaves out where the question is."""
         return None
+
+    def grading(self, question: Question, system: System) -> tuple[int, int | None]:
+        """What a judge reads of a system's answer to the question: with how many gold texts each
+        predicted property is compared, and how many properties there are at most (None: any)."""
+        return 0, 0
 
     def read_output(self, data: Any) -> Any:
         """What is scored of a prediction's `task_output` that came from a file.

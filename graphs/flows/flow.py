@@ -128,10 +128,10 @@ class Flow:
     `stages`: the flows of its conversations, where it has several: each has its own prompts,
     readings and format, and those of this flow only say which settings there are;
     `conversations`: how many an item has at most.
-    `protocols`: other ways to put such a question, by their names; its own is `conditions`.
+    `protocols`: other ways to put such a question, by their names; its own is `default`.
     `tells_conditions`, `tells_answers`: the gold ones are listed below the question;
     `tells_question`: the gold clarification question is asked back. `asks_person`: a person is
-    asked back, so that it is no task's. `at_most`: the prompt file that bounds what an answer
+    asked back; no task has such a flow. `at_most`: the prompt file that bounds what an answer
     holds, where there is one. `examples`: by how many worked examples a system may want in its
     prompt (`shots`), the prompt file that has them.
     """

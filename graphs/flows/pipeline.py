@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 By = Literal["itself", "answers"]
 """What a stage goes by: the question alone, or also the answers that were listed for it."""
-StageName = Literal["answers", "detection", "question", "option", "dialogue"]
+StageName = Literal["answers", "detection", "question", "option", "turns"]
 """What a conversation is for: all answers / whether there are several readings / the question back
 / an option as part of the question / an option as what the user says after the question back."""
 MAX_OPTIONS = 32
@@ -70,7 +70,7 @@ class Pipeline:
             ("answers", flows["answers"], self.lists or self.person),
             ("detection", flows["detection"], self.detects == "itself"),
             ("question", flows["question"], self.asks is not None),
-            ("option", flows["dialogue" if self.in_turns else "option"], self.answers),
+            ("option", flows["turns" if self.in_turns else "option"], self.answers),
         )
         return MappingProxyType({name: flow for name, flow, is_there in found if is_there})
 

@@ -87,7 +87,7 @@ def _wanted(name: str, model: str) -> str:
         return "is not a date such as 2026-11-21, without quotes"
     if name == "source":
         return "is not a text of at most 1000 characters"
-    return "has no prices" if model else "holds no table of prices by model"
+    return "has no prices" if model else "has no table of prices by model"
 
 
 def _named(

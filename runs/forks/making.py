@@ -154,7 +154,7 @@ def _system(
     prompts = begun.get("prompts")
     if prompts and not Path(prompts).is_dir():
         raise InputError(
-            "the prompts of this run are no longer there",
+            "the prompts of this run are missing",
             where=prompts,
             remedy="put the folder back",
         )

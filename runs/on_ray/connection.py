@@ -131,7 +131,7 @@ class RayPlace:
             socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
         except OSError as error:
             raise InputError(
-                f"there is no Ray at {address} ({error.strerror or error})",
+                f"no Ray server answers at {address} ({error.strerror or error})",
                 where=OPTION,
                 remedy="check the address (the client's port is 10001 by default), or start it: "
                 "ray start --head",

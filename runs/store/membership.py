@@ -35,5 +35,5 @@ def check_of_study(run: Path, meta: Mapping[str, Any]) -> None:
         what = f"the run is {other}, and the study has {expected.name!r} here"
         raise InputError(what, where=str(run), remedy=remedy)
     if (meta["questions_digest"], meta["epochs"]) != (record.questions_digest, record.epochs):
-        what = f"the run of {expected.name!r} holds other questions than the study {record.name!r}"
+        what = f"the run of {expected.name!r} has other questions than the study {record.name!r}"
         raise InputError(what, where=str(run), remedy=remedy)

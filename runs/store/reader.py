@@ -65,7 +65,7 @@ class RunReader:
     def check(path: Path) -> None:
         """Raise InputError unless the folder holds a run."""
         if not (path / DATABASE).is_file():
-            what = "is not a run folder" if path.exists() else "there is no such run"
+            what = "is not a run folder" if path.exists() else "no such run"
             remedy = "name a folder made by `branchwise run --out`"
             if (path / DRAFT).exists():
                 what, remedy = (

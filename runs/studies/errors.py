@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.setting import words_of
 from branchwise.base.yaml_lines import KeyPath, line_of, shown
 from branchwise.runs.studies.settings import FACTORS, FIELDS, MODEL_LIST
 from branchwise.runs.studies.study import Questions, Study
@@ -40,7 +41,9 @@ def first_error(
         return StudyError(f"{name} is missing", place[:-1], _MISSING.get(name))
     if kind in ("study", "setting"):
         place = (*place, *problem["ctx"].get("place", ()))
-        return StudyError(f"{_named(place)} {problem['msg']}", place, problem["ctx"]["remedy"])
+        said = str(problem["msg"])
+        mark = ":" if said.startswith("unknown ") else ""
+        return StudyError(f"{_named(place)}{mark} {said}", place, problem["ctx"]["remedy"])
     value = shown(problem["input"])
     remedy = _wanted(place, kind, problem["input"], problem.get("ctx", {}))
     return StudyError(f"{_named(place)} is {value}", place, remedy)
@@ -125,7 +128,7 @@ def _wanted(place: KeyPath, kind: str, value: Any, context: Mapping[str, Any]) -
     if kind == "tuple_type":
         return _list_wanted(place, value)
     if kind == "literal_error":
-        words = [word.strip("' ") for word in context["expected"].replace(" or ", ", ").split(",")]
+        words = words_of({"ctx": context})
         return did_you_mean(str(value), words, else_=f"write {' or '.join(words)}")
     return _TYPES.get(kind, "see examples/studies")
 

@@ -104,7 +104,7 @@ class StudyFolder:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open to read. Raises InputError where the folder holds no study."""
+        """Open to read. Raises InputError where the folder contains no study."""
         file = path / STUDY_FILE
         if not file.is_file():
             what = "is not a study folder" if path.exists() else "no such study"
@@ -196,7 +196,7 @@ def _checked(file: Path, record: StudyRecord) -> StudyRecord:
     there = _read(file)
     if difference := there.difference(record):
         raise InputError(
-            f"holds another study: {difference}",
+            f"contains another study: {difference}",
             where=str(file.parent),
             remedy="choose another folder with --out",
         )

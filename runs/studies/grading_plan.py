@@ -6,11 +6,8 @@ from typing import Any
 
 from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.judging.grading import NUMBER_ALONE, Demand, samples_at
-from branchwise.eval.properties import gold_properties
-from branchwise.eval.property_grades import ASKS_FOR_CONDITIONS
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.tasks import is_graded
-from branchwise.graphs.asking import PROTOCOL
+from branchwise.eval.tasks import Task, get_task, is_graded
 from branchwise.graphs.ledger import RoleUsage
 from branchwise.graphs.system import System
 from branchwise.runs.costs.prices import Prices
@@ -61,10 +58,10 @@ def grading_plans(
     """A plan for each system; none where no judge grades the task's answers."""
     if not (choice.judge_entities and is_graded(questions.task)):
         return ()
-    found = []
+    task, found = get_task(questions.task), []
     for named in systems:
-        calls = epochs * sum(_requests(choice, named.system, one) for one in questions.questions)
-        demand = _demand(choice, named.system, calls)
+        requests = sum(_requests(choice, task, named.system, one) for one in questions.questions)
+        demand = _demand(choice, named.system, epochs * requests)
         costs = [prices.cost(demand.spec, usage) for usage in (demand.once, demand.most)]
         found.append(GradingPlan(named.name, demand, *costs))
     return tuple(found)
@@ -80,25 +77,10 @@ def _demand(choice: ScoringChoice, system: System, calls: int) -> Demand:
     return Demand(spec, JUDGE, once, samples_at(own), limit is not None)
 
 
-def _requests(choice: ScoringChoice, system: System, question: Question) -> int:
+def _requests(choice: ScoringChoice, task: Task, system: System, question: Question) -> int:
     """Each pair takes a request for the answer, and one for the condition if both have one."""
-    gold = gold_properties(question)
-    graded = len(gold)
-    protocol = system.asked(PROTOCOL)
-    if protocol not in _WITHOUT_CONDITIONS:
-        graded += sum(bool(one.condition) for one in gold)
+    texts, predicted = task.grading(question, system)
     # Of aligned pairs each gold property is in one at most.
     if choice.judge_pairs == "aligned":
-        return graded
-    return graded * _predicted(protocol, system.asked("at_most"), len(gold))
-
-
-_WITHOUT_CONDITIONS: frozenset[str] = frozenset({"standard", "closed"})
-
-
-def _predicted(protocol: str, at_most: int | None, gold: int) -> int:
-    if protocol == "guided":
-        return gold
-    if protocol in ASKS_FOR_CONDITIONS and at_most is not None:
-        return at_most
-    return PREDICTED
+        return texts
+    return texts * (PREDICTED if predicted is None else predicted)

@@ -295,7 +295,7 @@ class _Going:
         check_same_system(store.path, meta, agent)
         if meta["questions_digest"] != self.design.questions.digest:
             raise InputError(
-                "the run holds other questions than the study",
+                "the run has other questions than the study",
                 where=str(store.path),
                 remedy="restore the study's own run, or remove it to start it again",
             )

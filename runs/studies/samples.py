@@ -32,7 +32,7 @@ def samples_of(
             found[name] = max(known, key=lambda one: len(one.outcomes))
     if source is not None and not found:
         raise InputError(
-            f"it holds no answers of {'these systems' if len(digests) > 1 else 'this system'}",
+            f"it has no answers of {'these systems' if len(digests) > 1 else 'this system'}",
             where=f"{OPTION} {source}",
             remedy="name a run of the same model, settings and corpus, or ask a few: --pilot 5",
         )

@@ -72,7 +72,7 @@ def load_study(path: Path | str) -> LoadedStudy:
     remedy = "see examples/studies for files to start from"
     document = read_document(path, wanted="a study file", remedy=remedy)
     if not isinstance(document.value, dict):
-        what = "is empty" if document.value is None else "holds no study"
+        what = "is empty" if document.value is None else "contains no study"
         raise InputError(what, where=f"{path}:1", remedy="see examples/studies")
     try:
         study = Study.model_validate(document.value)

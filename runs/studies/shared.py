@@ -204,5 +204,5 @@ def _ids(loaded: LoadedStudy) -> Sequence[str] | None:
         except UnicodeDecodeError:
             raise InputError("is not UTF-8 text", where=f"{path}:{number}") from None
     if not found:
-        raise InputError("holds no ids", where=str(path), remedy="write one a line")
+        raise InputError("has no ids", where=str(path), remedy="write one a line")
     return found

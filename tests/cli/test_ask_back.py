@@ -105,7 +105,7 @@ def test_what_is_no_choice_is_asked_again(at_terminal: Any, chat_server: Any) ->
         shown = " ".join(terminal.output.split())
         # The options are shown once.
         assert shown.count("1 the 1995 film") == 1
-    assert f"3 there is no option 3; {POSSIBLE} {PROMPT}nothing was said; {POSSIBLE}" in shown
+    assert f"3 unknown option 3; {POSSIBLE} {PROMPT}nothing was said; {POSSIBLE}" in shown
     assert "the 1995 film: Michael Mann" in shown
     assert before == 4
 
@@ -291,7 +291,7 @@ def test_a_choice_that_is_none_is_bad_input_with_the_options(
         code, out, err = type_in("ask", HEAT, *options, "--choose", "7", *more)
         assert code == 2
         assert "the 1986 film" in out
-        assert err.endswith(f"branchwise: --choose: there is no option 7; {POSSIBLE}\n")
+        assert err.endswith(f"branchwise: --choose: unknown option 7; {POSSIBLE}\n")
 
 
 def test_a_question_with_one_reading_is_answered(options: list[str], type_in: Any) -> None:
@@ -321,7 +321,7 @@ def test_what_fails_exits_with_1(options: list[str], type_in: Any, chat_server: 
         (("--clarify", "--choose", " "), "--choose: there is no choice; write an option's number"),
         (("--choose", "2"), "--choose: has no effect; add --clarify"),
         (("--clarify", "--protocol", "gold-question"), "clarify has no protocol 'gold-question'"),
-        (("--clarify", "--shots", "4"), "--shots: has no effect with the protocol conditions"),
+        (("--clarify", "--shots", "4"), "--shots: has no effect with the protocol default"),
     ],
 )
 def test_bad_input_is_one_line(type_in: Any, more: tuple[str, ...], said: str) -> None:

@@ -145,10 +145,10 @@ def test_what_the_real_command_refuses_the_dry_run_refuses(
 def test_estimates_need_something_to_go_by(run: TypeIn, tmp_path: Path) -> None:
     run("--pilot", 2)
     for more, wrong in (
-        (("--dry-run", "--estimate-from", tmp_path / "none"), "there is no such run"),
+        (("--dry-run", "--estimate-from", tmp_path / "none"), "no such run"),
         (
             ("--dry-run", "--temperature", 0, "--estimate-from", tmp_path / "R"),
-            "it holds no answers of this system",
+            "it has no answers of this system",
         ),
         (("--estimate-from", tmp_path / "R"), "--estimate-from: has no effect alone"),
         (("--pilot", 2, "--estimate-from", tmp_path / "R"), "stands beside --pilot"),

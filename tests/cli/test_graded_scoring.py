@@ -152,7 +152,7 @@ STUDY = """
 name: graded
 questions: {questions}
 base: {{model: "{model}", at_most: 3}}
-factors: {{protocol: [conditions, standard]}}
+factors: {{protocol: [default, standard]}}
 judge: {model}
 judge_pairs: aligned
 variant: published-code
@@ -223,7 +223,7 @@ def test_predictions_of_others_are_graded_too(tmp_path: Path, type_in: Any, mode
         (["--variant", "published-code"], "published-code has no effect: nothing is graded"),
         (["--variant", "subsequence"], "the task condambigqa has no variant 'subsequence'"),
         (["--matcher", "llm"], "the task condambigqa is not matched by a model"),
-        (["--variant", "greedy"], "--variant: Input should be 'one-to-one', 'published-code'"),
+        (["--variant", "greedy"], "--variant: unknown variant 'greedy'; known are one-to-one, "),
     ],
 )
 def test_what_has_no_meaning_is_refused(

@@ -42,12 +42,12 @@ def published(tmp_path):
 
 def test_unknown_protocol(complain, published, tmp_path):
     line = complain("run", "--questions", published(PROPERTY), "--protocol", "gided")
-    assert line.startswith("--protocol: Input should be 'conditions', 'standard', 'guided', ")
+    assert line.startswith("--protocol: unknown value 'gided'; did you mean guided?")
 
 
 def test_unknown_protocol_of_a_study(complain, published, tmp_path):
     study = tmp_path / "study.yaml"
-    factors = {"protocol": ["conditions", "gided"]}
+    factors = {"protocol": ["default", "gided"]}
     base = {"model": "offline"}
     written = {"name": "s", "questions": published(PROPERTY), "base": base, "factors": factors}
     study.write_text(json.dumps(written))

@@ -59,7 +59,7 @@ def test_another_run_is_the_base(runs: list[Path], tmp_path: Path, type_in: Type
         (("--systems", "one"), "--systems: 'one' names no system; write base=Baseline"),
         (("--systems", "one=two"), "--systems: two systems would be called 'two'"),
         (("--by", "meta.kinds"), "--by: no question has 'meta.kinds'; did you mean meta.kind?"),
-        (("--by", "kind"), "there is no breakdown by 'kind'"),
+        (("--by", "kind"), "unknown breakdown 'kind'"),
         (("--tables", "results"), "--tables chooses among the tables of files"),
         (("--tables", "result", "--csv", "C"), "there is no table 'result'; did you mean results?"),
         (("--latex", "t.tex", "--width", "8"), "--width: '8' is not a width of a table"),

@@ -162,7 +162,7 @@ def test_a_field_of_the_users_own_is_not_left_out(type_in, chat_server):
         ('{"a": "sk-abcdefghijkl"}', "--extra-body a: looks like a credential"),
         ('{"a": NaN}', "--extra-body a: is not a finite number"),
         ('{"a": 99999999999999999999}', "--extra-body a: is too large a number"),
-        ('{"a": "\\ud800"}', "--extra-body a: holds half a character"),
+        ('{"a": "\\ud800"}', "--extra-body a: contains half a character"),
         (json.dumps({"a": "x" * 5000}), "--extra-body: has 5,009 bytes; at most 4,096"),
     ],
 )

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.base.normalise import MAX_CHARACTERS
-from branchwise.eval.common_text import common_length, longest_subsequence, longest_substring
+from branchwise.eval.common_text import longest_subsequence, longest_substring
 from branchwise.eval.tasks.cambignq.option_scores import (
     OptionSums,
+    common_length,
     micro_f1,
     micro_precision,
     micro_recall,

@@ -13,8 +13,8 @@ from branchwise.eval.property_grades import (
     PropertyPair,
     align_by_grades,
     graded_score,
-    greedy_sums,
 )
+from branchwise.eval.tasks.condambigqa.greedy_sums import greedy_sums
 
 GRADE = st.builds(
     PropertyGrade,
@@ -108,29 +108,29 @@ GREEDY: dict[str, Case] = {
     # name: protocol, grades, predicted and gold citations; sums of condition, answer, citation and
     # the number scored; then our answer score, by the one-to-one optimum.
     "one to one": (
-        "conditions", table([(0.5, 0.8)]), [A], [A], (0.5, 0.8, 1.0, 1), 0.8,
+        "default", table([(0.5, 0.8)]), [A], [A], (0.5, 0.8, 1.0, 1), 0.8,
     ),
     "a missed gold property is not counted": (
-        "conditions", table([(0.5, 0.8), (0.0, 0.0)]), [A], [A, B], (0.5, 0.8, 1.0, 1), 0.4,
+        "default", table([(0.5, 0.8), (0.0, 0.0)]), [A], [A, B], (0.5, 0.8, 1.0, 1), 0.4,
     ),
     "the first in the model's order takes the best": (
         # .3*.2 + .5*.9 = .51 for the first gold, .3*.2 + .5*.8 = .46 for the second: the first
         # prediction takes the first, the second is left with (0, .1) where .9 was its own.
-        "conditions", table([(0.2, 0.9), (0.2, 0.8)], [(0.2, 0.9), (0.0, 0.1)]), ["", ""], ["", ""],
+        "default", table([(0.2, 0.9), (0.2, 0.8)], [(0.2, 0.9), (0.0, 0.1)]), ["", ""], ["", ""],
         (0.2, 1.0, 0.0, 2), (0.8 + 0.9) / 2,
     ),
     "citations decide between like answers": (
         # .5*.6 + .2*1 = .5 for the second, .5*.7 = .35 for the first.
-        "conditions", table([(0.0, 0.7), (0.0, 0.6)]), [B], [A, B], (0.0, 0.6, 1.0, 1), 0.35,
+        "default", table([(0.0, 0.7), (0.0, 0.6)]), [B], [A, B], (0.0, 0.6, 1.0, 1), 0.35,
     ),
     "a pair is taken however small its sum": (
-        "conditions", table([(0.0, 0.0)]), [B], [A], (0.0, 0.0, 0.0, 1), 0.0,
+        "default", table([(0.0, 0.0)]), [B], [A], (0.0, 0.0, 0.0, 1), 0.0,
     ),
     "surplus is left out": (
-        "conditions", table([(1.0, 1.0)], [(0.0, 0.2)]), [A, A], [A], (1.0, 1.0, 1.0, 1), 1.0,
+        "default", table([(1.0, 1.0)], [(0.0, 0.2)]), [A, A], [A], (1.0, 1.0, 1.0, 1), 1.0,
     ),
     "surplus that comes first takes the place": (
-        "conditions", table([(0.0, 0.2)], [(1.0, 1.0)]), [A, A], [A], (0.0, 0.2, 1.0, 1), 1.0,
+        "default", table([(0.0, 0.2)], [(1.0, 1.0)]), [A, A], [A], (0.0, 0.2, 1.0, 1), 1.0,
     ),
     "standard weighs answers and citations alone": (
         # .7*.5 + .3*1 = .65 for the second, .7*.9 = .63 for the first, whatever the conditions.
@@ -150,7 +150,7 @@ GREEDY: dict[str, Case] = {
         "closed", table([(0.0, 0.5)], [(0.0, 0.5)], [(0.0, 1.0)]), ["", "", ""], [""],
         (0.0, 0.5, 0.0, 3), 1.0,
     ),
-    "nothing was said": ("conditions", {}, [], [A], (0.0, 0.0, 0.0, 0), 0.0),
+    "nothing was said": ("default", {}, [], [A], (0.0, 0.0, 0.0, 0), 0.0),
 }  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def system(protocol: str, said: dict[str, str]) -> SystemReport:
 
 
 # Answer F1 by hand: 1 and 1 / 2; 2/3 and 0.
-OWN = system("conditions", {"q1": "red blue", "q2": "red blue"})
+OWN = system("default", {"q1": "red blue", "q2": "red blue"})
 GUIDED = system("guided", {"q1": "red", "q2": "black"})
 
 
@@ -90,5 +90,5 @@ def test_a_terminal_shows_protocols_and_bands_beside_each_other() -> None:
     console.print(*run_report([OWN, GUIDED]))
     lines = [" ".join(line.split()) for line in console.export_text().splitlines()]
     assert "what conditions are worth: answer F1 · m" in lines
-    bands = lines[lines.index("conditions · answer F1") :]
+    bands = lines[lines.index("default · answer F1") :]
     assert bands[1:5] == ["below .20 0", ".20 to .35 0", ".35 to .50 0", ".50 and above 2"]

@@ -225,9 +225,9 @@ def test_a_source_that_is_gone_or_another_is_unknown_and_not_to_be_kept(
     for sources, said in (
         (searched(tmp_path / "moved"), "no corpus here"),
         (searched(tmp_path / "bad"), "contents"),
-        (searched(corpus, "0" * 64), "another corpus"),
+        (searched(corpus, "0" * 64), "no longer the corpus"),
         (asked(str(tmp_path / "moved")), "no such folder"),
-        (asked(str(graph), "0" * 64), "another graph"),
+        (asked(str(graph), "0" * 64), "no longer the graph"),
     ):
         found = find_reach([asked_for], sources)
         assert within(found, asked_for) == [None]

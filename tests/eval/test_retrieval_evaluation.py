@@ -224,7 +224,7 @@ def test_what_is_no_judgement_is_refused(tmp_path: Path, content: str | bytes, l
         ("nDCG", "--measure nDCG: is not NAME@K"),
         ("recall@0", "--measure recall@0: is not NAME@K with a K of 1 to 1,000"),
         ("recall@-1", "--measure recall@-1: is not NAME@K"),
-        ("recal@5", "--measure recal@5: there is no measure 'recal'; did you mean recall?"),
+        ("recal@5", "--measure recal@5: unknown measure 'recal'; did you mean recall?"),
         ("__import__('os')@1", "--measure __import__('os')@1: is not NAME@K"),
     ],
 )

@@ -213,7 +213,7 @@ def test_a_killed_draft_does_not_occupy_the_folder(tmp_path):
 
 
 def test_folders_that_hold_no_run_are_refused(tmp_path):
-    with pytest.raises(InputError, match="there is no such run"):
+    with pytest.raises(InputError, match="no such run"):
         open_run(tmp_path / "nowhere")
     with pytest.raises(InputError, match="is not a run folder"):
         open_run(tmp_path)

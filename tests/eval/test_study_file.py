@@ -193,7 +193,7 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"matcher": "llm"}, "offline cannot be the matcher: it is not a model; name a model"),
         ({"judge_entities": True}, "offline cannot be the judge"),
         ({"base": {**BASE, "model": "openai:sk-abc def"}}, "model: unknown model 'openai:***"),
-        ({"variant": "greedy"}, "variant is 'greedy'; write one-to-one or published-code"),
+        ({"variant": "greedy"}, "variant: unknown variant 'greedy'; known are one-to-one, "),
         ({"judge_pairs": "aligned"}, "judge_pairs has no effect: nothing is graded; name a judge"),
         ({"judge": "gpt-6"}, "judge: unknown model 'gpt-6'; did you mean openai:gpt-6?"),
         ({"base": {**BASE, "model": "ofline"}}, "model: unknown model 'ofline'; did you mean "
@@ -227,7 +227,7 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"base": {"corpus": "corpus"}, "factors": {"tools": [["local_retriever"], KG]}},
          "the tool wikisparql has no graph to query "
          "(system 'tools: +wikisparql +wikidata_search'); add kg: DIR or URL to base"),
-        ({"base": {"k": 5}}, "k: there is no corpus to search; add corpus: DIR to base"),
+        ({"base": {"k": 5}}, "k: needs a corpus to search; add corpus: DIR to base"),
         ({"base": {}, "factors": {"extraction": [False, True]}}, "extraction: no tool "
          "returns passages to extract evidence from (system '+extraction')"),
         ({"base": {**BASE, "expander": "openai:a"}, "factors": {"k": [3, 15]}}, "no expander is "
@@ -319,8 +319,8 @@ def test_a_key_is_no_more_checked_than_the_command_line_does(parts: Path) -> Non
     [
         ("", "1: is empty"),
         ("# nothing\n", "1: is empty"),
-        ("- a\n- b\n", "1: holds no study"),
-        ("just words", "1: holds no study"),
+        ("- a\n- b\n", "1: contains no study"),
+        ("just words", "1: contains no study"),
         ("a: 1\n---\nb: 2\n", "2: is not YAML (but found another document)"),
         ("name: a\n\tk: 3", "2: is not YAML"),
         ("name: a\nb: *c\n", "2: is not YAML (found undefined alias 'c')"),
@@ -434,7 +434,7 @@ def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(
     )
     (parts / "empty.txt").write_text("\n\n")
     assert problem({"source": "questions.jsonl", "ids": "empty.txt"}).startswith(
-        f"{parts}/empty.txt: holds no ids"
+        f"{parts}/empty.txt: has no ids"
     )
     (parts / "broken.jsonl").write_text("{}\n")
     assert problem("broken.jsonl").startswith(f"{parts}/broken.jsonl:1: ")

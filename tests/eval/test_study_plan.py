@@ -61,7 +61,7 @@ def test_calls_tokens_and_money_are_what_the_budget_allows(parts: Path) -> None:
 
 
 def test_each_conversation_of_an_item_has_all_turns_and_calls(parts: Path) -> None:
-    factors = {"protocol": ["conditions", "answers"]}
+    factors = {"protocol": ["default", "answers"]}
     asked = {**ASKED, "task": "clarify"}
     alone, told = plan(parts, questions=asked, factors=factors).systems
     # Detection, the question back and 32 options; or answers in the place of detection.
@@ -265,7 +265,7 @@ def test_what_a_judge_may_take_stands_apart(parts: Path) -> None:
     asked = {
         "questions": {"source": "condambigqa:conditions.json", "epochs": 2},
         "base": {"model": MINE, "at_most": 4, "roles": {"judge": {"max_tokens": 50}}},
-        "factors": {"protocol": ["conditions", "standard"]},
+        "factors": {"protocol": ["default", "standard"]},
         "judge": MINE,
     }
     found = plan(parts, **asked)

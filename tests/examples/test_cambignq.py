@@ -21,17 +21,17 @@ QUESTIONS = [Question.model_validate_json(line) for line in SAMPLE.read_text().s
 AMBIGUOUS = [question for question in QUESTIONS if question.ambiguous]
 CONTENTS = {one["id"]: one["contents"] for one in map(json.loads, PASSAGES.open())}
 WAYS = [
-    ("ambiguity", "conditions"),
+    ("ambiguity", "default"),
     ("ambiguity", "answers"),
-    ("clarification", "conditions"),
+    ("clarification", "default"),
     ("clarification", "answers"),
     ("clarification", "gold-answers"),
-    ("clarified", "conditions"),
+    ("clarified", "default"),
     ("clarified", "answers"),
     ("clarified", "gold-answers"),
     ("clarified", "gold-question"),
     ("clarified", "dialogue"),
-    ("clarify", "conditions"),
+    ("clarify", "default"),
     ("clarify", "answers-to-detect"),
     ("clarify", "answers-to-ask"),
     ("clarify", "answers"),

@@ -39,9 +39,9 @@ def test_a_number_a_text_or_all_is_taken(said: Any, meant: tuple[str, ...]) -> N
     [
         ("", "nothing was said"),
         (" \n\t", "nothing was said"),
-        ("0", "there is no option 0"),
-        ("4", "there is no option 4"),
-        ("1976", "there is no option 1976"),
+        ("0", "unknown option 0"),
+        ("4", "unknown option 4"),
+        ("1976", "unknown option 1976"),
         ("-1", "'-1' names no option"),
         ("1, 3", "'1, 3' names no option"),
         ("9" * 200, f"'{'9' * 39}…' names no option"),

@@ -73,7 +73,10 @@ def test_digests_change_with_the_settings_of_modules_that_are_on_alone():
         ("expander.temperature=3", "--role expander.temperature: is 3; input should be less than"),
         ("expander.temperature=warm", "--role expander.temperature: is not what it can be"),
         ("expander.seed=1.5", "--role expander.seed: is 1.5"),
-        ("judge.api=respones", "--role judge.api: is not what it can be; input should be 'auto'"),
+        (
+            "judge.api=respones",
+            "--role judge.api: unknown value 'respones'; did you mean responses?",
+        ),
         ("expander.temprature=1", "is not a setting of a role; did you mean temperature?"),
         ("expander.temp=1", "is not a setting of a role; did you mean temperature?"),
         ("expander.model=offline", "the setting expander names its model"),

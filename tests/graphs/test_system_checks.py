@@ -16,8 +16,8 @@ from branchwise.runs.studies.schema import load_study
 
 NO_TOOLS = "no tool returns passages to extract evidence from"
 CASES = [
-    ({"k": 5}, {"k": 5}, "there is no corpus to search"),
-    ({"retriever": "bm25"}, {"retriever": "bm25"}, "there is no corpus to search"),
+    ({"k": 5}, {"k": 5}, "needs a corpus to search"),
+    ({"retriever": "bm25"}, {"retriever": "bm25"}, "needs a corpus to search"),
     ({"extract": True}, {"extraction": True}, NO_TOOLS),
     ({"tools": ["wikisparql"]}, {"tools": ["wikisparql"]},
      "the tool wikisparql has no graph to query"),

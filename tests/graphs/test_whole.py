@@ -236,7 +236,7 @@ def test_a_question_too_long_is_refused_and_half_characters_are_not(chat_server,
 def test_what_cannot_be_had_is_refused_before_anything_is_asked(system, tmp_path):
     with pytest.raises(InputError, match="no corpus here"):
         build(system.model_copy(update={"corpus": str(tmp_path)}))
-    with pytest.raises(InputError, match="no answer format 'poems'"):
+    with pytest.raises(InputError, match="unknown answer format 'poems'"):
         build(system, "poems")
 
 

@@ -180,11 +180,15 @@ def test_a_server_that_dies_fails_its_calls_and_is_opened_again(fresh, tmp_path)
     second = pid_of(tools)
     assert second != first
 
+    marks = [tmp_path / f"{n}-begun" for n in range(4)]
+    for mark in marks:
+        os.mkfifo(mark)
+
     async def at_once():
         waiting = [tools["waits"].call({"mark": str(tmp_path / f"{n}")}, 300) for n in range(4)]
         calls = [asyncio.ensure_future(call) for call in waiting]
-        while not all((tmp_path / f"{n}-begun").exists() for n in range(4)):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        # Opening a pipe for reading waits for the call that opens it for writing.
+        await asyncio.gather(*(asyncio.to_thread(mark.read_bytes) for mark in marks))
         return await asyncio.gather(*calls, tools["dies"].call({}, 300))
 
     assert all("the MCP server is gone: it has ended" in r.error for r in asyncio.run(at_once()))

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -306,19 +307,18 @@ def test_a_search_that_hangs_does_not_hold_the_end_of_the_process(
     write: Write, tmp_path: Path
 ) -> None:
     mark = str(tmp_path / "hanging")
+    os.mkfifo(mark)  # opening it for reading waits for the search to open it for writing
     hangs = f"open({mark!r}, 'w').close(); threading.Event()"
     spec = write(HANGS.replace("seconds=0.2", "seconds=3000").replace("threading.Event()", hangs))
     code = f"""
 import asyncio
-import os
 from branchwise.corpora.plugin_retriever import open_plugin
 from branchwise.tools.batcher import Batcher
 
 async def main():
     batcher = Batcher(open_plugin({spec!r}))
     waiting = [asyncio.ensure_future(batcher.search(q, 1)) for q in ("hang", "a")]
-    while not os.path.exists({mark!r}):
-        await asyncio.sleep(0.01)
+    await asyncio.to_thread(lambda: open({mark!r}).close())
     for one in waiting:
         one.cancel()
 

@@ -111,7 +111,7 @@ def test_the_task_is_scored_by_no_model() -> None:
     assert not task.is_graded
 
 
-@pytest.mark.parametrize("protocol", ["conditions", "gold-answers"])
+@pytest.mark.parametrize("protocol", ["default", "gold-answers"])
 def test_only_one_protocol_tells_gold_answers(
     chat_server: Any, make_system: Any, tmp_path: Path, protocol: Any
 ) -> None:
@@ -124,7 +124,7 @@ def test_only_one_protocol_tells_gold_answers(
     request = chat_server.requests[0]
     first, *told = request["messages"][1]["content"].split("\n")
     assert first == "q1?"
-    if protocol == "conditions":
+    if protocol == "default":
         assert not told
         assert "Zebedee" not in json.dumps(request)
     else:

@@ -42,7 +42,7 @@ NONE = ((0, 0), (0, 2))
 TWICE = ((1 + 1 / 3, 2), (1 + 1 / 5, 2))
 COMBINATIONS = {
     # q2 is called unambiguous, q3 ambiguous.
-    "conditions": ((ALONE[0], NONE, ALONE[2]), (1 / 3, 1 / 2, 1 / 2), (0, 0, 0)),
+    "default": ((ALONE[0], NONE, ALONE[2]), (1 / 3, 1 / 2, 1 / 2), (0, 0, 0)),
     # The answers tell all three rightly.
     "answers-to-detect": ((ALONE[0], ALONE[1]), (1, 1, 1), (0, 0, 0)),
     # What q3 is asked back with is not of the form.
@@ -50,7 +50,7 @@ COMBINATIONS = {
     "answers": ((ONE, TWICE), (1, 1, 1), (0, 0, 0)),
 }
 ORACLES = {
-    "conditions": (ALONE[0], ALONE[1]),
+    "default": (ALONE[0], ALONE[1]),
     "answers": (ONE, TWICE),
     "gold-answers": (ONE, TWICE),
     "gold-question": (ALONE[0], ALONE[1]),
@@ -142,7 +142,7 @@ def of_dialogue(body: Any) -> Any:
 
 
 def test_a_number_of_examples_that_is_not_there_is_refused(made_by: Any) -> None:
-    with pytest.raises(SettingError, match=r"no 2 examples .* dialogue; write 0 or 4"):
+    with pytest.raises(SettingError, match=r"2 examples are not .* dialogue; write 0 or 4"):
         made_by("clarified", "dialogue", shots=2)
     with pytest.raises(SettingError, match="has no effect with the protocol gold-question"):
         made_by("clarified", "gold-question", shots=4)
@@ -219,7 +219,7 @@ def test_a_detector_that_always_says_ambiguous(made_by: Any) -> None:
         always = say(json.dumps({"reasoning": "", "ambiguous": True}))
         return always if stage_of(body) == "detection" else reply(body)
 
-    found = score(made_by("clarify", "conditions", script))
+    found = score(made_by("clarify", "default", script))
     assert means(found, *DETECTION) == pytest.approx((2 / 3, 2 / 3, 1))
     assert means(found, *ANSWERS) == expected(ALONE)
 
@@ -230,7 +230,7 @@ def test_a_question_back_without_options_misses_all_answers(made_by: Any, asked:
         question = say(json.dumps({"clarification_question": asked}))
         return question if stage_of(body) == "question" else reply(body)
 
-    found = score(made_by("clarified", "conditions", script))
+    found = score(made_by("clarified", "default", script))
     assert means(found, *ANSWERS) == (None, 0, 0)
     assert means(found, "answer_count", "form_errors") == (0, 1)
     assert found.counts.failed == 0
@@ -249,7 +249,7 @@ def outcomes(made: Any) -> list[Any]:
 
 
 def test_a_verdict_that_cannot_be_read_ends_the_item_as_a_format_error(made_by: Any) -> None:
-    made = made_by("clarify", "conditions", unreadable("detection"))
+    made = made_by("clarify", "default", unreadable("detection"))
     assert {one["how"] for one in outcomes(made)} == {"failed"}
     assert outcomes(made)[0]["problem"].startswith("detection: there is no JSON object")
     found = score(made)
@@ -258,7 +258,7 @@ def test_a_verdict_that_cannot_be_read_ends_the_item_as_a_format_error(made_by: 
 
 
 def test_a_question_back_that_cannot_be_read_leaves_the_verdict(made_by: Any) -> None:
-    made = made_by("clarify", "conditions", unreadable("question"))
+    made = made_by("clarify", "default", unreadable("question"))
     first = outcomes(made)[0]
     assert first["how"] == "strict"
     assert first["problem"].startswith("question: there is no JSON object")
@@ -268,7 +268,7 @@ def test_a_question_back_that_cannot_be_read_leaves_the_verdict(made_by: Any) ->
         "answers": [],
     }
     assert means(score(made), "accuracy", "answer_recall") == pytest.approx((1 / 3, 0))
-    alone = made_by("clarified", "conditions", unreadable("question"))
+    alone = made_by("clarified", "default", unreadable("question"))
     assert {one["how"] for one in outcomes(alone)} == {"failed"}
 
 
@@ -350,7 +350,7 @@ def test_a_text_that_is_not_of_the_form_is_told_where_it_was_asked(made_by: Any)
 
 
 def test_reports_show_its_answers_and_its_detection(made_by: Any) -> None:
-    runs = [(one, score_answers(made_by("clarify", one))) for one in ("conditions", "answers")]
+    runs = [(one, score_answers(made_by("clarify", one))) for one in ("default", "answers")]
     report = report_of_runs(runs)
     text = markdown(report, report_tables(report))
     assert "answers to the options" in text
@@ -362,7 +362,7 @@ def test_reports_show_its_answers_and_its_detection(made_by: Any) -> None:
 def test_the_report_names_the_evidence(
     made_by: Any, type_in: Any, tmp_path: Path, corpus: Path
 ) -> None:
-    searched = made_by("clarify", "conditions")
+    searched = made_by("clarify", "default")
     system = System(**{**searched.open().system, "corpus": None, "k": None, "tools": ()})
     bare = run(str(tmp_path / "asked.jsonl"), system, out=tmp_path / "bare", task="clarify")
     for made, words in ((searched, f"corpus {corpus.name}"), (bare, "none")):
@@ -375,7 +375,7 @@ def test_the_report_names_the_evidence(
 
 
 def test_no_fork_enters_it(made_by: Any) -> None:
-    made = made_by("clarify", "conditions")
+    made = made_by("clarify", "default")
     with pytest.raises(InputError, match="clarify has its own graph, which a fork cannot enter"):
         make_fork(made.path, "q1", 2)
 
@@ -444,7 +444,7 @@ def test_a_run_keeps_the_way_in_which_it_is_scored(
 
 
 def test_a_variant_of_another_task_is_refused(made_by: Any, type_in: Any, tmp_path: Path) -> None:
-    made = made_by("clarify", "conditions")
+    made = made_by("clarify", "default")
     code, _, error = type_in("score", made.path, "--variant", "one-to-one")
     assert code == 2
     ways = "its variants are substring, subsequence, published-code"
@@ -470,7 +470,7 @@ def test_gold_answers_stand_beside_those_that_stand_for_them(made_by: Any) -> No
     assert (answer.text, answer.why) == ("Michael Mann", "P .33, R 1.00")
     # The only reading of q3 stands for itself: nothing was answered.
     assert [(one.name, one.predicted) for one in third] == [("default", ())]
-    asked = made_by("clarification", "conditions")
+    asked = made_by("clarification", "default")
     with RunView.open(asked.path) as view:
         options = view.trace(0).branches
     assert [(one.name, one.keys) for one in options] == [

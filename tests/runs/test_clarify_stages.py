@@ -252,7 +252,7 @@ STUDY = """
 name: combinations
 questions: {{source: asked.jsonl, task: clarify}}
 base: {{model: "{model}", corpus: {corpus}, budget_shown: "off"}}
-factors: {{protocol: [conditions, answers-to-detect, answers-to-ask, answers]}}
+factors: {{protocol: [default, answers-to-detect, answers-to-ask, answers]}}
 variant: subsequence
 """
 

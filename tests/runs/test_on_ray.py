@@ -359,7 +359,7 @@ def test_a_worker_that_would_answer_otherwise_is_refused_before_a_run_is_made(
     [
         ("rays", "'rays' is not a place to run; write --on ray or --on ray://HOST:PORT"),
         ("ray://host", "'ray://host' has no host and port"),
-        ("ray://127.0.0.1:1", "there is no Ray at 127.0.0.1:1 (Connection refused)"),
+        ("ray://127.0.0.1:1", "no Ray server answers at 127.0.0.1:1 (Connection refused)"),
     ],
 )
 def test_a_place_where_there_is_no_ray_is_refused(

@@ -25,7 +25,7 @@ QUESTION = {
         {"id": "p2", "title": "Peru", "text": "The president of Peru is Dina Boluarte."},
     ],
 }
-PROTOCOLS: tuple[str, ...] = ("conditions", "standard", "guided", "closed")
+PROTOCOLS: tuple[str, ...] = ("default", "standard", "guided", "closed")
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_each_protocol_tells_what_it_should(questions: str, tmp_path: Path, prot
     tells_conditions = all(name in message for name in ("\n1. of", "\n2. of"))
     assert tells_conditions is (protocol == "guided")
     assert ("Fragment 2: Peru" in message) is (protocol != "closed")
-    assert ('"conditions"' in system) is (protocol in ("conditions", "guided"))
+    assert ('"conditions"' in system) is (protocol in ("default", "guided"))
     if protocol == "guided":
         assert set(prediction.answers) == {"of France", "of Peru"}
     if protocol == "standard":

@@ -304,7 +304,7 @@ def test_a_replay_that_was_killed_goes_on_from_wherever_the_run_lies(plain, tmp_
         connection.execute("DELETE FROM responses WHERE item > 1")
     forget_ends(again.path)
     path.rename(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="there is no such run"):
+    with pytest.raises(InputError, match="no such run"):
         resume(again.path)
     assert resume(again.path, model=f"replay:{tmp_path / 'elsewhere'}").state.here == 3
     assert [row[3]["prediction"] for row in told(again.path)] == [
@@ -335,7 +335,7 @@ def test_a_replay_of_a_replay_is_the_same(recorded, question_file, tmp_path):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda path: None, "there is no such run"),
+        (lambda path: None, "no such run"),
         (lambda path: path.mkdir(), "is not a run folder"),
         (lambda path: path.write_text("x"), "is not a run folder"),
     ],

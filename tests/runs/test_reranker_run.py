@@ -102,7 +102,7 @@ def test_a_folder_without_a_cross_encoder_is_one_line(
 def test_there_must_be_something_to_rank(type_in: Any, question_file: Any, model: Path) -> None:
     code, _, error = type_in("run", "--questions", question_file(1), "--reranker", model)
     assert code == 2
-    assert "--reranker: there is no corpus to search" in " ".join(error.split())
+    assert "--reranker: needs a corpus to search" in " ".join(error.split())
 
 
 def test_a_study_compares_it_with_the_retriever_alone(

@@ -152,7 +152,7 @@ def test_what_does_not_belong_together_is_refused_in_one_line(
         make("o4", limit=2): f"the question 'q0' is in {one}, too",
         copy: "was stopped before its system was open; continue it first: branchwise resume",
         damaged: "is damaged (",
-        tmp_path / "nowhere": "there is no such run",
+        tmp_path / "nowhere": "no such run",
         tmp_path / "empty": "is not a run folder",
     }.items():
         code, said, err = type_in("merge", one, second, "--out", out)

@@ -179,7 +179,7 @@ def test_another_study_in_the_folder_is_one_line_and_exit_code_2(type_in, study,
     code, _, complaint = type_in("ablate", study, "--out", tmp_path / "S")
     assert code == 2
     last = complaint.strip().splitlines()[-1]
-    assert "holds another study: systems only there: k=1; systems only here: k=3" in last
+    assert "contains another study: systems only there: k=1; systems only here: k=3" in last
 
 
 @pytest.mark.parametrize("change", ["swap", "copy", "file"])

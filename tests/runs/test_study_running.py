@@ -128,7 +128,7 @@ def test_another_study_in_the_folder_is_refused_with_what_differs(
     run_study(design, tmp_path / "S")
     base, *others = design.systems
     fewer = design_of(design.questions.source, [base, *others[:2]])
-    with pytest.raises(InputError, match=r"holds another study: systems only there: k=1"):
+    with pytest.raises(InputError, match=r"contains another study: systems only there: k=1"):
         run_study(fewer, tmp_path / "S")
     changed = design_of(design.questions.source, four_systems(make_system(seed=4)))
     with pytest.raises(InputError, match=r"systems changed: base, \+expansion, \+extraction and 1"):
@@ -199,7 +199,7 @@ def test_a_study_half_made_for_other_systems_is_refused(design, tmp_path, monkey
         with pytest.raises(KeyboardInterrupt):
             run_study(design, tmp_path / "S")
     other = design_of(design.questions.source, design.systems[:1])
-    with pytest.raises(InputError, match="holds another study"):
+    with pytest.raises(InputError, match="contains another study"):
         run_study(other, tmp_path / "S")
 
 

@@ -23,8 +23,7 @@ async def test_a_signal_ends_it_with_requests_in_flight(serve, stuck):
 
     async with aiohttp.ClientSession() as session:
         clients = [asyncio.create_task(client(session, query)) for query in ("a", "b")]
-        while len(stuck.requests) < 2:  # noqa: ASYNC110 - it is another thread's list
-            await asyncio.sleep(0.01)
+        assert await asyncio.to_thread(stuck.wait_for, 2)
         server.process.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(server.process.wait, 300) == 0
         answers = await asyncio.gather(*clients)

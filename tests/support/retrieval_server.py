@@ -7,6 +7,7 @@ with RetrievalServer() as server:
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Self
 
@@ -124,12 +125,18 @@ class RetrievalServer(LoopbackServer):
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self._reactions: list[Reaction | None] = []
+        self._arrived = threading.Condition()
         self._patch = pytest.MonkeyPatch()
 
     def play(self, *reactions: Reaction | None) -> None:
         """React like this from now on."""
         self._reactions = list(reactions)
         self.requests.clear()
+
+    def wait_for(self, requests: int) -> bool:
+        """Block until so many requests have arrived; False if they do not within a minute."""
+        with self._arrived:
+            return self._arrived.wait_for(lambda: len(self.requests) >= requests, 60)
 
     def queries(self) -> list[Sequence[str]]:
         """The queries of each request."""
@@ -150,7 +157,9 @@ class RetrievalServer(LoopbackServer):
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         asked = await request.json()
-        self.requests.append(asked)
+        with self._arrived:
+            self.requests.append(asked)
+            self._arrived.notify_all()
         self.headers.append(dict(request.headers))
         reaction = self._reactions.pop(0) if self._reactions else None
         return await reaction(request, asked) if reaction else web.json_response(answer(asked))

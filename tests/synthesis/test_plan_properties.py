@@ -180,6 +180,7 @@ def test_most_random_plans_have_answers(facts: KgFacts) -> None:
         found.append((plan, execute(plan, facts)))
 
     collect()
+    # Of five other draws of 150 plans .33 to .56 had answers, .43 of all: a third is within chance.
     assert sum(bool(execution.answers) for _, execution in found) > len(found) / 4
     used = {type(step) for plan, execution in found if execution.answers for step in plan.steps}
     assert used >= {Join, Filter, GroupBy, Union, Intersection, Difference}

@@ -37,7 +37,7 @@ _CONVERSATIONS: Mapping[StageName, Flow] = {
     "detection": _DETECTION,
     "question": _ASKING,
     "option": _OPTION,
-    "dialogue": _DIALOGUE,
+    "turns": _DIALOGUE,
 }
 _pipeline = partial(Pipeline, _CONVERSATIONS)
 

@@ -12,11 +12,18 @@ QA", whose mapping maximises a similarity that is not symmetric.) A gold option 
 forms: L is the best one's, and for either ratio the form counts that makes it greatest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
-from branchwise.eval.common_text import CommonText, common_length, compared
+from branchwise.eval.common_text import compared, longest_subsequence, longest_substring
+
+CommonText = Literal["substring", "subsequence"]
+"""A shared piece / shared characters in the same order, whatever stands between them."""
+_LENGTHS: Mapping[CommonText, Callable[[str, str], int]] = MappingProxyType(
+    {"substring": longest_substring, "subsequence": longest_subsequence}
+)
 
 Forms = Sequence[str]
 """All that counts as one option; at least one text."""
@@ -91,6 +98,11 @@ def micro_f1(precision: float, predicted: float, recall: float, gold: float) -> 
         return None
     p, r = micro_precision(precision, predicted) or 0.0, micro_recall(recall, gold) or 0.0
     return 2 * p * r / (p + r) if p and r else 0.0
+
+
+def common_length(one: str, other: str, common: CommonText = "substring") -> int:
+    """Characters that two texts share; of each, no more than `compared` counts."""
+    return _LENGTHS[common](compared(one), compared(other))
 
 
 class OptionRatios(NamedTuple):

@@ -7,8 +7,8 @@ and that of CAmbigNQ's published code.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from branchwise.eval.common_text import CommonText
 from branchwise.eval.tasks.cambignq.option_scores import (
+    CommonText,
     Forms,
     OptionSums,
     micro_f1,

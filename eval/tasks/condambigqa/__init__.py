@@ -4,10 +4,10 @@ from branchwise.eval.tasks.condambigqa.graded import GradedTask, PublishedCodeTa
 from branchwise.eval.tasks.condambigqa.settings import CondAmbigQASettings
 from branchwise.eval.tasks.condambigqa.task import CondAmbigQATask
 from branchwise.eval.tasks.registry import register
-from branchwise.eval.tasks.task import GRADED, PUBLISHED
+from branchwise.eval.tasks.task import PUBLISHED
 
 register(
     CondAmbigQATask(),
-    {GRADED: GradedTask(), PUBLISHED: PublishedCodeTask()},
+    {GradedTask.graded_variant: GradedTask(), PUBLISHED: PublishedCodeTask()},
     CondAmbigQASettings,
 )

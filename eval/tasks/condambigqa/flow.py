@@ -5,6 +5,7 @@ The protocols are those of CondAmbigQA.
 
 from branchwise.eval.tasks.condambigqa.answers_format import AnswersFormat
 from branchwise.eval.tasks.condambigqa.conditions_format import ConditionsFormat
+from branchwise.graphs.asking import DEFAULT_PROTOCOL
 from branchwise.graphs.flows.flow import Flow
 
 _STANDARD = Flow(
@@ -43,3 +44,5 @@ CONDITIONS = Flow(
     at_most="at_most_conditions",
     protocols={"standard": _STANDARD, "guided": _GUIDED, "closed": _CLOSED},
 )
+ASKS_FOR_CONDITIONS: frozenset[str] = frozenset({DEFAULT_PROTOCOL})
+"""Protocols in which the model writes conditions: `guided` gives them, the others have none."""

@@ -9,13 +9,13 @@ from branchwise.eval.properties import (
     properties_as_given,
 )
 from branchwise.eval.property_grades import (
-    ASKS_FOR_CONDITIONS,
     PropertyPair,
     align_by_grades,
     graded_score,
-    greedy_sums,
 )
 from branchwise.eval.tasks.column import Column, Metrics, Total
+from branchwise.eval.tasks.condambigqa.flow import ASKS_FOR_CONDITIONS
+from branchwise.eval.tasks.condambigqa.greedy_sums import greedy_sums
 from branchwise.eval.tasks.condambigqa.task import CITATIONS, CondAmbigQATask, citation_metrics
 
 _GRADED, _PROXIES = "graded answers", "shared tokens, a proxy"

@@ -22,11 +22,10 @@ from branchwise.eval.properties import (
     predicted_properties,
     score_citations,
 )
-from branchwise.eval.property_grades import ASKS_FOR_CONDITIONS
 from branchwise.eval.tasks.column import Column, Metrics
-from branchwise.eval.tasks.condambigqa.flow import CONDITIONS
+from branchwise.eval.tasks.condambigqa.flow import ASKS_FOR_CONDITIONS, CONDITIONS
 from branchwise.eval.tasks.task import Beside, Task, shuffled
-from branchwise.graphs.asking import PROTOCOL
+from branchwise.graphs.asking import DEFAULT_PROTOCOL, PROTOCOL
 from branchwise.graphs.flows import Flow
 from branchwise.graphs.flows.flow import numbered
 from branchwise.graphs.system import System
@@ -47,10 +46,11 @@ class CondAmbigQATask(Task):
     flow = CONDITIONS
     matcher = "answer F1"
     is_graded = True
+    graded_variant = "one-to-one"
     tells_deviation = True
     # Which conditions the model has there.
     protocol_words = MappingProxyType(
-        {"standard": "without", "conditions": "own", "guided": "gold", "closed": "no passages"}
+        {"standard": "without", DEFAULT_PROTOCOL: "own", "guided": "gold", "closed": "no passages"}
     )
     subset_words = MappingProxyType(
         {"all": "all", "ambiguous": "several", "unambiguous": "one condition"}
@@ -86,8 +86,8 @@ class CondAmbigQATask(Task):
         return f"{message}\n\n{numbered('Conditions:', shuffled(question, named))}"
 
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
-        """Refused is a question that is guided by no condition, or has neither passages nor tools
-        where there is no prompt for that."""
+        """By the guided protocol, refuse questions without conditions, and questions without
+        passages if the agent has no tools: that protocol has no prompt for them."""
         if not self.flow.by(system.asked(PROTOCOL)).tells_conditions:
             return
         protocol = system.asked(PROTOCOL)
@@ -123,6 +123,17 @@ class CondAmbigQATask(Task):
             "count_error": float(abs(difference)),
             **citation_metrics(item, pairs),
         }
+
+    def grading(self, question: Question, system: System) -> tuple[int, int | None]:
+        """Conditions are graded where answers have them: the model's own, or the gold ones."""
+        gold, protocol = gold_properties(question), system.asked(PROTOCOL)
+        guided = self.flow.by(protocol).tells_conditions
+        texts = len(gold)
+        if guided or protocol in ASKS_FOR_CONDITIONS:
+            texts += sum(bool(one.condition) for one in gold)
+        if guided:
+            return texts, len(gold)
+        return texts, system.asked("at_most") if protocol in ASKS_FOR_CONDITIONS else None
 
     def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
         """Gold properties in their order, then the predicted ones that stand for none."""

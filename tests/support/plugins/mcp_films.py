@@ -34,7 +34,8 @@ def surroundings() -> dict[str, str]:
 @app.tool()
 async def waits(mark: str) -> str:
     """Waits until it is cancelled, and leaves a mark then, as it does when it begins."""
-    Path(f"{mark}-begun").touch()  # noqa: ASYNC240 - nothing else waits for this server
+    # Of a pipe this waits for its reader; nothing else waits for this server.
+    Path(f"{mark}-begun").open("w").close()  # noqa: ASYNC230
     try:
         await asyncio.sleep(1000)
     finally:

@@ -613,7 +613,7 @@ def test_a_studys_folder_stands_for_its_runs(tmp_path):
 
 
 def test_one_run_that_is_missing_opens_none(run, tmp_path):
-    with pytest.raises(InputError, match="there is no such run"):
+    with pytest.raises(InputError, match="no such run"):
         open_runs([run, tmp_path / "nothing"])
 
 
