@@ -7,9 +7,9 @@ from branchwise.kg.answers import MAX_ROWS, Graph, KgError, QueryResult, Term
 from branchwise.kg.schema import ANY, Relation, Schema
 from branchwise.kg.vocabulary import ENTITY
 from branchwise.worlds.questions.facts import OCCUPATION, TYPE
-from branchwise.worlds.questions.statements import DIRECT
-from branchwise.worlds.questions.terms import (
+from branchwise.worlds.questions.statements import (
     ALIAS,
+    DIRECT,
     LABEL,
     LANGUAGES,
     TaggedName,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from branchwise.base.errors import InputError
 from branchwise.kg.schema import Relation, Schema
-from branchwise.worlds.questions.moves import Types
+from branchwise.worlds.questions.drafts import Types
 from branchwise.worlds.questions.plans import (
     Amount,
     Atomic,

@@ -30,16 +30,19 @@ from branchwise.worlds.questions.wording.descriptions import (
     covered,
     is_single,
 )
-from branchwise.worlds.questions.wording.phrases import Verb, count_in_words, listed, with_article
 from branchwise.worlds.questions.wording.vocabulary import (
     NameOf,
     Noun,
+    Verb,
     Vocabulary,
+    count_in_words,
+    listed,
     noun_of,
     now_and_then,
     of_kind,
     people_of,
     stutters,
+    with_article,
 )
 
 _Conjunction = Literal["and", "or"]
