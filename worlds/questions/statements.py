@@ -1,7 +1,8 @@
 """The statements of a graph that questions are made from, and their terms as texts.
 
 An entity or item is its number ("Q42") or its IRI in angle brackets, a date is "1976-03-14", or
-as much of it as is known, and a number is decimal text without an exponent.
+as much of it as is known, and a number is decimal text without an exponent. Each text has a number,
+in the order of all texts: sorted numbers are sorted texts.
 """
 
 import re
