@@ -25,9 +25,9 @@ from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.ceilings.many_names import mentioned
 from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedKg
 from branchwise.eval.items import GoldKey
-from branchwise.kg.description import read_description
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.open import is_address, kg_folder
+from branchwise.kg.store import read_description
 from branchwise.kg.vocabulary import written_id
 
 

@@ -1,13 +1,16 @@
 """Reading a query's structure from its tokens."""
 
-from branchwise.kg.sparql.instants import INSTANT, whole_instant
-from branchwise.kg.sparql.prefixes import KNOWN, RDF_TYPE, QueryPrefixes
 from branchwise.kg.sparql.structure import (
+    INSTANT,
+    KNOWN,
+    RDF_TYPE,
     GroupKind,
     GroupPattern,
+    QueryPrefixes,
     SelectQuery,
     Triple,
     names_of,
+    whole_instant,
 )
 from branchwise.kg.sparql.tokens import Span, Token
 

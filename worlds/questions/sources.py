@@ -8,8 +8,7 @@ from pathlib import Path
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.kg.open import is_address, open_kg
-from branchwise.kg.schema import Schema, load_domain, merge
-from branchwise.kg.schema_checks import check_types
+from branchwise.kg.schema import Schema, check_types, load_domain, merge
 from branchwise.kg.world_folder import KG_FILE, NAMES_FILE, WORLD_FILE, read_description
 from branchwise.worlds.domains import world_schema
 from branchwise.worlds.questions.ambiguity import SharedNames, read_names, shared_names

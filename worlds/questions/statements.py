@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from branchwise.base.errors import InputError
 from branchwise.base.files import open_data
 from branchwise.corpora.kept_arrays import PackedTexts, file_origin, kept_arrays, packed
-from branchwise.kg.description import read_description
 from branchwise.kg.open import kg_folder
 from branchwise.kg.schema import Relation
-from branchwise.kg.store import check_kg, open_store
+from branchwise.kg.store import check_kg, open_store, read_description
 from branchwise.kg.vocabulary import DATES, ENTITY, PROP
 
 if TYPE_CHECKING:
