@@ -112,7 +112,11 @@ class _Drawing:
         elif relation.agree:
             pairs = self._agreeing(name, relation, subjects)
         elif relation.via:
-            pairs = self._at_the_end(name, relation, subjects)
+            # For most, the value at the end of the relations `via`; for the others, any.
+            values = self._follow(subjects, relation.via)
+            anyone = self._entities(name, relation, subjects)
+            moved = below(self.seed, f"moved/{name}", 100, len(subjects)) < _ELSEWHERE
+            pairs = subjects, np.where(moved | (values < 0), anyone, values)
         else:
             repeated = np.repeat(subjects, self._counts(name, relation, subjects))
             objects = (
@@ -242,13 +246,6 @@ class _Drawing:
         values, places = np.unique(inner.objects, return_index=True)
         found = np.isin(subjects, values)
         return subjects[found], inner.subjects[places[np.searchsorted(values, subjects[found])]]
-
-    def _at_the_end(self, name: str, relation: Relation, subjects: Ints) -> tuple[Ints, Ints]:
-        """For most, the value at the end of the relations `via`; for the others, any."""
-        values = self._follow(subjects, relation.via)
-        anyone = self._entities(name, relation, subjects)
-        moved = below(self.seed, f"moved/{name}", 100, len(subjects)) < _ELSEWHERE
-        return subjects, np.where(moved | (values < 0), anyone, values)
 
     def _agreeing(self, name: str, relation: Relation, subjects: Ints) -> tuple[Ints, Ints]:
         """An object that has the same as the subject at the end of `agree`; else any."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from pathlib import Path
+from random import Random
 from typing import IO, Any, cast
 
 import orjson
@@ -32,7 +33,7 @@ from branchwise.worlds.domains import DOMAINS, world_schema
 from branchwise.worlds.draws import stream_key
 from branchwise.worlds.facts import Fact, FactKind, FactValue, Item
 from branchwise.worlds.population import MAX_AMBIGUITY
-from branchwise.worlds.telling.article import Articles, EntityMentions, stream
+from branchwise.worlds.telling.article import Articles, EntityMentions
 from branchwise.worlds.telling.prose import type_prose
 from branchwise.worlds.world import World, iso_date
 
@@ -262,7 +263,8 @@ class _Writer:
             type_prose(world.schema, kind, [fact.name for fact in facts])
             for kind, facts in zip(types, world.facts, strict=True)
         ]
-        random = stream(stream_key(seed, "prose"))
+        # A Mersenne Twister: Python guarantees its sequence.
+        random = Random(stream_key(seed, "prose")).random
         self._mentions = EntityMentions(world, prose)
         self._articles = [
             Articles(world, self._mentions, prose[n], n, random) for n in range(len(types))

@@ -108,7 +108,10 @@ class PatternSpread:
         capacities = [prod(_sizes(pattern)) for pattern in patterns]
         quotas = _quotas(count, list(patterns.values()), capacities)
         self.count = count
-        self.stride = _stride(count, f"{seed} stride")
+        # Near 0.41 of the count and coprime to it: neighbours fall far apart.
+        self.stride = _coprime(
+            count, count * 414 // 1000 - draw_below(f"{seed} stride", count // 64 + 1)
+        )
         self.bounds: list[int] = []
         self.renders: list[Renderer] = []
         start = 0
@@ -210,11 +213,6 @@ def _triple(template: str, words: list[tuple[str, ...]], stride: int, shift: int
 
 
 _FAST = {2: _pair, 3: _triple}
-
-
-def _stride(count: int, seed: str) -> int:
-    """A number near 0.41 `count` and coprime to it: neighbours fall far apart."""
-    return _coprime(count, count * 414 // 1000 - draw_below(seed, count // 64 + 1))
 
 
 def _digits_stride(sizes: Sequence[int], seed: str) -> int:

@@ -219,17 +219,14 @@ def _counts(schema: Schema, types: tuple[str, ...], entities: int) -> list[int]:
             return counts
         bounds = (declared[place].at_least, declared[place].at_most)
         step = missing if abs(missing) < len(types) else missing * declared[place].share / total
-        counts[place] = min(bounds[1], max(bounds[0], counts[place] + _away_from_zero(step)))
+        away_from_zero = int(step) or (1 if step > 0 else -1)
+        counts[place] = min(bounds[1], max(bounds[0], counts[place] + away_from_zero))
     raise AssertionError("unreachable")
 
 
 def _cycle(places: list[int]) -> Iterator[int]:
     while True:
         yield from places
-
-
-def _away_from_zero(step: float) -> int:
-    return int(step) or (1 if step > 0 else -1)
 
 
 def _years(schema: Schema, type_name: str, count: int, seed: int) -> Ints:

@@ -201,8 +201,16 @@ class NameTables:
         self._connection.executemany(ADD_ENDS, rows)
         for kind in KINDS:
             self._run(NAMES.format(kind=kind))
-            self._index_words(kind)
-            self._index_spellings(kind)
+            self._run(WORDS.format(kind=kind))
+            names = self._connection.execute(ALL_NAMES.format(kind=kind))
+            self._connection.executemany(
+                ADD_WORDS.format(kind=kind),
+                ((number, key, self._said(kind, number)) for number, key in names),
+            )
+            self._run(SPELLINGS.format(kind=kind))
+            words = self._connection.execute(ALL_SPELLINGS.format(kind=kind))
+            self._connection.executemany(ADD_CODE.format(kind=kind), _codes(words))
+            self._run(TYPOS.format(kind=kind))
         self._run("ANALYZE main;\nCOMMIT;\nDETACH staging")
         return NameCounts(*self._connection.execute(COUNTS).fetchone())
 
@@ -234,14 +242,6 @@ class NameTables:
             if not named and not is_property_id(identifier):
                 self._name(number, "property", [local_name(identifier)])
 
-    def _index_words(self, kind: SearchKind) -> None:
-        self._run(WORDS.format(kind=kind))
-        names = self._connection.execute(ALL_NAMES.format(kind=kind))
-        self._connection.executemany(
-            ADD_WORDS.format(kind=kind),
-            ((number, key, self._said(kind, number)) for number, key in names),
-        )
-
     def _said(self, kind: SearchKind, name: int) -> str:
         """Folded words of what is said of a name's bearers: descriptions, types, years, ends."""
         rows = self._connection.execute(SAID_OF_BEARERS.format(kind=kind), (name, _MAX_SAID))
@@ -259,12 +259,6 @@ class NameTables:
         found = self._connection.execute("SELECT label FROM things WHERE id = ?", (identifier,))
         row = found.fetchone()
         return (row and row[0]) or ""
-
-    def _index_spellings(self, kind: SearchKind) -> None:
-        self._run(SPELLINGS.format(kind=kind))
-        words = self._connection.execute(ALL_SPELLINGS.format(kind=kind))
-        self._connection.executemany(ADD_CODE.format(kind=kind), _codes(words))
-        self._run(TYPOS.format(kind=kind))
 
 
 def _codes(words: Iterable[tuple[int, str]]) -> Iterator[tuple[int, int]]:

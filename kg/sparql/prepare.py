@@ -337,7 +337,12 @@ def _runnable(text: str, tokens: list[Token], comments: list[Span], reader: Read
     """
     plain = _edits(text, tokens, comments, reader)
     edits = _edits(text, tokens, comments, reader)
-    _supply(edits, tokens, reader)
+    # The innermost select gets its labels first.
+    services = [group for select in reader.selects for group in services_of(select.where)]
+    taken = {token.text[1:] for token in tokens if token.kind == "variable"}
+    labels = Labels(edits, taken, languages_of(services))
+    for select in reversed(reader.selects):
+        labels.supply(select)
     if objection(edits.apply()):
         edits = plain
         message = objection(plain.apply())
@@ -361,15 +366,6 @@ def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader)
         for service in services_of(select.where):
             edits.replace(service.head, service.end, "." if service.open_before else "")
     return edits
-
-
-def _supply(edits: Edits, tokens: list[Token], reader: Reader) -> None:
-    """Supply labels, the innermost select first."""
-    services = [group for select in reader.selects for group in services_of(select.where)]
-    taken = {token.text[1:] for token in tokens if token.kind == "variable"}
-    labels = Labels(edits, taken, languages_of(services))
-    for select in reversed(reader.selects):
-        labels.supply(select)
 
 
 def _tree(edits: Edits) -> Any:

@@ -6,7 +6,7 @@ escapes are refused, and every string is written between one pair of `"`, on one
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -87,7 +87,7 @@ def tokens_of(text: str) -> tuple[list[Token], list[Span]]:
     """
     tokens: list[Token] = []
     comments: list[Span] = []
-    for match in _matches(text):
+    for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind == "comment":
             comments.append(Span(*match.span()))
@@ -95,10 +95,6 @@ def tokens_of(text: str) -> tuple[list[Token], list[Span]]:
             tokens.append(Token(kind, match[0], *match.span()))  # type: ignore[arg-type]
     tokens.append(Token("end", "", len(text), len(text)))
     return tokens, comments
-
-
-def _matches(text: str) -> Iterator[re.Match[str]]:
-    return _TOKEN.finditer(text)
 
 
 def depth(tokens: list[Token]) -> int:

@@ -165,7 +165,11 @@ class Focuses:
         group = self._fitting(move, least)
         if not len(group):
             raise RejectedError("no shared name fits")
-        name = self._drawn_name(group)
+        # A name of a group, by how many of its bearers fit and how often it was used.
+        weights = group.sizes**4 / (1 + self._shared.used[group.places]) ** 2
+        upto = cast("Sequence[float]", weights.cumsum())
+        (drawn,) = self._rng.choices(range(len(group)), cum_weights=upto)
+        name = self._shared.names[int(group.places[drawn])]
         bearers = [bearer.id for bearer in self._naming.names[name]]
         links = self._facts.related(move.relation, move.inverse, bearers)
         return self._focus(name, [entity for entity in bearers if entity in links], move, links)
@@ -215,13 +219,6 @@ class Focuses:
             raise RejectedError("no entity fits")
         chosen = self._rng.choices(pools, [len(pool) for pool in pools], k=_TRIED)
         return list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
-
-    def _drawn_name(self, group: "_Group") -> str:
-        """A name of a group, by how many of its bearers fit and how often it was used."""
-        weights = group.sizes**4 / (1 + self._shared.used[group.places]) ** 2
-        upto = cast("Sequence[float]", weights.cumsum())
-        (drawn,) = self._rng.choices(range(len(group)), cum_weights=upto)
-        return self._shared.names[int(group.places[drawn])]
 
     def _fitting(self, move: Move, least: int) -> "_Group":
         """Names with how many of their bearers the relation leads on from."""

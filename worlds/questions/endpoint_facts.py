@@ -44,11 +44,6 @@ def _relation_pattern(schema: Schema, relation: Relation) -> str:
     )
 
 
-def _type_pattern(schema: Schema, name: str, variable: str) -> str:
-    """The variable is of a type."""
-    return " UNION ".join(f"{{ {part} }}" for part in _alternatives(schema, (name,), variable))
-
-
 def _after(variable: str, last: str) -> str:
     """The variable's text comes after one; nothing where there is no last one."""
     if not last:
@@ -132,7 +127,9 @@ class EndpointFacts:
         return self._types[entity]
 
     def members(self, type_name: str) -> tuple[str, ...]:
-        pattern = _type_pattern(self.schema, type_name, "?o")
+        pattern = " UNION ".join(
+            f"{{ {part} }}" for part in _alternatives(self.schema, (type_name,), "?o")
+        )
         return tuple(sorted(set(self._pages(pattern, "?o", "thing"))))
 
     def label(self, entity: str) -> str:

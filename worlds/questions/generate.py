@@ -239,7 +239,8 @@ class _Generator:
     def _check(self, plan: Plan, domain: str) -> None:
         """What can be said before the plan is executed."""
         check_form(plan)
-        if not _relations(plan) & set(self._settings.domains[domain]):
+        relations = {step.relation for step in plan.steps if hasattr(step, "relation")}
+        if not relations & set(self._settings.domains[domain]):
             raise RejectedError("nothing of the domain")
         self._words.review_template(plan, self._naming.kind)
 
@@ -308,10 +309,6 @@ class _Generator:
         return Moves(
             self._facts.schema, settings.domains[domain], settings.common, self._words.sayable
         )
-
-
-def _relations(plan: Plan) -> set[str]:
-    return {step.relation for step in plan.steps if hasattr(step, "relation")}
 
 
 def _key(plan: Plan, focus: Focus) -> str:

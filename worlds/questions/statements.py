@@ -221,19 +221,16 @@ class _Reading:
     def read(self, path: Path) -> "Arrays":
         """All of a folder or a file."""
         if path.is_dir():
-            self._read_store(path)
+            kg = kg_folder(path)
+            check_kg(kg)
+            store = open_store(kg)
+            for predicate in (*self._properties, LABEL, ALIAS):
+                rows = store.query(f"SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }}")
+                pairs = cast("Iterable[tuple[Any, Any]]", rows)
+                self._add((subject, predicate, object) for subject, object in pairs)
         else:
             self._read_file(path)
         return self._arrays()
-
-    def _read_store(self, folder: Path) -> None:
-        kg = kg_folder(folder)
-        check_kg(kg)
-        store = open_store(kg)
-        for predicate in (*self._properties, LABEL, ALIAS):
-            rows = store.query(f"SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }}")
-            pairs = cast("Iterable[tuple[Any, Any]]", rows)
-            self._add((subject, predicate, object) for subject, object in pairs)
 
     def _read_file(self, path: Path) -> None:
         import pyoxigraph

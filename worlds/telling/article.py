@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
-from random import Random
+from operator import attrgetter
 from typing import NamedTuple
 
 from branchwise.worlds.facts import Fact, FactKind, FactValue
@@ -79,12 +79,8 @@ class EntityMentions:
         return self._world.adjective(value.content) if form == ".adj" else self.plain(value.content)
 
 
-def stream(key: int) -> Callable[[], float]:
-    """Random numbers in [0, 1) from a Mersenne Twister, whose sequence Python guarantees."""
-    return Random(key).random
-
-
 _ARTICLE = "\0"
+_VOWELS = "aeiouáéíóúàèäöüåø"
 _PRONOUNS = {  # subject, object, possessive, reflexive
     "it": ("it", "it", "its", "itself"),
     "she": ("she", "her", "her", "herself"),
@@ -146,7 +142,10 @@ class Sentences:
         filling = _Filling(self, subject, fresh, told)
         text = "".join(filling.texts(parts))
         while _ARTICLE in text:
-            text = _with_article(text)
+            before, _, after = text.partition(_ARTICLE)
+            following = after.lstrip()
+            vowel = following[:1].lower() in _VOWELS or following.startswith(("8", "11 ", "18"))
+            text = f"{before}{'an' if vowel else 'a'}{after}"
         if ".." in text:  # after a name that ends in a full stop
             text = text.replace("..", ".")
         return text[0].upper() + text[1:]
@@ -281,13 +280,6 @@ def _dated(text: str, value: FactValue, time_as: str, spoken: bool) -> str:
     return f"{text} ({when})"
 
 
-def _with_article(text: str) -> str:
-    before, _, after = text.partition(_ARTICLE)
-    following = after.lstrip()
-    vowel = following[:1].lower() in "aeiouáéíóúàèäöüåø" or following.startswith(("8", "11 ", "18"))
-    return f"{before}{'an' if vowel else 'a'}{after}"
-
-
 FULL = 94
 """Words after which no further sentence is added to a passage: most end near 100."""
 
@@ -355,10 +347,6 @@ class Articles:
         return found
 
 
-def _begin(value: FactValue) -> int:
-    return value.begin
-
-
 def _fits(variant: Variant, untold: int, has: int) -> bool:
     return not variant.needs & ~untold and not variant.mentions & ~has
 
@@ -381,8 +369,9 @@ class _Article:
                 self._has |= 1 << bit
                 here = [v for v in values if v.side & 1] if two_sided else values
                 if here:
-                    in_time = fact.relation.time is not None
-                    self._values[bit] = sorted(here, key=_begin) if in_time else list(here)
+                    self._values[bit] = list(here)
+                    if fact.relation.time is not None:
+                        self._values[bit].sort(key=attrgetter("begin"))
         if self._subject.alias:
             self._values[articles.prose.bits[ALIAS]] = [_NAMED]
             self._has |= 1 << articles.prose.bits[ALIAS]

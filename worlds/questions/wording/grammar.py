@@ -203,11 +203,6 @@ def _did(phrase: NounPhrase, clause: Clause) -> str:
     return f"Which {said}?"
 
 
-def _steps_in_words(plan: Plan, schema: Schema, name: Callable[[str], str]) -> list[str]:
-    """ "3. the actors who appeared in at least three of 2": later steps go by their numbers."""
-    return [f"{n}. {words}" for n, words in enumerate(_steps(plan, schema, name), 1)]
-
-
 def _steps(plan: Plan, schema: Schema, name: Callable[[str], str]) -> Iterator[str]:
     described = describe(plan, schema)
     for step in plan.steps:
@@ -271,4 +266,4 @@ class Grammar:
 
     def steps(self, plan: Plan, name: Callable[[str], str]) -> list[str]:
         """The plan's steps in words, numbered from 1: "2. of 1, those released after 1990"."""
-        return _steps_in_words(plan, self.schema, name)
+        return [f"{n}. {words}" for n, words in enumerate(_steps(plan, self.schema, name), 1)]

@@ -219,7 +219,7 @@ class Noun:
 
 def noun_of(types: Types, schema: Schema) -> Noun:
     """The noun of things of any of these types; people of several are called people."""
-    people = all(_is_person(name, schema) for name in types)
+    people = all(schema.resolved(name).class_id == _HUMAN for name in types)
     if people and len(types) > 1:
         return people_of(types, schema)
     kinds = [schema.types[name] for name in types]
@@ -233,10 +233,6 @@ def people_of(types: Types, schema: Schema) -> Noun:
     if len(parents) == 1 and (parent := parents.pop()):
         return Noun(schema.types[parent].plural, schema.types[parent].noun, True, True)
     return Noun("people", "person", True, True)
-
-
-def _is_person(type_name: str, schema: Schema) -> bool:
-    return schema.resolved(type_name).class_id == _HUMAN
 
 
 def of_kind(noun: Noun, said: Said, values: Sequence[str]) -> Noun:

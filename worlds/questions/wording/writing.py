@@ -162,7 +162,10 @@ def check(text: str, plan: Plan, steps: Sequence[str], names: Iterable[str]) -> 
     ordered = sorted(names, key=lambda name: (-len(name), name))
     said = _without_names(_plain(text), ordered)
     asked = [_without_names(_PLACE.sub("", _plain(step)), ordered) for step in steps]
-    _check_form(text, said)
+    if "\n" in text or not said.isprintable() or not said.endswith("?") or _BREAK.search(said):
+        raise StrayError("not one question", text)
+    if len(text.split()) > MAX_WORDS or len(text) > MAX_CHARACTERS:
+        raise StrayError("too long", f"{len(text.split())} words, {len(text)} characters")
     _check_names(_plain(text), ordered)
     _check_items(said, " ".join(asked), ordered)
     _check_other_names(said, " ".join(asked))
@@ -189,13 +192,6 @@ def _without_names(text: str, names: Iterable[str]) -> str:
 
 def _whole(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(_plain(name))}(?!\w)")
-
-
-def _check_form(text: str, said: str) -> None:
-    if "\n" in text or not said.isprintable() or not said.endswith("?") or _BREAK.search(said):
-        raise StrayError("not one question", text)
-    if len(text.split()) > MAX_WORDS or len(text) > MAX_CHARACTERS:
-        raise StrayError("too long", f"{len(text.split())} words, {len(text)} characters")
 
 
 def _check_names(text: str, names: Iterable[str]) -> None:
