@@ -13,7 +13,7 @@ from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.worlds.questions.wording.text_model import TextModelError
+from branchwise.worlds.questions.wording.writing import TextModelError
 
 
 class SpecTextModel:

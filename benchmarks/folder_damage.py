@@ -41,7 +41,7 @@ from branchwise.corpora.indexing import build_index
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.titles import Titles
 from branchwise.kg.build import build_kg
-from branchwise.kg.embedded import EmbeddedKg
+from branchwise.kg.open import EmbeddedKg
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.worlds.make import make_world
 

@@ -26,9 +26,8 @@ from machine import describe_machine
 
 from branchwise.kg.answers import SearchKind
 from branchwise.kg.build import build_kg
-from branchwise.kg.description import STORE_FOLDER
 from branchwise.kg.names.index import NameIndex
-from branchwise.kg.store import open_store
+from branchwise.kg.store import STORE_FOLDER, open_store
 
 AIM_MS = 10.0
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"

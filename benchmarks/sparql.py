@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from machine import describe_machine
 
 if TYPE_CHECKING:
-    from branchwise.kg.embedded import EmbeddedKg
+    from branchwise.kg.open import EmbeddedKg
 
 TRIPLES_PER_ENTITY = 13.1
 PEER_UP_TO = 500_000  # rdflib takes a kilobyte or more a triple
@@ -223,7 +223,7 @@ def memory_of_children() -> float:
 
 def measure(folder: Path, triples: int, repeats: int) -> None:
     """All that is measured on one graph."""
-    from branchwise.kg.embedded import EmbeddedKg
+    from branchwise.kg.open import EmbeddedKg
 
     ntriples = make_world(folder / "world", triples)
     wanted = shapes(ntriples)

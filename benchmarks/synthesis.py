@@ -45,8 +45,7 @@ class Measured(NamedTuple):
 def generate_here(world: Path, questions: int, seed: int) -> Measured:
     """Generate from a world in this process and measure it."""
     from branchwise.worlds.questions.generate import generate
-    from branchwise.worlds.questions.settings import GenerationTally, Settings
-    from branchwise.worlds.questions.sources import open_source
+    from branchwise.worlds.questions.sources import GenerationTally, Settings, open_source
 
     began = time.process_time()
     source = open_source(str(world))

@@ -23,7 +23,7 @@ from branchwise.base.server_headers import headers_for
 from branchwise.base.text import encodable
 from branchwise.corpora.retrieval import Hit, KeyRefusedError, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
-from branchwise.kg.remote.refusals import asked_wait, server_words
+from branchwise.kg.remote.responses import asked_wait, server_words
 
 PATH = "/retrieve"
 _MAX_QUERIES = 64

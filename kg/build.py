@@ -11,18 +11,19 @@ from branchwise.base.atomic import new_folder
 from branchwise.base.errors import InputError
 from branchwise.base.file_records import record_files
 from branchwise.base.progress import Progress, silent
-from branchwise.kg.description import (
+from branchwise.kg.names.harvest import Harvest
+from branchwise.kg.names.tables import NameTables
+from branchwise.kg.store import (
     NAMES_FILE,
     STORE_FOLDER,
     KgDescription,
     SourceFile,
+    StorageError,
+    fill_store,
     is_kg,
     read_description,
     write_description,
 )
-from branchwise.kg.names.harvest import Harvest
-from branchwise.kg.names.tables import NameTables
-from branchwise.kg.store import StorageError, fill_store
 from branchwise.kg.world_folder import KG_FILE
 
 if TYPE_CHECKING:

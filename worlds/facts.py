@@ -1,14 +1,291 @@
-"""What may be said of each type of entity, and what is true of one entity."""
+"""The facts of a world: dates that agree with each other, links, and what follows from them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
-from typing import NamedTuple
+from math import isqrt
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from branchwise.kg.schema import Relation
-from branchwise.worlds.draws import Ints
-from branchwise.worlds.links import Links
+from branchwise.kg.schema import Relation, Schema
+from branchwise.worlds.draws import Ints, RandomWords, below, scaled, words
+from branchwise.worlds.population import NOW, Population
+
+
+def draw_times(
+    name: str, relation: Relation, subjects: Ints, years: Ints, seed: int
+) -> tuple[Ints, Ints]:
+    """First and last year of each statement; 0 where it has none, -1 where it would be to come.
+
+    `subjects` in order: spells of one subject follow each other without overlap.
+    """
+    none = np.zeros(len(subjects), dtype=np.int64)
+    if relation.time is None:
+        return none, none
+    draws = words(seed, f"time/{name}", len(subjects))
+    if relation.time_as == "spells":
+        return _spells(relation.time, subjects, years, draws)
+    low, high = relation.time
+    base = np.full(len(subjects), NOW) if relation.at == "now" else years
+    latest = np.minimum(high, NOW - base)
+    begins = base + low + scaled(draws, np.maximum(latest - low + 1, 1))
+    if relation.at == "now":  # not before the subject is there
+        begins = np.maximum(begins, np.minimum(years + 1, NOW))
+    return np.where(latest < low, -1, begins), none
+
+
+def _spells(
+    time: tuple[int, int], subjects: Ints, years: Ints, draws: RandomWords
+) -> tuple[Ints, Ints]:
+    """`time`: years from the subject's year to the first spell, and from one spell to the next."""
+    first, slot = time
+    new = np.concatenate([[True], subjects[1:] != subjects[:-1]]) if len(subjects) else subjects
+    place = np.arange(len(subjects))
+    rank = place - np.maximum.accumulate(np.where(new, place, 0))
+    begins = years + first + slot * rank + scaled(draws, 2)
+    ends = begins + 1 + scaled(draws << np.uint64(32), slot - 1)
+    return np.where(begins > NOW, -1, begins), np.where(ends > NOW, 0, ends)
+
+
+_MOST_FAME = 400
+"""Among links drawn by fame, the most likely of very many entities is this many times as likely as
+the least likely; of few entities, one would then be in everything, so the limit grows with their
+number."""
+
+_EQUAL_CHANCE = 35  # per cent of links that go to anyone, so that most people have something
+_GROWN_UP = 20  # years
+_ELSEWHERE = 8  # per cent who are citizens of another country than that of their birthplace
+_TOLD_BY = ((60, 1), (85, 2), (100, 3))
+"""Of a relation with two sides, per cent told about the subject (1), the object (2) or both (3)."""
+
+_Setting = TypeVar("_Setting")
+
+
+class Links(NamedTuple):
+    """The values of one relation, in order of subject; int32 each.
+
+    `objects` are indices of entities, or of items; `begins` and `ends` are years, 0 where there is
+    none; `sides` says where it is told: about the subject (1), the object (2) or both (3).
+    """
+
+    subjects: Ints
+    objects: Ints
+    begins: Ints
+    ends: Ints
+    sides: Ints
+
+
+class CandidatePool(NamedTuple):
+    """Entities that may be objects, by year, with the running sum of their fame."""
+
+    members: Ints
+    years: Ints
+    fame: Ints
+
+
+def draw_links(population: Population) -> dict[str, Links]:
+    """The links of every relation whose values are entities or items."""
+    links: dict[str, Links] = {}
+    drawing = _Drawing(population, links)
+    for name, relation in population.schema.relations.items():
+        if relation.source == "" and (relation.object or relation.items):
+            links[name] = drawing.draw(name, relation)
+    return links
+
+
+class _Drawing:
+    def __init__(self, population: Population, links: Mapping[str, Links]) -> None:
+        self.population = population
+        self.schema: Schema = population.schema
+        self.seed = population.seed
+        self.links = links
+        draws = below(self.seed, "fame", 2**20, len(population))
+        self.fame = 2**20 // (draws + 1)
+        self._pools: dict[str, CandidatePool] = {}
+
+    def draw(self, name: str, relation: Relation) -> Links:
+        subjects = np.concatenate(
+            [np.arange(*self.population.range_of(kind)) for kind in self.schema.subjects(relation)]
+        )
+        if relation.within:
+            pairs = self._first_within(relation, subjects)
+        elif relation.agree:
+            pairs = self._agreeing(name, relation, subjects)
+        elif relation.via:
+            # For most, the value at the end of the relations `via`; for the others, any.
+            values = self._follow(subjects, relation.via)
+            anyone = self._entities(name, relation, subjects)
+            moved = below(self.seed, f"moved/{name}", 100, len(subjects)) < _ELSEWHERE
+            pairs = subjects, np.where(moved | (values < 0), anyone, values)
+        else:
+            repeated = np.repeat(subjects, self._counts(name, relation, subjects))
+            objects = (
+                self._items(name, relation, repeated)
+                if relation.items
+                else self._entities(name, relation, repeated)
+            )
+            pairs = _distinct(repeated, objects)
+            if relation.exclusive:
+                kept = np.sort(np.unique(pairs[1], return_index=True)[1])
+                pairs = pairs[0][kept], pairs[1][kept]
+        return self._finished(name, relation, *pairs)
+
+    def _finished(self, name: str, relation: Relation, subjects: Ints, objects: Ints) -> Links:
+        years = self.population.years[subjects]
+        begins, ends = draw_times(name, relation, subjects, years, self.seed)
+        kept = begins >= 0
+        sides = np.ones(len(subjects), dtype=np.int64)
+        if relation.inverse:
+            draws = below(self.seed, f"side/{name}", 100, len(subjects))
+            bounds = np.array([bound for bound, _ in _TOLD_BY])
+            sides = np.array([side for _, side in _TOLD_BY])[
+                np.searchsorted(bounds, draws, side="right")
+            ]
+        return Links(*(a[kept].astype(np.int32) for a in (subjects, objects, begins, ends, sides)))
+
+    def _counts(self, name: str, relation: Relation, subjects: Ints) -> Ints:
+        low, high = relation.count
+        draws = words(self.seed, f"count/{name}", len(subjects))
+        if relation.even:
+            counts = low + scaled(draws, high - low + 1)
+        else:  # each further value half as likely
+            halvings = np.array([2**16 >> n for n in range(1, high - low + 1)], dtype=np.int64)
+            counts = low + np.searchsorted(-halvings, -scaled(draws, 2**16), side="left")
+        chances = np.zeros(len(self.population), dtype=np.int64)
+        for kind in self.schema.subjects(relation):
+            chances[slice(*self.population.range_of(kind))] = _of_type(
+                relation.chance, kind, self.schema, 0
+            )
+        has = below(self.seed, f"chance/{name}", 100, len(subjects)) < chances[subjects]
+        return np.where(has, counts, 0)
+
+    def _items(self, name: str, relation: Relation, subjects: Ints) -> Ints:
+        """Positions in the list of items; the first ones likelier, none before its time."""
+        items = self.schema.items[relation.items]
+        first = below(self.seed, f"item/{name}", len(items), len(subjects))
+        again = below(self.seed, f"item again/{name}", len(items), len(subjects))
+        drawn = np.minimum(first, again)
+        since = np.array([self.schema.since.get(number, 0) for number in items])
+        people = subjects >= self._first_person()
+        years = self.population.years[subjects] + np.where(people, _GROWN_UP, 0)
+        return np.where(since[drawn] <= years, drawn, 0)
+
+    def _first_person(self) -> int:
+        """Persons come last."""
+        kinds = enumerate(self.population.types)
+        places = [place for place, kind in kinds if self.schema.is_a(kind, "person")]
+        return self.population.starts[min(places, default=-1)]
+
+    def _entities(self, name: str, relation: Relation, subjects: Ints) -> Ints:
+        """An object for each, or -1 if none fits the era."""
+        kinds = self.schema.objects(relation)
+        if relation.cover:
+            return self._covering(name, kinds[0], subjects)
+        pools = [self._pool(kind) for kind in kinds]
+        sizes = np.cumsum([len(pool.members) for pool in pools])
+        chosen = np.searchsorted(
+            sizes, below(self.seed, f"kind/{name}", int(sizes[-1]), len(subjects)), side="right"
+        )
+        objects = np.full(len(subjects), -1, dtype=np.int64)
+        for number, (kind, pool) in enumerate(zip(kinds, pools, strict=True)):
+            mine = chosen == number
+            objects[mine] = self._from_pool(f"{name}/{kind}", relation, kind, pool, subjects[mine])
+        for kind, pool in zip(kinds, pools, strict=True):  # no entity of the chosen type fits
+            lacking = objects < 0
+            stream = f"{name}/{kind} instead"
+            objects[lacking] = self._from_pool(stream, relation, kind, pool, subjects[lacking])
+        return objects
+
+    def _from_pool(
+        self, stream: str, relation: Relation, kind: str, pool: CandidatePool, subjects: Ints
+    ) -> Ints:
+        years = (
+            self.population.years[subjects] if relation.at != "now" else np.full_like(subjects, NOW)
+        )
+        low = np.zeros_like(subjects)
+        high = np.full_like(subjects, len(pool.members))
+        era = _of_type(relation.era, kind, self.schema, None)
+        if era is not None:
+            low = np.searchsorted(pool.years, years - era[1], side="left")
+            high = np.searchsorted(pool.years, years - era[0], side="right")
+        draws = words(self.seed, f"object/{stream}", len(subjects))
+        famous = pool.fame[low] + scaled(draws, pool.fame[high] - pool.fame[low])
+        places = np.searchsorted(pool.fame, famous, side="right") - 1
+        equal = below(self.seed, f"equal/{stream}", 100, len(subjects)) < _EQUAL_CHANCE
+        if relation.evenly:
+            equal = np.ones_like(equal)
+        places = np.where(equal, low + scaled(draws, high - low), places)
+        empty = low >= high
+        places[empty] = 0
+        return np.where(empty, -1, pool.members[places])
+
+    def _pool(self, kind: str) -> CandidatePool:
+        if kind not in self._pools:
+            members = self.population.members(kind)
+            members = members[np.argsort(self.population.years[members], kind="stable")]
+            most = min(_MOST_FAME, 20 + isqrt(len(members)))
+            fame = np.concatenate([[0], np.cumsum(np.minimum(most, self.fame[members]))])
+            self._pools[kind] = CandidatePool(members, self.population.years[members], fame)
+        return self._pools[kind]
+
+    def _covering(self, name: str, kind: str, subjects: Ints) -> Ints:
+        """Each object once, then at random; entities that share a name get different ones."""
+        first, end = self.population.range_of(kind)
+        size = end - first
+        shared = self.population.groups.position[subjects]
+        groups = self.population.name_numbers[subjects] * (self.population.groups.shared[subjects])
+        draws = scaled(words(self.seed, f"object/{name}", len(self.population))[groups], size)
+        alone = below(self.seed, f"alone/{name}", size, len(subjects))
+        chosen = np.where(groups > 0, (draws + shared) % size, alone)
+        chosen[:size] = np.arange(min(size, len(subjects)))
+        return first + chosen
+
+    def _first_within(self, relation: Relation, subjects: Ints) -> tuple[Ints, Ints]:
+        """For each subject, the first entity whose own value of `within` is the subject."""
+        inner = self.links[relation.within]
+        values, places = np.unique(inner.objects, return_index=True)
+        found = np.isin(subjects, values)
+        return subjects[found], inner.subjects[places[np.searchsorted(values, subjects[found])]]
+
+    def _agreeing(self, name: str, relation: Relation, subjects: Ints) -> tuple[Ints, Ints]:
+        """An object that has the same as the subject at the end of `agree`; else any."""
+        members = self._pool(self.schema.objects(relation)[0]).members
+        keys = self._follow(members, relation.agree[1])
+        order = np.argsort(keys, kind="stable")
+        wanted = self._follow(subjects, relation.agree[0])
+        low = np.searchsorted(keys[order], wanted, side="left")
+        high = np.searchsorted(keys[order], wanted, side="right")
+        draws = words(self.seed, f"agree/{name}", len(subjects))
+        places = np.minimum(low + scaled(draws, high - low), len(members) - 1)
+        anyone = self._entities(name, relation, subjects)
+        return subjects, np.where(low < high, members[order][places], anyone)
+
+    def _follow(self, entities: Ints, path: tuple[str, ...]) -> Ints:
+        """The first value at the end of a path of relations for each; -1 where there is none."""
+        values = entities
+        for step in path:
+            links = self.links[step]
+            places = np.minimum(np.searchsorted(links.subjects, values), len(links.subjects) - 1)
+            found = links.subjects[places] == values
+            values = np.where(found, links.objects[places], -1).astype(np.int64)
+        return values
+
+
+def _distinct(subjects: Ints, objects: Ints) -> tuple[Ints, Ints]:
+    """The pairs in order of subject, each once, without those that have no object."""
+    kept = objects >= 0
+    keys = np.unique((subjects[kept] << 32) | objects[kept])
+    return keys >> 32, keys & 0xFFFFFFFF
+
+
+def _of_type(
+    setting: Mapping[str, _Setting] | _Setting, kind: str, schema: Schema, default: _Setting
+) -> _Setting:
+    """A setting for one type: the same for all, or that of the first type it is."""
+    if not isinstance(setting, Mapping):
+        return setting
+    found = (value for name, value in setting.items() if schema.is_a(kind, name))
+    return next(found, default)
 
 
 class FactKind(Enum):

@@ -1,11 +1,243 @@
-"""Names on demand: a number gives a name, two numbers never the same, nothing is stored."""
+"""Names on demand: a number gives a name, two numbers never the same, nothing is stored.
 
+`words/*.yaml` declare what names are made of. A file holds `lists` (words as they stand, parted by
+blanks), `composed` words (every head with every tail) and `kinds` of names: the patterns of their
+names and of their aliases, with weights. In a pattern, `{noun}` stands for a word of that list,
+`{a noun}` for one with its article, and in an alias `{name}` for the name itself; it stands in all
+of a kind's alias patterns or in none.
+
+What keeps names apart: a composed word that is already another word is left out, and of any two
+patterns with equally many words one position's words differ (tests/worlds/test_naming.py).
+Neighbouring numbers fall into different patterns by an affine bijection, and within a pattern into
+different words by another one, so that every seed gives others.
+"""
+
+import re
+import unicodedata
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2b
+from math import gcd, prod
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from branchwise.base.errors import InputError
-from branchwise.worlds.patterns import PatternSpread, draw_below, pattern_capacity
-from branchwise.worlds.word_lists import NAME, KindPatterns, word_lists
+
+_FOLDER = Path(__file__).parent / "words"
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+SLOT = re.compile(r"\{(a )?(\w+)\}")
+NAME = "{name}"
+
+
+@dataclass(frozen=True)
+class KindPatterns:
+    """How names of a kind look: pattern -> weight, and for countries ending -> what is added."""
+
+    patterns: Mapping[str, int]
+    aliases: Mapping[str, int]
+    adjectives: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class WordLists:
+    lists: Mapping[str, tuple[str, ...]]
+    kinds: Mapping[str, KindPatterns]
+
+
+@cache
+def word_lists() -> WordLists:
+    """All that `words/*.yaml` declare, read once."""
+    files = [yaml.load(p.read_bytes(), _LOADER) for p in sorted(_FOLDER.glob("*.yaml"))]  # noqa: S506
+    lists = {name: tuple(words.split()) for f in files for name, words in f["lists"].items()}
+    lists |= _composed([f.get("composed", {}) for f in files], lists)
+    lists |= {f"a {name}": tuple(map(_with_article, words)) for name, words in lists.items()}
+    declared = [f.get("kinds", {}) for f in files]
+    kinds = {name: KindPatterns(**kind) for each in declared for name, kind in each.items()}
+    return WordLists(lists, kinds)
+
+
+def _composed(
+    declared: list[Mapping[str, Any]], lists: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """Composed lists, in the order of their declaration, each word the first of its key."""
+    taken = {fold(word) for words in lists.values() for word in words}
+    made = {}
+    for name, groups in ((name, groups) for each in declared for name, groups in each.items()):
+        words = []
+        for word in _joined(groups):
+            if (key := fold(word)) not in taken:
+                taken.add(key)
+                words.append(word)
+        made[name] = tuple(words)
+    return made
+
+
+def _joined(groups: list[Mapping[str, str]]) -> Iterator[str]:
+    """Heads with tails, without those in which the seam doubles a letter ("Marrrow")."""
+    for group in groups:
+        tails = group["tails"].split()
+        for head in group["heads"].split():
+            yield from (head + tail for tail in tails if tail[0] != head[-1].lower())
+
+
+def fold(word: str) -> str:
+    """The word without case, accents and punctuation: what must differ between two words."""
+    if word.isascii() and word.isalpha():
+        return word.lower()
+    plain = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(letter for letter in plain if letter.isalnum())
+
+
+def _with_article(word: str) -> str:
+    """The lists hold no word whose first letter misleads about its article (tested)."""
+    return f"An {word}" if word[0] in "AEIOU" else f"A {word}"
+
+
+Renderer = Callable[[int], str]
+_PARTS = (8192, 6710, 5497)  # of 10,000
+
+
+class PatternSpread:
+    """Patterns with quotas: the `count` places [0, count) rendered as different texts."""
+
+    def __init__(self, patterns: Mapping[str, int], count: int, seed: str) -> None:
+        capacities = [prod(_sizes(pattern)) for pattern in patterns]
+        quotas = _quotas(count, list(patterns.values()), capacities)
+        self.count = count
+        # Near 0.41 of the count and coprime to it: neighbours fall far apart.
+        self.stride = _coprime(
+            count, count * 414 // 1000 - draw_below(f"{seed} stride", count // 64 + 1)
+        )
+        self.bounds: list[int] = []
+        self.renders: list[Renderer] = []
+        start = 0
+        for pattern, quota in zip(patterns, quotas, strict=True):
+            self.renders.append(_renderer(pattern, start, f"{seed} {pattern}"))
+            start += quota
+            self.bounds.append(start)
+
+    def text(self, place: int) -> str:
+        """The text of this place; an alias that embeds the name has `{name}` in it."""
+        return self.renders[bisect_right(self.bounds, place)](place)
+
+
+def pattern_capacity(patterns: Mapping[str, int]) -> int:
+    """How many texts the patterns give together."""
+    return sum(prod(_sizes(pattern)) for pattern in patterns)
+
+
+def _slots(pattern: str) -> list[str]:
+    return [article + name for article, name in SLOT.findall(pattern) if name != "name"]
+
+
+def _sizes(pattern: str) -> list[int]:
+    """How many words each slot may hold: a list's second slot never repeats the first's word."""
+    names, lists = _slots(pattern), word_lists().lists
+    return [len(lists[name]) - (name in names[:i]) for i, name in enumerate(names)]
+
+
+def _quotas(count: int, weights: Sequence[int], capacities: Sequence[int]) -> list[int]:
+    """Parts of `count` in proportion to the weights; what exceeds a capacity goes to the others."""
+    quotas = [0] * len(weights)
+    open_ = list(range(len(weights)))
+    rest = count
+    while rest:
+        total = sum(weights[i] for i in open_)
+        full = [i for i in open_ if rest * weights[i] // total >= capacities[i]]
+        if not full:
+            break
+        for i in full:
+            quotas[i] = capacities[i]
+            rest -= capacities[i]
+        open_ = [i for i in open_ if i not in full]
+    done = passed = 0
+    for i in open_:
+        passed += weights[i]
+        quotas[i] = rest * passed // sum(weights[j] for j in open_) - done
+        done += quotas[i]
+    return quotas
+
+
+def _renderer(pattern: str, start: int, seed: str) -> Renderer:
+    """From the places [start, start + capacity) to texts, one to one."""
+    template = SLOT.sub(lambda found: NAME if found[0] == NAME else "%s", pattern)
+    names, sizes = _slots(pattern), _sizes(pattern)
+    words = [word_lists().lists[name] for name in names]
+    capacity = prod(sizes)
+    stride = _coprime(capacity, _digits_stride(sizes, f"{seed} stride"))
+    shift = draw_below(f"{seed} shift", capacity) - start * stride
+    if len(words) in _FAST and len(set(names)) == len(names):
+        return _FAST[len(words)](template, words, stride, shift)
+    first = [names.index(name) for name in names]
+
+    def render(place: int) -> str:
+        rest = (place * stride + shift) % capacity
+        digits: list[int] = []
+        for i, size in enumerate(sizes):
+            rest, digit = divmod(rest, size)
+            if first[i] < i:
+                digit += digit >= digits[first[i]]
+            digits.append(digit)
+        return template % tuple([each[digit] for each, digit in zip(words, digits, strict=True)])
+
+    return render
+
+
+def _pair(template: str, words: list[tuple[str, ...]], stride: int, shift: int) -> Renderer:
+    """The same for two different lists, which most names are made of: in half the time."""
+    first, second = words
+    size, capacity = len(second), len(first) * len(second)
+
+    def render(place: int) -> str:
+        high, low = divmod((place * stride + shift) % capacity, size)
+        return template % (first[high], second[low])
+
+    return render
+
+
+def _triple(template: str, words: list[tuple[str, ...]], stride: int, shift: int) -> Renderer:
+    """The same for three."""
+    first, second, third = words
+    middle, size = len(second), len(third)
+    capacity = len(first) * middle * size
+
+    def render(place: int) -> str:
+        rest, low = divmod((place * stride + shift) % capacity, size)
+        return template % (first[rest // middle], second[rest % middle], third[low])
+
+    return render
+
+
+_FAST = {2: _pair, 3: _triple}
+
+
+def _digits_stride(sizes: Sequence[int], seed: str) -> int:
+    """The step from a text to the next, so that any run of texts has all words about as often.
+
+    The parts of each slot's size are those of an additive recurrence that fills a cube evenly:
+    powers of 1/x where x ** 4 = x + 1 (R3 in Roberts 2018).
+    """
+    stride = 0
+    for i, size in enumerate(sizes):
+        part = size * _PARTS[i % 3] // 10_000 - draw_below(f"{seed} {i}", size // 64 + 1)
+        stride = stride * size + part
+    return stride
+
+
+def _coprime(count: int, least: int) -> int:
+    while gcd(least, count) != 1:
+        least += 1
+    return least
+
+
+def draw_below(seed: str, below: int) -> int:
+    """A number in [0, below) that follows from the seed on every machine."""
+    return int.from_bytes(blake2b(seed.encode(), digest_size=16).digest(), "big") % below
+
 
 _ALIASES_PER_NAME = 16
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +52,11 @@ class Language(BaseModel):
 def measure(texts: Collection[str], names: Collection[str]) -> Language:
     """Measure passages. `names`: of entities, to be masked in sentences."""
     words = Counter(word.lower() for text in texts for word in _WORD.findall(text))
-    sentences = Counter(sentence for text in texts for sentence in _masked_sentences(text, names))
+    sentences = Counter(
+        sentence
+        for text in texts
+        for sentence in _SENTENCE_END.split(" ".join(_masked(text.split(), names)))
+    )
     total, count = words.total(), sentences.total()
     often = sum(times for times in sentences.values() if times > OFTEN)
     return Language(
@@ -65,10 +69,6 @@ def measure(texts: Collection[str], names: Collection[str]) -> Language:
         repeated=often / max(1, count),
         commonest=sentences.most_common(5),
     )
-
-
-def _masked_sentences(text: str, names: Collection[str]) -> Iterable[str]:
-    return _SENTENCE_END.split(" ".join(_masked(text.split(), names)))
 
 
 def _masked(words: list[str], names: Collection[str]) -> Iterator[str]:

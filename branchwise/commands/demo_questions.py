@@ -17,8 +17,7 @@ from branchwise.runs.studies.folder import StudyFolder
 from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
 from branchwise.runs.studies.schema import load_study
 from branchwise.worlds.questions.generate import generate
-from branchwise.worlds.questions.settings import Settings
-from branchwise.worlds.questions.sources import open_source
+from branchwise.worlds.questions.sources import Settings, open_source
 
 QUESTIONS, SHARE_AMBIGUOUS, SEED = 40, 0.5, 1
 _STUDY = """\

@@ -11,8 +11,8 @@ from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
 from branchwise.kg.answers import Graph
 from branchwise.kg.build import build_kg
-from branchwise.kg.description import DESCRIPTION_FILE
 from branchwise.kg.open import IN_A_WORLD, open_kg
+from branchwise.kg.store import DESCRIPTION_FILE
 from branchwise.kg.world_folder import KG_FILE, NAMES_FILE, WORLD_FILE
 from branchwise.report.terminal.console import console
 from branchwise.worlds.make import make_world

@@ -13,10 +13,9 @@ from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.commands.passage_progress import showing
 from branchwise.kg.answers import KgError
 from branchwise.kg.build import build_kg, kg_files
-from branchwise.kg.description import read_description
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.open import IN_A_WORLD, kg_folder, open_kg
-from branchwise.kg.store import check_kg
+from branchwise.kg.store import check_kg, read_description
 from branchwise.report.terminal.console import echo, print_json
 from branchwise.report.terminal.kg_description import print_kg, sizes
 from branchwise.report.terminal.kg_tables import (

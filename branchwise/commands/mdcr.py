@@ -31,8 +31,12 @@ from branchwise.report.terminal.conditional_answers import (
 )
 from branchwise.report.terminal.console import console, echo, print_json
 from branchwise.runs.writing import BulkWriter, replies_file
-from branchwise.worlds.conditions.control import single_documents
-from branchwise.worlds.conditions.generate import DraftSet, MdcrSettings, draft_set
+from branchwise.worlds.conditions.generate import (
+    DraftSet,
+    MdcrSettings,
+    draft_set,
+    single_documents,
+)
 from branchwise.worlds.conditions.rewording import reword
 
 mdcr_app = typer.Typer(no_args_is_help=True, add_completion=False)

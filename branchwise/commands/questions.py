@@ -46,13 +46,14 @@ from branchwise.report.terminal.question_tables import (
     summary,
 )
 from branchwise.worlds.questions.generate import generate as generate_questions
-from branchwise.worlds.questions.settings import GenerationTally, Settings
-from branchwise.worlds.questions.sources import FactSource, open_source
+from branchwise.worlds.questions.sources import FactSource, GenerationTally, Settings, open_source
 from branchwise.worlds.questions.statistics import Statistics, describe_questions
-from branchwise.worlds.questions.wording.reviewing import Reviewer
-from branchwise.worlds.questions.wording.text_model import TextModelError
-from branchwise.worlds.questions.wording.verbalizer import Verbalizer
-from branchwise.worlds.questions.wording.writing import ModelWriter
+from branchwise.worlds.questions.wording.writing import (
+    ModelWriter,
+    Reviewer,
+    TextModelError,
+    Verbalizer,
+)
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

@@ -25,9 +25,9 @@ from branchwise.eval.branch_scores import GoldPair, gold_branches
 from branchwise.eval.errors.mentions import mentioned
 from branchwise.eval.errors.module_work import tool_names
 from branchwise.eval.items import GoldKey
-from branchwise.kg.description import read_description
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.open import is_address, kg_folder
+from branchwise.kg.store import read_description
 from branchwise.kg.vocabulary import written_id
 from branchwise.tools.registry import KG_TOOLS
 

@@ -27,7 +27,7 @@ from branchwise.eval.errors.folding import fold
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.mentions import TextSpan
 from branchwise.eval.word_lists import PERSON_KINDS, RELATIVES
-from branchwise.kg.names.word_forms import root
+from branchwise.kg.names.forms import root
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.conversation import Conversation
 from branchwise.trace.events import Start

@@ -1,23 +1,245 @@
-"""One pass over a store: each thing's names, and how often it is mentioned."""
+"""One pass over a store: each thing's names and mentions, and what properties lead from and to.
 
+The ends of a property are called as kinds of things: so "league" tells "plays in" of clubs from
+"plays" of musicians, and "when" a date from a founder.
+"""
+
+import json
+import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from branchwise.kg.names.ends import SAMPLED, Sampled, literal_kind
-from branchwise.kg.names.things import Thing
+from branchwise.kg.names.forms import fold, stem
 from branchwise.kg.vocabulary import (
+    ALIASES,
+    DATES,
+    LABELS,
     NAMING,
+    OCCUPATION,
     TYPES,
     is_internal,
     is_wikidata_id,
+    local_name,
     short_id,
     wikidata_predicate,
 )
 
 if TYPE_CHECKING:
     import pyoxigraph
+if TYPE_CHECKING:
+    import pyoxigraph
+
+_MAX_TYPES = 4
+_MAX_OCCUPATIONS = 4
+_MAX_YEARS = 12
+
+
+class TaggedText(NamedTuple):
+    """A name or description in a language ("" where it has none)."""
+
+    value: str
+    language: str
+
+    @property
+    def order(self) -> tuple[int, str, str]:
+        """English first, then what is of no language or of all, then the others by tag."""
+        if self.language == "en":
+            return (0, "", self.value)
+        if self.language.startswith("en-"):
+            return (2, self.language, self.value)
+        if self.language in {"", "mul"}:
+            return (1, self.language, self.value)
+        return (3, self.language, self.value)
+
+
+@dataclass
+class Thing:
+    """What a graph says about one IRI. `statements`: where it is the subject, without names.
+
+    `types` and `occupations` are ids; `years` are those of all its dates.
+    """
+
+    id: str
+    labels: list[TaggedText] = field(default_factory=list)
+    aliases: list[TaggedText] = field(default_factory=list)
+    descriptions: list[TaggedText] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)
+    occupations: list[str] = field(default_factory=list)
+    years: set[str] = field(default_factory=set)
+    statements: int = 0
+
+    @property
+    def label(self) -> str | None:
+        """The first of its labels in the order of `TaggedText`."""
+        return min(self.labels, key=lambda text: text.order).value if self.labels else None
+
+    @property
+    def description(self) -> str:
+        """The first of its descriptions; "" where there is none."""
+        if not self.descriptions:
+            return ""
+        return min(self.descriptions, key=lambda text: text.order).value
+
+    @property
+    def kinds(self) -> list[str]:
+        """Types as shown; for people "human" says little, so what they do stands beside it."""
+        return sorted(self.types)[:_MAX_TYPES] + sorted(self.occupations)[:_MAX_OCCUPATIONS]
+
+    @property
+    def dates(self) -> list[str]:
+        """Years that a name may be told apart by: "King Kong (1976 film)"."""
+        return sorted(year for year in self.years if year.isdecimal())[:_MAX_YEARS]
+
+    def add_link(self, predicate: str, iri: str) -> None:
+        """Take an IRI that is said of it, if it says what kind of thing it is."""
+        if predicate in TYPES:
+            self.types.append(short_id(iri))
+        elif predicate == OCCUPATION:
+            self.occupations.append(short_id(iri))
+
+    def add_text(self, predicate: str, value: "pyoxigraph.Literal") -> None:
+        """Take a literal that is said of it, if it is a name, a description or a date."""
+        if predicate in NAMING:
+            if value.value.strip():
+                texts = self._texts(predicate)
+                texts.append(TaggedText(value.value, value.language or ""))
+        elif value.datatype.value in DATES:
+            self.years.add(value.value[:4])
+
+    def names(self) -> Iterator[str]:
+        """Its names, each once, the label first; of what has none, the end of its IRI."""
+        label = self.label
+        if label is None and not self.aliases:
+            if self.id.startswith(("http", "urn:")) and self.statements:
+                yield local_name(self.id)
+            return
+        if label is not None:
+            yield label
+        others = {text.value: None for text in sorted(self.labels + self.aliases)}
+        others.pop(label or "", None)
+        yield from others
+
+    def _texts(self, predicate: str) -> list[TaggedText]:
+        if predicate in LABELS:
+            return self.labels
+        return self.aliases if predicate in ALIASES else self.descriptions
+
+
+SAMPLED = 100
+"""Statements of a property whose two ends are looked at."""
+
+_KINDS, _NAMES_A_KIND = 12, 6  # of an end, the commonest; of a kind, the label and aliases
+_HEAD, _MODIFIER = 0.7, 0.35  # of the word for a kind, and beside it: no film is a film award
+_RARER = 0.97  # of the next kind, which is rarer
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_NUMBERS = frozenset(
+    f"{_XSD}{name}" for name in ("decimal", "integer", "int", "long", "double", "float")
+)
+# What values are called and asked for with.
+_DATE, _NUMBER = ("date", "year", "day", "time", "when"), ("number", "many", "much", "count")
+_PERSON, _PLACE = ("person", "people", "who", "whom", "whose"), ("place", "location", "where")
+_PERSONS = frozenset({"human", "person", "people"})
+_PLACES = frozenset(
+    {"city", "town", "village", "settlement", "country", "state", "region", "area", "place"}
+)
+_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'ends'"
+_ENDS = "SELECT thing, subjects, objects FROM ends WHERE thing IN (SELECT value FROM json_each(?))"
+_TYPES = "SELECT types FROM things WHERE id = ?"
+_CALLED = """
+SELECT text FROM staging.named JOIN things ON things.number = named.thing
+WHERE things.id = ? ORDER BY text IS NOT label, named.rowid LIMIT ?
+"""
+
+
+class Sampled(NamedTuple):
+    """A statement: ids of its subject and its value; of a literal, "date", "number" or neither."""
+
+    subject: str
+    value: str = ""
+    literal: str = ""
+
+
+def literal_kind(datatype: str) -> str:
+    """The kind of a literal, by its datatype."""
+    if datatype in DATES:
+        return "date"
+    return "number" if datatype in _NUMBERS else ""
+
+
+def end_rows(
+    connection: sqlite3.Connection, sampled: Mapping[str, Sequence[Sampled]]
+) -> Iterator[tuple[int, str, str]]:
+    """Rows of the table: a property's number, and what its subjects and its values are called.
+
+    For while the tables are made: the things are there, and their names staged.
+    """
+    for identifier, statements in sorted(sampled.items()):
+        subjects = _called(connection, [one.subject for one in statements])
+        values = _called(connection, [one.value for one in statements if one.value])
+        values += _asked(values, {one.literal for one in statements})
+        query = "SELECT number FROM things WHERE id = ?"
+        for (number,) in connection.execute(query, (identifier,)).fetchall():
+            yield number, "\n".join(subjects), "\n".join(values)
+
+
+class PropertyEnds(NamedTuple):
+    """Of stems of words, how much they say of a property's subjects, and of its values."""
+
+    subjects: Mapping[str, float]
+    values: Mapping[str, float]
+
+
+def ends_of(connection: sqlite3.Connection, properties: Iterable[int]) -> dict[int, PropertyEnds]:
+    """The ends of properties; empty in a graph that was built before they were kept."""
+    if connection.execute(_TABLE).fetchone() is None:
+        return {}
+    rows = connection.execute(_ENDS, (json.dumps(list(properties)),))
+    return {
+        number: PropertyEnds(_weighed(subjects), _weighed(values))
+        for number, subjects, values in rows
+    }
+
+
+@lru_cache(maxsize=4_096)
+def _weighed(lines: str) -> Mapping[str, float]:
+    """The head of an English name is its last word, or the last before "of"."""
+    found: dict[str, float] = {}
+    for place, name in enumerate(lines.splitlines()):
+        words = fold(name).words
+        head = words[: words.index("of")] if "of" in words[1:] else words
+        for word in words:
+            weight = (_HEAD if word == head[-1] else _MODIFIER) * _RARER**place
+            found[stem(word)] = max(weight, found.get(stem(word), 0.0))
+    return found
+
+
+def _called(connection: sqlite3.Connection, identifiers: Sequence[str]) -> list[str]:
+    """Names of what things are instances of, the commonest first."""
+    found: Counter[str] = Counter()
+    for identifier in identifiers:
+        for (types,) in connection.execute(_TYPES, (identifier,)):
+            found.update(types.splitlines())
+    names: dict[str, None] = {}
+    for kind, _ in found.most_common(_KINDS):
+        for (text,) in connection.execute(_CALLED, (kind, _NAMES_A_KIND)):
+            names[" ".join(fold(text).words)] = None
+    return [name for name in names if name]
+
+
+def _asked(values: Iterable[str], literals: set[str]) -> list[str]:
+    """Words for values of these kinds, and of the questions that they answer."""
+    kinds = set(values)
+    groups = (
+        ("date" in literals, _DATE),
+        ("number" in literals, _NUMBER),
+        (not kinds.isdisjoint(_PERSONS), _PERSON),
+        (not kinds.isdisjoint(_PLACES), _PLACE),
+    )
+    return [word for applies, words in groups if applies for word in words]
 
 
 class Harvest:

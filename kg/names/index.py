@@ -1,30 +1,73 @@
-"""The names of a built graph: from names to things, and from things to their labels."""
+"""The names of a built graph: what they were read from, things by name, and labels of things."""
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, zip_longest
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import NamedTuple
 from urllib.parse import quote
 
 from branchwise.base.errors import InputError
 from branchwise.base.text import encodable
 from branchwise.kg.answers import KgError, Match, SearchKind
-from branchwise.kg.description import NAMES_FILE, REBUILD, read_description
-from branchwise.kg.names.bearers import (
+from branchwise.kg.names.item_search import NameWords, meant_items
+from branchwise.kg.names.property_search import (
     bearers,
     labels_of,
+    meant_properties,
     most_used,
     properties,
     thing,
     with_members,
 )
-from branchwise.kg.names.item_search import meant_items
-from branchwise.kg.names.property_search import meant_properties
-from branchwise.kg.names.readings import NameReadings, readings
-from branchwise.kg.names.words import NameWords
-from branchwise.kg.vocabulary import short_id, written_id
+from branchwise.kg.store import NAMES_FILE, REBUILD, read_description
+from branchwise.kg.vocabulary import ALIASES, DESCRIPTIONS, LABELS, TYPES, short_id, written_id
+
+_IN_USE = """
+SELECT id FROM things WHERE kind = 'property' AND statements
+AND id IN (SELECT value FROM json_each(?)) ORDER BY statements DESC, id
+"""
+# Those that say names are part of no question.
+_UNLABELLED = """
+SELECT count(*) FROM things WHERE kind = 'property' AND statements AND label IS NULL
+AND id NOT IN (SELECT value FROM json_each(?))
+"""
+_NAMES_ALONE = """
+SELECT count(*) FROM things WHERE kind = 'item' AND NOT statements AND label IS NOT NULL
+"""
+
+
+class NameReadings(NamedTuple):
+    """How a graph's names were read.
+
+    `names_alone`: entities that have a label and no statement about them, as classes often do.
+    `unlabelled`: properties in use without a label. The rest are IRIs of predicates, most
+    used first; none of Wikidata's graphs, where it is known.
+    """
+
+    names_alone: int
+    unlabelled: int
+    labels: tuple[str, ...]
+    aliases: tuple[str, ...]
+    descriptions: tuple[str, ...]
+    types: tuple[str, ...]
+
+
+def readings(connection: sqlite3.Connection) -> NameReadings:
+    """What the names in an open `names.sqlite` were read from."""
+
+    def in_use(iris: frozenset[str]) -> tuple[str, ...]:
+        return tuple(iri for (iri,) in connection.execute(_IN_USE, (json.dumps(sorted(iris)),)))
+
+    read = tuple(in_use(iris) for iris in (LABELS, ALIASES, DESCRIPTIONS, TYPES))
+    known = json.dumps([iri for iris in read for iri in iris])
+    (names_alone,) = connection.execute(_NAMES_ALONE).fetchone()
+    (unlabelled,) = connection.execute(_UNLABELLED, (known,)).fetchone()
+    return NameReadings(names_alone, unlabelled, *read)
+
 
 MAX_LIMIT = 50
 # SQLite's words on a damaged file may hold bytes of it, which are not text.

@@ -11,12 +11,10 @@ from typing import NamedTuple
 
 from pyoxigraph import NamedNode, Store
 
-from branchwise.kg.answers import KgError
-from branchwise.kg.bounds import MAX_LABEL, MAX_SENTENCES, cut
+from branchwise.kg.answers import MAX_LABEL, MAX_SENTENCES, KgError, cut
 from branchwise.kg.names.index import NameIndex
-from branchwise.kg.sparql.mentions import Mention
-from branchwise.kg.sparql.prefixes import WIKIDATA, shorten
-from branchwise.kg.sparql.prepare import Prepared
+from branchwise.kg.sparql.prepare import Mention, Prepared
+from branchwise.kg.sparql.structure import WIKIDATA, shorten
 
 _STRING = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
 _TERM = rf"<[^<>]*>|[?$]\w+|_:\w+|{_STRING}(?:@[\w-]+|\^\^<[^<>]*>)?|[^\s<>\"']+"

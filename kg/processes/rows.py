@@ -14,8 +14,7 @@ from pyoxigraph import (
     Store,
 )
 
-from branchwise.kg.answers import MAX_ROWS, KgError, QueryResult
-from branchwise.kg.bounds import MAX_LABEL, cut, cut_value
+from branchwise.kg.answers import MAX_LABEL, MAX_ROWS, KgError, QueryResult, cut, cut_value
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.processes.explain import unknown_mentions
 from branchwise.kg.sparql.prepare import Prepared

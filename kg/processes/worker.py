@@ -24,14 +24,12 @@ from typing import Any, NamedTuple
 from pyoxigraph import DefaultGraph, RdfFormat, Store
 
 from branchwise.base.errors import InputError
-from branchwise.kg.answers import KgError
-from branchwise.kg.bounds import cut
-from branchwise.kg.description import STORE_FOLDER, read_description, refuse_replaced
+from branchwise.kg.answers import KgError, cut
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.processes import rows
 from branchwise.kg.processes.explain import explain_emptiness
 from branchwise.kg.sparql.prepare import Prepared, prepare
-from branchwise.kg.store import open_store
+from branchwise.kg.store import STORE_FOLDER, open_store, read_description, refuse_replaced
 
 _PR_SET_PDEATHSIG = 1
 _OPENED_AT_ONCE = 9

@@ -17,15 +17,11 @@ from branchwise.kg.answers import (
     QueryResult,
     SearchKind,
 )
-from branchwise.kg.class_sizes import ClassSizes
 from branchwise.kg.processes.pool import Pool
-from branchwise.kg.remote.client import ClientSettings, HostClient, sparql_request
-from branchwise.kg.remote.descriptions import labels_of, unlabelled
-from branchwise.kg.remote.entity_search import EntityApi, search_wikibase
-from branchwise.kg.remote.explain import explain_emptiness
-from branchwise.kg.remote.label_search import search_labels
+from branchwise.kg.remote.client import ClientSettings, Form, HostClient, RunSelect, sparql_request
+from branchwise.kg.remote.descriptions import ClassSizes, explain_emptiness, labels_of, unlabelled
+from branchwise.kg.remote.entity_search import EntityApi, search_labels, search_wikibase
 from branchwise.kg.remote.responses import read_boolean, read_results, read_triples
-from branchwise.kg.remote.selecting import Form, RunSelect
 
 if TYPE_CHECKING:
     from branchwise.kg.processes.pool import Pool

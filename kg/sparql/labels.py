@@ -15,10 +15,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from branchwise.kg.sparql.edits import Edit, Edits
-from branchwise.kg.sparql.prefixes import KNOWN
 from branchwise.kg.sparql.refusals import check_size
-from branchwise.kg.sparql.structure import GroupPattern, SelectQuery
+from branchwise.kg.sparql.structure import KNOWN, GroupPattern, SelectQuery
+from branchwise.kg.sparql.tokens import Edit, Edits
 
 DEFAULT_LANGUAGES = ("en",)
 _ANY = ("mul", "")

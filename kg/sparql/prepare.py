@@ -1,22 +1,27 @@
-"""A query as a model wrote it, made ready to run: read-only, complete, plain SPARQL 1.1."""
+"""A query as a model wrote it, made ready to run: read-only, complete, plain SPARQL 1.1.
+
+What Wikidata's query service understands beyond SPARQL 1.1 is written in SPARQL 1.1:
+
+* commas between columns, and hints to its optimiser: left out;
+* instants without a time of day or a time zone, `"1976-12-17"^^xsd:dateTime`: midnight, UTC;
+* instants compared with days, `?date < "1977-01-01"^^xsd:date`: both as instants;
+* strings between other marks than one `"` on each side: between these;
+* `HAVING (?n > 3)` with the name of a column: its expression;
+* `GROUP_CONCAT(?x)` over what is no text, such as entities and numbers: `GROUP_CONCAT(STR(?x))`.
+
+And what SPARQL 1.1 allows and not every parser does: a space before a path's `*`, `+` or `?`
+(rdflib's); a semicolon after the last property, and a GROUP_CONCAT without a separator (Virtuoso).
+"""
 
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
+from typing import Any, Literal, NamedTuple, cast
 
 from branchwise.kg.answers import MAX_QUERY_BYTES, KgError
-from branchwise.kg.sparql.dialect import to_standard
-from branchwise.kg.sparql.edits import Edits
-from branchwise.kg.sparql.faults import objection
 from branchwise.kg.sparql.labels import Labels, languages_of, services_of
-from branchwise.kg.sparql.mentions import (
-    Mention,
-    alternatives,
-    mentions_of,
-    required,
-)
-from branchwise.kg.sparql.prefixes import QueryPrefixes
 from branchwise.kg.sparql.reading import Reader
 from branchwise.kg.sparql.refusals import (
     check_depth,
@@ -26,9 +31,219 @@ from branchwise.kg.sparql.refusals import (
     check_tokens,
     check_tree,
 )
-from branchwise.kg.sparql.structure import SelectQuery
-from branchwise.kg.sparql.syntax import check_escapes, check_start, explain, not_sparql
-from branchwise.kg.sparql.tokens import Span, Token, expand_codepoints, tokens_of
+from branchwise.kg.sparql.structure import (
+    DAY,
+    INSTANT,
+    GroupPattern,
+    QueryPrefixes,
+    SelectQuery,
+    Triple,
+    is_day,
+    whole_instant,
+)
+from branchwise.kg.sparql.syntax import check_escapes, check_start, explain, not_sparql, objection
+from branchwise.kg.sparql.tokens import (
+    Edits,
+    Span,
+    Token,
+    expand_codepoints,
+    tokens_of,
+    write_plainly,
+)
+
+_NUMBERED = re.compile(r"http://www\.wikidata\.org/(?:entity/|prop/(?:[a-z-]+/)*)([QPL][0-9]+)")
+
+
+class Mention(NamedTuple):
+    """A Wikidata number in a query.
+
+    `pattern`: of the required pattern that it is in, None elsewhere. `variables`: in the same
+    triple pattern.
+    """
+
+    id: str
+    iri: str
+    pattern: int | None
+    variables: tuple[str, ...]
+
+
+def required(where: GroupPattern) -> list[Triple]:
+    """The triple patterns of a group and of the plain groups in it."""
+    found = list(where.triples)
+    for group in where.groups:
+        if group.kind == "plain" and group.select is None:
+            found += required(group)
+    return sorted(found, key=lambda triple: triple.start)
+
+
+def alternatives(where: GroupPattern) -> list[list[Triple]]:
+    """What `required` leaves out: the patterns of each branch of the first UNION, else of the only
+    subselect. A branch or subselect that holds nothing but the same counts as what is in it.
+    """
+    if where.select is not None:
+        return _within(where, set())
+    groups = _joined(where)
+    outside = {name for triple in required(where) for name in triple.variables}
+    first = next((group for group in groups if group.kind == "union"), None)
+    if first is not None and first.parent is not None:
+        later = first.parent.groups[first.parent.groups.index(first) + 1 :]
+        sides = (first, *_branches(later))
+        return [way for side in sides for way in _within(side, outside)]
+    selects = [group for group in groups if group.select is not None]
+    return _within(selects[0], outside) if len(selects) == 1 else []
+
+
+def _joined(where: GroupPattern) -> list[GroupPattern]:
+    """The groups that every solution joins, in order: plain ones, those in them, and branches."""
+    found = []
+    for group in where.groups:
+        if group.kind in ("plain", "union"):
+            found.append(group)
+        if group.kind == "plain" and group.select is None:
+            found += _joined(group)
+    return found
+
+
+def _branches(groups: list[GroupPattern]) -> Iterator[GroupPattern]:
+    """The groups that begin with the word UNION, up to the first that does not."""
+    return takewhile(lambda group: group.kind == "union" and group.head < group.start, groups)
+
+
+def _within(group: GroupPattern, outside: set[str]) -> list[list[Triple]]:
+    """The patterns of a branch or subselect, each way to match it. A variable that a subselect
+    keeps to itself is another than the one of that name outside of it, and gets another name.
+    """
+    inside = group if group.select is None else group.select.where
+    found = required(inside)
+    ways = [found] if found else alternatives(inside) or [[]]
+    if group.select is None:
+        return ways
+    hidden = {f"?{name}" for name in outside.difference(group.select.columns())}
+    return [[_apart(triple, hidden) for triple in way] for way in ways]
+
+
+def _apart(triple: Triple, hidden: set[str]) -> Triple:
+    parts = (triple.subject, triple.predicate, triple.object)
+    subject, predicate, value = (f"{part}_inside" if part in hidden else part for part in parts)
+    return replace(
+        triple,
+        text=f"{subject} {predicate} {value}",
+        subject=subject,
+        predicate=predicate,
+        object=value,
+    )
+
+
+def mentions_of(
+    tokens: list[Token], names: QueryPrefixes, selects: list[SelectQuery], patterns: list[Triple]
+) -> tuple[Mention, ...]:
+    """Every number that a query names, in order, once for each triple pattern."""
+    index = {id(triple): number for number, triple in enumerate(patterns)}
+    owner: dict[int, Triple] = {}
+    for select in selects:
+        for group in select.where.nested():
+            for triple in group.triples:
+                for token in triple.tokens:
+                    owner.setdefault(token.start, triple)
+    found: dict[tuple[str, int | None], Mention] = {}
+    for token in tokens[names.prologue_end :]:
+        iri = names.iri(token) if token.kind in ("iri", "name") else None
+        match = _NUMBERED.fullmatch(iri or "")
+        if match is None:
+            continue
+        in_triple = owner.get(token.start)
+        number = None if in_triple is None else index.get(id(in_triple))
+        variables = () if in_triple is None else in_triple.variables
+        mention = Mention(match[1], match[0], number, variables)
+        found.setdefault((mention.iri, id(in_triple) if in_triple else None), mention)
+    return tuple(found.values())
+
+
+_MODIFIERS = ("*", "+", "?")
+_COMPARISONS = ("<", ">", "<=", ">=", "=", "!=")
+
+
+def to_standard(edits: Edits, tokens: list[Token], reader: Reader) -> None:
+    """Write what the query service's dialect has of its own in SPARQL 1.1."""
+    for start, end in reader.removable:
+        edits.replace(start, end)
+    for at in range(1, len(tokens) - 2):
+        if tokens[at].kind == "string":
+            _instant(edits, tokens, at, reader.names)
+        elif tokens[at].says("GROUP_CONCAT") and tokens[at + 1].says("("):
+            _texts(edits, tokens, at + 2)
+    write_plainly(edits, tokens)
+    for select in reader.selects:
+        for comma in select.commas:
+            edits.replace(comma.start, comma.end)
+        _name_in_having(edits, select)
+    for before, token in pairwise(tokens):
+        if token.says(*_MODIFIERS) and (before.kind in ("iri", "name") or before.says(")", "a")):
+            edits.replace(before.end, token.start)
+        if before.says(";") and token.says(";", ".", "}", "]"):
+            edits.replace(before.start, before.end)
+
+
+def _name_in_having(edits: Edits, select: SelectQuery) -> None:
+    for token in select.having:
+        span = select.expressions.get(token.text[1:])
+        if span is not None:
+            edits.replace(token.start, token.end, f"({edits.within(*span)})")
+
+
+def _texts(edits: Edits, tokens: list[Token], at: int) -> None:
+    """Join texts: in SPARQL 1.1 one value that is none leaves the whole without a value."""
+    first = at + tokens[at].says("DISTINCT")
+    end = _end(tokens, first)
+    text = tokens[first].says("STR") and _closing(tokens, first + 1) == end - 1
+    if end > first and not text:
+        edits.insert(tokens[first].start, "STR(")
+        edits.insert(tokens[end - 1].end, ")")
+    if end > first and tokens[end].says(")"):
+        edits.insert(tokens[end].start, '; SEPARATOR=" "')
+
+
+def _end(tokens: list[Token], at: int) -> int:
+    """Where the expression that begins at a token has ended."""
+    while tokens[at].kind != "end" and not tokens[at].says(",", ";", ")"):
+        at = _closing(tokens, at) + 1
+    return at
+
+
+def _closing(tokens: list[Token], at: int) -> int:
+    """The bracket that closes the one at a token; the token itself where it opens none."""
+    level = 0
+    for number, token in enumerate(tokens[at:], at):
+        level += token.says("(") - token.says(")")
+        if level == 0:
+            return number
+    return len(tokens) - 2
+
+
+def _instant(edits: Edits, tokens: list[Token], at: int, names: QueryPrefixes) -> None:
+    """Write a literal, or the text in a cast, as an instant where one is meant."""
+    string = tokens[at]
+    typed = names.iri(tokens[at + 2]) if tokens[at + 1].says("^^") else None
+    cast = tokens[at - 1].says("(") and names.iri(tokens[at - 2]) == INSTANT
+    whole = whole_instant(string.text)
+    if (typed == INSTANT or cast) and whole != string.text:
+        edits.replace(string.start, string.end, whole)
+    elif typed == DAY and is_day(string.text):
+        other = _compared(tokens, at)
+        if other is not None:
+            edits.replace(string.start, tokens[at + 2].end, f"{whole}^^<{INSTANT}>")
+            edits.replace(other.start, other.end, f"<{INSTANT}>({other.text})")
+
+
+def _compared(tokens: list[Token], at: int) -> Token | None:
+    """The variable that a literal is compared with, alone."""
+    before, after = tokens[max(0, at - 3) : at], tokens[at + 3 : at + 6]
+    if len(before) == 3 and before[2].says(*_COMPARISONS) and before[1].kind == "variable":
+        return before[1] if before[0].says("(", "&&", "||") else None
+    if len(after) == 3 and after[0].says(*_COMPARISONS) and after[1].kind == "variable":
+        return after[1] if after[2].says(")", "&&", "||") else None
+    return None
+
 
 QueryForm = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 _FENCE = re.compile(r"```(?:[a-zA-Z]*[ \t]*\n)?(.*?)(?:```|\Z)", re.DOTALL)
@@ -122,7 +337,12 @@ def _runnable(text: str, tokens: list[Token], comments: list[Span], reader: Read
     """
     plain = _edits(text, tokens, comments, reader)
     edits = _edits(text, tokens, comments, reader)
-    _supply(edits, tokens, reader)
+    # The innermost select gets its labels first.
+    services = [group for select in reader.selects for group in services_of(select.where)]
+    taken = {token.text[1:] for token in tokens if token.kind == "variable"}
+    labels = Labels(edits, taken, languages_of(services))
+    for select in reversed(reader.selects):
+        labels.supply(select)
     if objection(edits.apply()):
         edits = plain
         message = objection(plain.apply())
@@ -146,15 +366,6 @@ def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader)
         for service in services_of(select.where):
             edits.replace(service.head, service.end, "." if service.open_before else "")
     return edits
-
-
-def _supply(edits: Edits, tokens: list[Token], reader: Reader) -> None:
-    """Supply labels, the innermost select first."""
-    services = [group for select in reader.selects for group in services_of(select.where)]
-    taken = {token.text[1:] for token in tokens if token.kind == "variable"}
-    labels = Labels(edits, taken, languages_of(services))
-    for select in reversed(reader.selects):
-        labels.supply(select)
 
 
 def _tree(edits: Edits) -> Any:

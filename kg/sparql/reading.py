@@ -1,13 +1,16 @@
 """Reading a query's structure from its tokens."""
 
-from branchwise.kg.sparql.instants import INSTANT, whole_instant
-from branchwise.kg.sparql.prefixes import KNOWN, RDF_TYPE, QueryPrefixes
 from branchwise.kg.sparql.structure import (
+    INSTANT,
+    KNOWN,
+    RDF_TYPE,
     GroupKind,
     GroupPattern,
+    QueryPrefixes,
     SelectQuery,
     Triple,
     names_of,
+    whole_instant,
 )
 from branchwise.kg.sparql.tokens import Span, Token
 
@@ -226,18 +229,15 @@ class Reader:
         start = self.at
         subject = self._node(group)
         if subject.startswith(f"<{KNOWN['hint']}"):
-            self._skip_hint(start)
+            for _ in range(2):
+                if not self.here.says("}", "."):
+                    self.take()
+            self.accept(".")
+            self.removable.append((self.tokens[start].start, self.tokens[self.at - 1].end))
             return
         self._properties(group, subject, start)
         if self.at == start:
             self.take()
-
-    def _skip_hint(self, start: int) -> None:
-        for _ in range(2):
-            if not self.here.says("}", "."):
-                self.take()
-        self.accept(".")
-        self.removable.append((self.tokens[start].start, self.tokens[self.at - 1].end))
 
     def _properties(self, group: GroupPattern, subject: str, start: int) -> None:
         head = [] if subject.startswith("_") else self.tokens[start : self.at]

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from branchwise.kg.answers import KgError
-from branchwise.kg.sparql.faults import objection
-from branchwise.kg.sparql.prefixes import KNOWN, LABEL_SERVICE, QueryPrefixes
-from branchwise.kg.sparql.strings import all_plain
-from branchwise.kg.sparql.tokens import Token, depth, tokens_of
+from branchwise.kg.sparql.structure import KNOWN, LABEL_SERVICE, QueryPrefixes
+from branchwise.kg.sparql.syntax import objection
+from branchwise.kg.sparql.tokens import Token, all_plain, depth, tokens_of
 
 MAX_DEPTH = 24
 MAX_PREPARED = 65_536

@@ -1,18 +1,207 @@
-"""Syntax errors that say where, show the line, and name the likely remedy."""
+"""Syntax errors that say where, show the line, and name the likely remedy.
+
+Oxigraph's parser tries keywords by length, so the place that its message names lies past the fault
+by as much as the longest keyword that it tried there. A beginning of a query that something could
+complete has no fault: the longest such beginning ends where the fault is.
+"""
 
 import re
 from itertools import pairwise
 from typing import NamedTuple
 
 from branchwise.kg.answers import KgError
-from branchwise.kg.sparql.edits import Edits, TextPosition, offset_of, place
-from branchwise.kg.sparql.faults import fault_token
-from branchwise.kg.sparql.prefixes import KNOWN, QueryPrefixes
 from branchwise.kg.sparql.reading import FORMS
-from branchwise.kg.sparql.remedies import remedy_at
-from branchwise.kg.sparql.strings import wrong_escape
-from branchwise.kg.sparql.structure import SelectQuery
-from branchwise.kg.sparql.tokens import Token, tokens_of
+from branchwise.kg.sparql.structure import KNOWN, QueryPrefixes, SelectQuery
+from branchwise.kg.sparql.tokens import (
+    Edits,
+    TextPosition,
+    Token,
+    offset_of,
+    place,
+    tokens_of,
+    wrong_escape,
+)
+
+
+def objection(text: str) -> str:
+    """What Oxigraph's parser says against a query; "" where it has nothing to say.
+
+    The query is not evaluated: `Store.query` evaluates what it can at once, and would ask a server
+    for a SERVICE clause even on an empty store, so it is given options that it refuses, which it
+    looks at after parsing.
+    """
+    import pyoxigraph
+
+    refused = pyoxigraph.DefaultGraph()
+    try:
+        pyoxigraph.Store().query(text, use_default_graph_as_union=True, default_graph=refused)
+    except SyntaxError as error:
+        return str(error) or "it does not parse"
+    except ValueError:
+        return ""
+    raise RuntimeError("pyoxigraph ran a query that it was only to parse")
+
+
+_CLOSING = {"{": "}", "(": ")", "[": "]"}
+_MISSING = (
+    *("", "?v_", "?v_ ?w_", "?v_ ?w_ ?u_", "?v_ { }", "(?v_)", "(?v_ AS ?w_)", "AS ?v_"),
+    *("1", "1 1", "(1)", "1 AS ?v_", "= 1", "()", "{ }", "* { }", "{ ?v_ ?w_ ?u_ }"),
+    *("BY ?v_", "EXISTS { }", "<a:b>", ": <a:b>"),
+)
+_FURTHEST = 40
+"""Tokens before the place that Oxigraph names at which a fault is looked for."""
+_MOST_TOKENS = 600
+
+
+def fault_token(text: str, tokens: list[Token], offset: int) -> Token | None:
+    """The first token that nothing allows, at `offset` or before; the "end" token where more must
+    follow; None where no beginning near there can be completed, or the text is long.
+    """
+    if len(tokens) > _MOST_TOKENS:
+        return None
+    last = next((i for i, token in enumerate(tokens) if token.start >= offset), len(tokens) - 1)
+    for at in range(last, max(-1, last - _FURTHEST), -1):
+        if at < len(tokens) and _completes(text[: tokens[at - 1].end] if at else "", tokens[:at]):
+            return tokens[at]
+    return None
+
+
+def _completes(beginning: str, tokens: list[Token]) -> bool:
+    opened = _opened(tokens)
+    closings = {" ".join(_CLOSING[bracket] for bracket in reversed(opened))}
+    if "(" in opened:
+        first = len(opened) - 1 - opened[::-1].index("(")
+        while first and opened[first - 1] == "(":
+            first -= 1
+        inner = " ".join(_CLOSING[bracket] for bracket in reversed(opened[first + 1 :]))
+        outer = " ".join(_CLOSING[bracket] for bracket in reversed(opened[:first]))
+        closings.add(f"{inner} AS ?x_) {outer}")
+    return any(
+        not objection(f"{beginning} {missing} {closing} {tail}")
+        for closing in closings
+        for tail in ("", "{ }", "SELECT * { }")
+        for missing in _MISSING
+    )
+
+
+def _opened(tokens: list[Token]) -> list[str]:
+    opened: list[str] = []
+    for token in tokens:
+        if token.says(*_CLOSING):
+            opened.append(token.text)
+        elif token.says(*_CLOSING.values()) and opened:
+            opened.pop()
+    return opened
+
+
+_TERMS = ("variable", "name", "iri", "string", "number", "blank")
+_FOREIGN = {
+    "UNION": "put both sides of UNION in braces: { ... } UNION { ... }",
+    "AND": "write && for and, || for or",
+    "OR": "write && for and, || for or",
+    "LIKE": 'there is no LIKE: write CONTAINS(STR(?x), "...") or REGEX(STR(?x), "...")',
+    "TOP": 'there is no TOP: write LIMIT 10 after the last "}"',
+    "JOIN": "there is no JOIN: triple patterns that share a variable are joined",
+}
+
+
+def remedy_at(tokens: list[Token], at: int) -> str:
+    """What to do about the token `at`, the first that cannot stand where it does."""
+    for guess in _GUESSES:
+        remedy = guess(tokens, at)
+        if remedy:
+            return remedy
+    token = tokens[at]
+    if token.kind == "end":
+        return "the query ends too early"
+    return f'"{token.text[:40]}" is unexpected here'
+
+
+def _foreign(tokens: list[Token], at: int) -> str:
+    """Words of other languages, and of this one where they cannot stand."""
+    token, last = tokens[at], tokens[at - 1]
+    if token.kind == "word" and token.text.upper() in _FOREIGN:
+        return _FOREIGN[token.text.upper()]
+    if token.says("=") and last.says("="):
+        return "write = once to compare"
+    if token.says("(") and last.kind == "name":
+        return 'leave out what is in parentheses after a name, or write it as a comment, "# ..."'
+    if last.says("WHERE"):
+        return "what follows WHERE stands in braces: WHERE { ... }"
+    if token.says("<", ">", "<=", ">=", "!=") and last.kind in ("name", "iri"):
+        return "compare in a FILTER: ?x wdt:P569 ?date . FILTER(?date > ...)"
+    return ""
+
+
+def _quote(tokens: list[Token], at: int) -> str:
+    broken = any(token.kind == "sign" and token.text in ('"', "'") for token in tokens)
+    if broken or (at and tokens[at - 1].kind == "string" and tokens[at].kind in ("word", "string")):
+        return (
+            "a string does not end: close its quotation mark, and write a quotation mark "
+            'inside it as \\"'
+        )
+    return ""
+
+
+def _brackets(tokens: list[Token], at: int) -> str:
+    closing = {"{": "}", "(": ")", "[": "]"}
+    opened: list[str] = []
+    for token in tokens[: at + 1]:
+        if token.says(*closing):
+            opened.append(token.text)
+        elif token.says(*closing.values()):
+            if not opened or closing[opened[-1]] != token.text:
+                inside = f'inside "{opened[-1]}"' if opened else "and nothing is open"
+                return f'"{token.text}" {inside}: check the brackets before it'
+            opened.pop()
+    if opened and tokens[at].kind == "end":
+        return f'"{opened[-1]}" is never closed: add the missing "{closing[opened[-1]]}"'
+    return ""
+
+
+def _misplaced(tokens: list[Token], at: int) -> str:
+    token, last = tokens[at], tokens[at - 1]
+    if token.says("NOT", "EXISTS") or last.says("NOT"):
+        return "write FILTER NOT EXISTS { ... } or FILTER EXISTS { ... }"
+    if last.says("FILTER"):
+        return "put the condition of FILTER in parentheses: FILTER(?x > 3)"
+    if token.says("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT", "AS"):
+        return "put an expression and its name in parentheses: (COUNT(?x) AS ?n)"
+    if last.says("AS") and token.kind == "variable":
+        return f"{token.text} has a value already: choose a new name after AS"
+    for word in (token, last):
+        if word.says("DESC", "ASC"):
+            return f"write {word.text.upper()}(?x), around what is ordered by"
+    if token.says("LIMIT", "ORDER", "GROUP", "HAVING", "OFFSET"):
+        order = "in the order GROUP BY, HAVING, ORDER BY, LIMIT"
+        return f'{token.text.upper()} belongs after the last "}}", {order}'
+    if token.says("FILTER", "BIND", "OPTIONAL"):
+        return f"{token.text.upper()} belongs inside the braces, after a complete triple pattern"
+    if token.kind == "iri":
+        return "an IRI in angle brackets must be complete, <http://...>"
+    if last.says("LIMIT", "OFFSET"):
+        return "LIMIT and OFFSET take a number"
+    return ""
+
+
+def _incomplete(tokens: list[Token], at: int) -> str:
+    token, last = tokens[at], tokens[at - 1]
+    if token.kind == "word" and tokens[at + 1].says("("):
+        return f'there is no function "{token.text}" in SPARQL 1.1'
+    if token.kind == "word" and last.kind in ("variable", "name", "iri"):
+        return (
+            f'"{token.text}" is no name: write a property as wdt:P..., an entity as wd:Q..., '
+            "a variable as ?name"
+        )
+    if token.says("}", ".", ";") and last.kind in ("variable", "name", "iri", "string"):
+        return "a triple pattern has three parts, subject property value: one is missing"
+    if token.kind in ("variable", "name", "iri", "string") and last.kind in _TERMS:
+        return f'"{token.text[:40]}" is one part too many: end a triple pattern with "."'
+    return ""
+
+
+_GUESSES = (_quote, _brackets, _foreign, _misplaced, _incomplete)
+
 
 _POSITION = re.compile(r"error at (\d+):(\d+): expected (.*)", re.DOTALL)
 _REASONS = {

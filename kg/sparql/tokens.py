@@ -1,7 +1,13 @@
-"""Query text as tokens with positions: what SPARQL 1.1, section 19, calls terminals."""
+"""Query text as tokens with positions (SPARQL 1.1, section 19), its strings, and changes to it.
+
+Parsers differ in what they do with an escape that the grammar does not know: one takes it for a
+character, another for no string at all and tries `"" "..."` in place of a long string. So such
+escapes are refused, and every string is written between one pair of `"`, on one line.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 TokenKind = Literal[
@@ -81,7 +87,7 @@ def tokens_of(text: str) -> tuple[list[Token], list[Span]]:
     """
     tokens: list[Token] = []
     comments: list[Span] = []
-    for match in _matches(text):
+    for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind == "comment":
             comments.append(Span(*match.span()))
@@ -89,10 +95,6 @@ def tokens_of(text: str) -> tuple[list[Token], list[Span]]:
             tokens.append(Token(kind, match[0], *match.span()))  # type: ignore[arg-type]
     tokens.append(Token("end", "", len(text), len(text)))
     return tokens, comments
-
-
-def _matches(text: str) -> Iterator[re.Match[str]]:
-    return _TOKEN.finditer(text)
 
 
 def depth(tokens: list[Token]) -> int:
@@ -106,3 +108,136 @@ def depth(tokens: list[Token]) -> int:
         run = run + 1 if token.kind == "sign" and token.text in ("!", "-", "+", "^") else 0
         deepest = max(deepest, level + run)
     return deepest
+
+
+class Edit(NamedTuple):
+    """Put `text` in place of the characters `start` to `end`."""
+
+    start: int
+    end: int
+    text: str = ""
+
+
+class TextPosition(NamedTuple):
+    """A place in a text; lines and columns count from 1."""
+
+    line: int
+    column: int
+
+
+class Edits:
+    """Edits of one text, in any order. An edit inside a removed part goes with it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._edits: list[Edit] = []
+
+    def replace(self, start: int, end: int, text: str = "") -> None:
+        """Put `text` in place of the characters `start` to `end`."""
+        self._edits.append(Edit(start, end, text))
+
+    def insert(self, at: int, text: str) -> None:
+        """Put `text` before the character `at`, after what was put there before."""
+        self._edits.append(Edit(at, at, text))
+
+    def _pieces(self) -> list[tuple[int, str]]:
+        """Pieces of the new text, each with where it begins in the old one."""
+        pieces: list[tuple[int, str]] = []
+        at = 0
+        for start, end, text in sorted(self._edits, key=lambda e: (e.start, e.end > e.start)):
+            if start < at:
+                continue
+            pieces += [(at, self.text[at:start]), (start, text)]
+            at = end
+        return [*pieces, (at, self.text[at:])]
+
+    def apply(self) -> str:
+        """The new text."""
+        return "".join(piece for _, piece in self._pieces())
+
+    def count(self) -> int:
+        """How many edits there are so far."""
+        return len(self._edits)
+
+    def within(
+        self, start: int, end: int, first: int | None = None, others: Iterable[Edit] = ()
+    ) -> str:
+        """What has become of the characters `start` to `end`, so far or by the `first` edits.
+
+        `others` are made as well, there and nowhere else; edits inside of what they replace go.
+        """
+        part = Edits(self.text[start:end])
+        for edit in (*others, *self._edits[:first]):
+            if start <= edit.start and edit.end <= end:
+                part.replace(edit.start - start, edit.end - start, edit.text)
+        return part.apply()
+
+    def origin(self, offset: int) -> int:
+        """Where the character at `offset` of the new text was in the old text, or what is next."""
+        at = 0
+        for start, piece in self._pieces():
+            if offset < at + len(piece):
+                same = self.text.startswith(piece, start)
+                return start + (offset - at if same else 0)
+            at += len(piece)
+        return len(self.text)
+
+
+def place(text: str, offset: int) -> TextPosition:
+    """The line and column of a character."""
+    before = text[:offset]
+    return TextPosition(before.count("\n") + 1, offset - before.rfind("\n"))
+
+
+def offset_of(text: str, at: TextPosition) -> int:
+    """The character at a line and column; the end of the text where it is shorter."""
+    start = 0
+    for _ in range(at.line - 1):
+        start = text.find("\n", start) + 1
+    return min(start + at.column - 1, len(text))
+
+
+_PLAIN = re.compile(r'"(?:[^"\\\r\n]|\\[tbnrf"\\])*"')
+_PIECE = re.compile(r"""\\[\s\S]|["\r\n]""")
+_WRITTEN = {"\\'": "'", '"': '\\"', "\r": "\\r", "\n": "\\n"}
+_ESCAPES = frozenset("tbnrf\\\"'")
+
+
+def wrong_escape(token: Token) -> int | None:
+    """Where in the query a string has an escape that SPARQL does not know; None if nowhere."""
+    if token.kind != "string":
+        return None
+    for match in _PIECE.finditer(token.text):
+        if match[0][0] == "\\" and match[0][1] not in _ESCAPES:
+            return token.start + match.start()
+    return None
+
+
+def plain(string: str) -> str:
+    """A string literal as all parsers read it; its escapes must be SPARQL's."""
+    if _PLAIN.fullmatch(string):
+        return string
+    width = 3 if len(string) >= 6 and string[:3] in ('"""', "'''") else 1
+    body = _PIECE.sub(lambda m: _WRITTEN.get(m[0], m[0]), string[width:-width])
+    return f'"{body}"'
+
+
+def write_plainly(edits: Edits, tokens: list[Token]) -> None:
+    """Write all strings plainly, and apart from each other."""
+    for token, follows in pairwise(tokens):
+        if token.kind != "string":
+            continue
+        text = plain(token.text)
+        if follows.kind == "string":
+            text += " "
+        if text != token.text:
+            edits.replace(token.start, token.end, text)
+
+
+def all_plain(tokens: Iterable[Token]) -> bool:
+    """Whether all strings are plain and end."""
+    return all(
+        token.text not in ('"', "'") if token.kind == "sign" else _PLAIN.fullmatch(token.text)
+        for token in tokens
+        if token.kind in ("sign", "string")
+    )

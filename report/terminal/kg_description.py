@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from branchwise.base.text import counted, printable
 from branchwise.kg.answers import Match
-from branchwise.kg.description import KgDescription
-from branchwise.kg.names.readings import NameReadings
+from branchwise.kg.names.index import NameReadings
+from branchwise.kg.store import KgDescription
 from branchwise.kg.vocabulary import is_wikidata_id
 from branchwise.report.terminal.console import console
 from branchwise.report.terminal.kg_tables import print_rows, print_sentence

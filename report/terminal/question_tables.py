@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from branchwise.base.text import printable
 from branchwise.corpora.questions import Question
 from branchwise.report.terminal.console import console, print_line, printable_json
-from branchwise.worlds.questions.settings import GenerationTally
+from branchwise.worlds.questions.sources import GenerationTally
 from branchwise.worlds.questions.statistics import (
     AMBIGUOUS,
     OTHER,

@@ -13,7 +13,6 @@ from branchwise.corpora.conditions.conditions_file import parse_conditions, read
 from branchwise.corpora.conditions.file_form import conditions_record
 from branchwise.corpora.conditions.statistics import PUBLISHED_MDCR, describe_conditions
 from branchwise.corpora.loaders.mdcr import questions_of
-from branchwise.worlds.conditions.control import single_documents
 from branchwise.worlds.conditions.domain import (
     DOMAINS,
     YOUR,
@@ -21,13 +20,14 @@ from branchwise.worlds.conditions.domain import (
     can_hold,
     document_domain,
 )
+from branchwise.worlds.conditions.drafts import required, told
 from branchwise.worlds.conditions.generate import (
     DraftSet,
     MdcrSettings,
     draft_set,
+    single_documents,
     sizes,
 )
-from branchwise.worlds.conditions.sentences import required, told
 from branchwise.worlds.questions.wording.writing import NEGATION
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "benchmarks" / "mdcr.json"

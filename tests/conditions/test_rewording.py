@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 
 from branchwise.worlds.conditions.domain import DOMAINS, Claim, document_domain
+from branchwise.worlds.conditions.drafts import SHAPES, VOICES, required, told
 from branchwise.worlds.conditions.generate import MdcrSettings, draft_set
 from branchwise.worlds.conditions.rewording import RewordedLine, reword, slip
-from branchwise.worlds.conditions.sentences import SHAPES, VOICES, required, told
 
 FACETS = {facet.name: facet.claims for name in DOMAINS for facet in document_domain(name).facets}
 CLAIMS = [claim for claims in FACETS.values() for claim in claims]

@@ -3,8 +3,7 @@
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.kg.schema import Domain, load_domain, merge
-from branchwise.kg.schema_checks import check_schema
+from branchwise.kg.schema import Domain, check_schema, load_domain, merge
 
 FILM = {"class": "Q11424", "noun": "film", "plural": "films", "share": 1, "years": (1950, 2020)}
 PERSON = {"class": "Q5", "noun": "person", "plural": "people", "name": "person"}

@@ -15,7 +15,7 @@ from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedKg, Sources, run_sources
 from branchwise.kg.build import build_kg
-from branchwise.kg.description import read_description
+from branchwise.kg.store import read_description
 
 PASSAGES = {
     "p1": '"Heat (1995 film)"\nMichael Mann directed it.',

@@ -11,7 +11,7 @@ import pytest
 from support.kg.plain.kg import PlainKg, read_kg
 
 if TYPE_CHECKING:
-    from branchwise.kg.embedded import EmbeddedKg
+    from branchwise.kg.open import EmbeddedKg
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +44,7 @@ def built_kg(world_300: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def kg(built_kg: Path, process: None) -> "Iterator[EmbeddedKg]":
     """The world's graph, asked through its worker processes."""
-    from branchwise.kg.embedded import EmbeddedKg
+    from branchwise.kg.open import EmbeddedKg
 
     opened = EmbeddedKg(built_kg)
     yield opened

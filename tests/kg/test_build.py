@@ -14,10 +14,8 @@ import zstandard
 
 from branchwise.base.errors import InputError
 from branchwise.kg.build import build_kg
-from branchwise.kg.description import read_description
-from branchwise.kg.names.index import NameIndex
-from branchwise.kg.names.readings import NameReadings
-from branchwise.kg.store import open_store
+from branchwise.kg.names.index import NameIndex, NameReadings
+from branchwise.kg.store import open_store, read_description
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"

@@ -4,8 +4,8 @@ import pytest
 
 from branchwise.kg.answers import KgError, Match, QueryResult, Term
 from branchwise.kg.build import build_kg
-from branchwise.kg.class_sizes import ClassSizes
 from branchwise.kg.names.index import NameIndex
+from branchwise.kg.remote.descriptions import ClassSizes
 from branchwise.tools.kg_text import matches_text
 
 WD = "http://www.wikidata.org/entity/"

@@ -11,7 +11,7 @@ import pytest
 from branchwise.base.errors import InputError
 from branchwise.kg.answers import MAX_QUERY_BYTES, MAX_ROWS, KgError, Term
 from branchwise.kg.build import build_kg
-from branchwise.kg.embedded import EmbeddedKg
+from branchwise.kg.open import EmbeddedKg
 from branchwise.kg.processes.rows import MAX_LABELS, short_labels
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"

@@ -6,8 +6,8 @@ import pytest
 
 from branchwise.kg.answers import KgError
 from branchwise.kg.build import build_kg
-from branchwise.kg.embedded import EmbeddedKg
-from branchwise.kg.sparql.prefixes import shorten
+from branchwise.kg.open import EmbeddedKg
+from branchwise.kg.sparql.structure import shorten
 
 FILMS = """\
 @prefix wd: <http://www.wikidata.org/entity/> .

@@ -10,7 +10,7 @@ from pyoxigraph import RdfFormat, Store
 from branchwise.base.file_records import record_files
 from branchwise.kg.answers import KgError
 from branchwise.kg.build import build_kg
-from branchwise.kg.embedded import EmbeddedKg
+from branchwise.kg.open import EmbeddedKg
 from support.kg.processes import query_processes
 
 pytestmark = [

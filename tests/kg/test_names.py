@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from branchwise.kg.answers import Match
 from branchwise.kg.build import build_kg
-from branchwise.kg.names.bearers import MAX_BEARERS
+from branchwise.kg.names.forms import deletion_codes, distance, edits_forgiven, fold
 from branchwise.kg.names.index import NameIndex
-from branchwise.kg.names.name_keys import fold
-from branchwise.kg.names.spelling import deletion_codes, distance, edits_forgiven
+from branchwise.kg.names.property_search import MAX_BEARERS
 
 WD = "http://www.wikidata.org/entity/"
 PREFIXES = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from branchwise.kg.remote.refusals import clean_words, server_words
+from branchwise.kg.remote.responses import clean_words, server_words
 
 LONG = "a1B2c3D4e5F6g7H8"
 

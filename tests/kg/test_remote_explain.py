@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from branchwise.kg.answers import KgError, QueryResult, Term
-from branchwise.kg.remote.explain import MAX_ASKS, explain_emptiness
+from branchwise.kg.remote.descriptions import MAX_ASKS, explain_emptiness
 from branchwise.kg.sparql.prepare import prepare
 from support.kg.small_store import PREFIXES, small_store
 

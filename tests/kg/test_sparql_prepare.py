@@ -3,8 +3,8 @@
 import pytest
 
 from branchwise.kg.answers import KgError
-from branchwise.kg.sparql.prefixes import KNOWN
 from branchwise.kg.sparql.prepare import prepare
+from branchwise.kg.sparql.structure import KNOWN
 from support.kg.small_store import WD, WDT, rows, small_store
 
 STORE = small_store()

@@ -102,7 +102,7 @@ def test_a_clause_that_only_oxigraph_sees_is_refused(monkeypatch: pytest.MonkeyP
     """Even if our own reading missed an escape: Oxigraph is asked how it reads the words."""
     module = "branchwise.kg.sparql"
     monkeypatch.setattr(f"{module}.prepare.check_escapes", lambda text, tokens: None)
-    monkeypatch.setattr(f"{module}.dialect.write_plainly", lambda edits, tokens: None)
+    monkeypatch.setattr(f"{module}.prepare.write_plainly", lambda edits, tokens: None)
     monkeypatch.setattr(f"{module}.refusals.all_plain", lambda tokens: True)
     for clause in ("SERVICE <URL>", "SERVICE SILENT <URL>", "GRAPH <urn:g>"):
         with pytest.raises(KgError, match="in two ways"):

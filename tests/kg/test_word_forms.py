@@ -2,7 +2,7 @@
 
 import pytest
 
-from branchwise.kg.names.word_forms import other_forms, root
+from branchwise.kg.names.forms import other_forms, root
 
 
 @pytest.mark.parametrize(

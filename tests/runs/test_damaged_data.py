@@ -10,7 +10,7 @@ from branchwise import resume, run, score
 from branchwise.base.errors import DamagedDataError, InputError
 from branchwise.graphs.system import System
 from branchwise.kg.build import build_kg
-from branchwise.kg.embedded import EmbeddedKg
+from branchwise.kg.open import EmbeddedKg
 from branchwise.kg.store import check_kg
 from support.corpora.small import FILMS, bm25_corpus
 

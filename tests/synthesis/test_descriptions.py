@@ -6,8 +6,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from branchwise.worlds.questions.conditions import meets
-from branchwise.worlds.questions.execute import execute
+from branchwise.worlds.questions.execute import execute, meets
 from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import Atomic, Filter, GroupBy, Holds, Join, Plan, PlanStep
 from branchwise.worlds.questions.wording.descriptions import (
@@ -21,7 +20,7 @@ from branchwise.worlds.questions.wording.descriptions import (
     Related,
     describe,
 )
-from branchwise.worlds.questions.wording.sentences import introduced
+from branchwise.worlds.questions.wording.grammar import introduced
 from branchwise.worlds.questions.wording.vocabulary import Plainest
 from support.synthesis.random_plans import plans
 

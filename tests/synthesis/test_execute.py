@@ -2,8 +2,7 @@
 
 import pytest
 
-from branchwise.worlds.questions.conditions import meets
-from branchwise.worlds.questions.execute import PlanError, execute
+from branchwise.worlds.questions.execute import PlanError, execute, meets
 from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.plans import (
     Amount,

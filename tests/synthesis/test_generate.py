@@ -9,10 +9,14 @@ from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.worlds.domains import DOMAINS
 from branchwise.worlds.questions.generate import generate
 from branchwise.worlds.questions.plans import Plan
-from branchwise.worlds.questions.settings import GenerationTally, Settings, world_domains
-from branchwise.worlds.questions.sources import open_source
+from branchwise.worlds.questions.sources import (
+    GenerationTally,
+    Settings,
+    open_source,
+    world_domains,
+)
 from branchwise.worlds.questions.statistics import describe_questions
-from branchwise.worlds.questions.wording.verbalizer import Verbalizer
+from branchwise.worlds.questions.wording.writing import Verbalizer
 
 pytestmark = pytest.mark.slow
 

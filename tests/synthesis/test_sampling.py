@@ -7,16 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.worlds.questions.ambiguity import EntityNaming, Focuses
-from branchwise.worlds.questions.conditions import conditions, satisfying
-from branchwise.worlds.questions.drafts import PlanLimits, RejectedError
-from branchwise.worlds.questions.execute import execute
-from branchwise.worlds.questions.moves import Moves
+from branchwise.worlds.questions.ambiguity import Bearer, EntityNaming, Focuses, shared_names
+from branchwise.worlds.questions.drafts import Moves, PlanLimits, RejectedError
+from branchwise.worlds.questions.execute import conditions, execute, satisfying
 from branchwise.worlds.questions.plans import Amount, Years
-from branchwise.worlds.questions.sampling import Sampler
-from branchwise.worlds.questions.shared_names import Bearer, shared_names
+from branchwise.worlds.questions.sampling import SET_OPERATIONS, Sampler, TemplateDraw, templates
 from branchwise.worlds.questions.sources import open_source
-from branchwise.worlds.questions.templates import SET_OPERATIONS, TemplateDraw, templates
 from support.synthesis.generated import SLICE
 
 KONG = ("Q309048", "Q1142862", "Q160215")

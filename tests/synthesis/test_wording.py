@@ -26,7 +26,7 @@ from branchwise.worlds.questions.plans import (
     Years,
 )
 from branchwise.worlds.questions.wording.grammar import Grammar
-from branchwise.worlds.questions.wording.phrases import (
+from branchwise.worlds.questions.wording.vocabulary import (
     Verb,
     amount_in_words,
     listed,

@@ -16,9 +16,12 @@ from branchwise.worlds.questions.plans import (
     Plan,
     Years,
 )
-from branchwise.worlds.questions.wording.reviewing import Reviewer
-from branchwise.worlds.questions.wording.text_model import TextModelError
-from branchwise.worlds.questions.wording.writing import ModelWriter, Written
+from branchwise.worlds.questions.wording.writing import (
+    ModelWriter,
+    Reviewer,
+    TextModelError,
+    Written,
+)
 from support.chat_server import ChatServer, fail, say
 
 NAMES = {"Q1": "Mara Voss", "Q2": "2001: The Heat", "Q3": "science fiction film"}

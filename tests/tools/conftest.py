@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from branchwise.kg.embedded import EmbeddedKg
+from branchwise.kg.open import EmbeddedKg
 from support.kg.aurora import aurora_kg
 from support.retrievers import EchoRetriever
 

@@ -11,8 +11,7 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.worlds.domains import world_schema
-from branchwise.worlds.naming import NameMaker
-from branchwise.worlds.word_lists import SLOT, fold, word_lists
+from branchwise.worlds.naming import SLOT, NameMaker, fold, word_lists
 
 # A world of 5,000,000 entities.
 LARGEST = {

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
 from branchwise.worlds.domains import DOMAINS, world_schema
-from branchwise.worlds.links import draw_links
-from branchwise.worlds.population import populate
-from branchwise.worlds.sharing import MEAN_SIZE
+from branchwise.worlds.facts import draw_links
+from branchwise.worlds.population import MEAN_SIZE, populate
 
 
 def test_mean_size_of_a_group():

@@ -3,8 +3,7 @@
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.worlds.telling.prose import slots
-from branchwise.worlds.telling.templates import Alternatives, Placeholder, parse, variants
+from branchwise.worlds.telling.prose import Alternatives, Placeholder, parse, slots, variants
 
 FACTS = frozenset({"director", "year"})
 

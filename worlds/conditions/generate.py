@@ -1,4 +1,4 @@
-"""Documents, relations and scenarios as MDCR has them, drawn by a seed."""
+"""Documents, relations and scenarios from the domains, and a control set of the same size."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -7,17 +7,153 @@ from itertools import combinations, islice
 from math import comb
 from random import Random
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.conditions.conditions_set import ConditionsSet
-from branchwise.corpora.conditions.documents import ConditionRelation
+from branchwise.corpora.conditions.documents import ConditionRelation, Scenario, ScenarioPart
 from branchwise.corpora.conditions.minimal_groups import TooManyGroupsError
 from branchwise.corpora.conditions.solver import solve
 from branchwise.corpora.conditions.statistics import PUBLISHED_MDCR
-from branchwise.worlds.conditions.domain import DOMAINS, document_domain, related
-from branchwise.worlds.conditions.drafts import DraftDocument, draft_document
-from branchwise.worlds.conditions.scenarios import DraftScenario, ScenarioDraw
+from branchwise.worlds.conditions.domain import DOMAINS, Claim, can_hold, document_domain, related
+from branchwise.worlds.conditions.drafts import DraftDocument, draft_document, told
+
+
+def single_documents(found: ConditionsSet, seed: int) -> ConditionsSet:
+    """As many scenarios, drawn from all pairs of a scenario and one of its documents, in order.
+
+    Each keeps the parts that tell a value of the document's own conditions, and those that tell
+    none at all.
+    """
+    pairs = [(one, id) for one in found.scenarios for id in one.documents]
+    chosen = sorted(Random(f"{seed}/control").sample(range(len(pairs)), len(found.scenarios)))
+    scenarios = tuple(_restricted(found, *pairs[place]) for place in chosen)
+    about = {**found.about, "single_documents": {"seed": seed}}
+    return replace(found, scenarios=scenarios, about=about)
+
+
+def _restricted(found: ConditionsSet, scenario: Scenario, id: str) -> Scenario:
+    own = {condition.id for condition in found.documents[id].conditions}
+    parts = []
+    for part in scenario.parts:
+        values = {condition: value for condition, value in part.values.items() if condition in own}
+        if values or not part.values:
+            parts.append(ScenarioPart(part.text, MappingProxyType(values)))
+    return Scenario(f"{scenario.id}-{id}", (id,), tuple(parts), scenario.kinds)
+
+
+PER_GROUP = 5
+"""Choices of conditions for a group of documents, each with two sets of values."""
+TRUE_SHARE = 0.8
+"""How often a value of the second set is true."""
+_RELEVANT, _IRRELEVANT = (1, 5), (1, 10)
+"""Conditions of each of the group's documents, and of other documents, that are mentioned."""
+
+
+class ClaimMention(NamedTuple):
+    """A sentence that tells one claim, and the conditions that claim it."""
+
+    text: str
+    claim: Claim
+    value: bool
+    conditions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DraftScenario:
+    """A scenario of which the words may still change. `all_true`: of the first set of values."""
+
+    id: str
+    documents: tuple[str, ...]
+    opening: str
+    mentions: tuple[ClaimMention, ...]
+    all_true: bool
+
+    def reworded(self, texts: Sequence[str]) -> "DraftScenario":
+        """With other words for the mentions, in their order."""
+        pairs = zip(self.mentions, texts, strict=True)
+        mentions = tuple(one._replace(text=text) for one, text in pairs)
+        return DraftScenario(self.id, self.documents, self.opening, mentions, self.all_true)
+
+    def finished(self) -> Scenario:
+        opening = ScenarioPart(self.opening, MappingProxyType({}))
+        parts = (
+            ScenarioPart(one.text, MappingProxyType(dict.fromkeys(one.conditions, one.value)))
+            for one in self.mentions
+        )
+        return Scenario(self.id, self.documents, (opening, *parts))
+
+
+class ScenarioDraw:
+    """Draws scenarios for groups of some documents. `openings` are by domain."""
+
+    def __init__(
+        self,
+        documents: Sequence[DraftDocument],
+        openings: Mapping[str, Sequence[str]],
+        rng: Random,
+    ) -> None:
+        self._documents = {document.id: document for document in documents}
+        self._openings, self._rng = openings, rng
+        self.tries = 0
+
+    def of_group(self, number: int, group: Sequence[str]) -> Iterator[DraftScenario]:
+        """The group's scenarios, without those in which someone could not be as they say, and
+        second sets of values that are all true."""
+        for choice in range(1, PER_GROUP + 1):
+            chosen = self._chosen(group)
+            for all_true in (True, False):
+                self.tries += 1
+                share = 1.0 if all_true else TRUE_SHARE
+                values = {id: self._rng.random() < share for id in chosen}
+                claimed = [(chosen[id], value) for id, value in values.items()]
+                repeats = not all_true and all(values.values())
+                opening = self._rng.choice(self._openings[self._documents[group[0]].domain])
+                mentions = tuple(self._mentions(chosen, values))
+                if can_hold(claimed) and not repeats:
+                    id = f"g{number}-{choice}{'a' if all_true else 'b'}"
+                    yield DraftScenario(id, tuple(group), opening, mentions, all_true)
+
+    def _chosen(self, group: Sequence[str]) -> dict[str, Claim]:
+        """Conditions by id, in the order in which they are mentioned."""
+        chosen: dict[str, Claim] = {}
+        for id in group:
+            claims = self._documents[id].claims
+            count = min(self._rng.randint(*_RELEVANT), len(claims))
+            chosen |= {
+                f"{id}-{name}": claims[name] for name in self._rng.sample(list(claims), count)
+            }
+        chosen |= self._irrelevant(group)
+        order = list(chosen)
+        self._rng.shuffle(order)
+        return {id: chosen[id] for id in order}
+
+    def _irrelevant(self, group: Sequence[str]) -> dict[str, Claim]:
+        """Conditions of other documents, in respects in which the group's ask for nothing."""
+        asked = {claim.facet for id in group for claim in self._documents[id].claims.values()}
+        others = [
+            (f"{document.id}-{name}", claim)
+            for document in self._documents.values()
+            for name, claim in document.claims.items()
+            if claim.facet not in asked
+        ]
+        self._rng.shuffle(others)
+        each = {claim.facet: (id, claim) for id, claim in others}
+        wanted = self._rng.randint(*_IRRELEVANT)
+        return dict(list(each.values())[:wanted])
+
+    def _mentions(
+        self, chosen: Mapping[str, Claim], values: Mapping[str, bool]
+    ) -> Iterator[ClaimMention]:
+        """A sentence each; equal claims are told once, unless their values differ."""
+        told_by: dict[tuple[str, frozenset[str], bool], list[str]] = {}
+        for id, claim in chosen.items():
+            told_by.setdefault((claim.facet, claim.means, values[id]), []).append(id)
+        for (_, _, value), ids in told_by.items():
+            claim = chosen[ids[0]]
+            text = told(self._rng.choice(claim.phrases), value=value)
+            yield ClaimMention(text, claim, value, tuple(ids))
+
 
 _PUBLISHED = PUBLISHED_MDCR.groups
 

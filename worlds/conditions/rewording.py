@@ -12,10 +12,8 @@ from typing import Literal, NamedTuple
 
 from branchwise.base.text import one_line
 from branchwise.worlds.conditions.domain import Claim, Direction
-from branchwise.worlds.conditions.drafts import DraftDocument
-from branchwise.worlds.conditions.generate import DraftSet
-from branchwise.worlds.conditions.scenarios import DraftScenario
-from branchwise.worlds.conditions.sentences import Shape
+from branchwise.worlds.conditions.drafts import DraftDocument, Shape
+from branchwise.worlds.conditions.generate import DraftScenario, DraftSet
 from branchwise.worlds.questions.wording.prompts import fill
 from branchwise.worlds.questions.wording.writing import NEGATION, numbers_in
 

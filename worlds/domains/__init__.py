@@ -5,8 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from branchwise.base.errors import InputError
-from branchwise.kg.schema import Domain, Schema, load_domain, merge
-from branchwise.kg.schema_checks import check_schema
+from branchwise.kg.schema import Domain, Schema, check_schema, load_domain, merge
 
 COMMON = "common"
 DOMAINS = ("movie", "music", "book", "sports", "business", "science")

@@ -7,9 +7,9 @@ from branchwise.kg.answers import MAX_ROWS, Graph, KgError, QueryResult, Term
 from branchwise.kg.schema import ANY, Relation, Schema
 from branchwise.kg.vocabulary import ENTITY
 from branchwise.worlds.questions.facts import OCCUPATION, TYPE
-from branchwise.worlds.questions.statements import DIRECT
-from branchwise.worlds.questions.terms import (
+from branchwise.worlds.questions.statements import (
     ALIAS,
+    DIRECT,
     LABEL,
     LANGUAGES,
     TaggedName,
@@ -42,11 +42,6 @@ def _relation_pattern(schema: Schema, relation: Relation) -> str:
     return (
         f"?s {_direct(relation.property)} ?o . {_is_of(schema, relation.subject, '?s')} {objects}"
     )
-
-
-def _type_pattern(schema: Schema, name: str, variable: str) -> str:
-    """The variable is of a type."""
-    return " UNION ".join(f"{{ {part} }}" for part in _alternatives(schema, (name,), variable))
 
 
 def _after(variable: str, last: str) -> str:
@@ -132,7 +127,9 @@ class EndpointFacts:
         return self._types[entity]
 
     def members(self, type_name: str) -> tuple[str, ...]:
-        pattern = _type_pattern(self.schema, type_name, "?o")
+        pattern = " UNION ".join(
+            f"{{ {part} }}" for part in _alternatives(self.schema, (type_name,), "?o")
+        )
         return tuple(sorted(set(self._pages(pattern, "?o", "thing"))))
 
     def label(self, entity: str) -> str:

@@ -9,8 +9,7 @@ from typing import NamedTuple, Protocol, overload
 import numpy as np
 
 from branchwise.kg.schema import ANY, Relation, Schema
-from branchwise.worlds.questions.statements import Statements
-from branchwise.worlds.questions.terms import value_kind
+from branchwise.worlds.questions.statements import Statements, value_kind
 
 TYPE, OCCUPATION = "P31", "P106"
 _NONE = np.uint32(2**32 - 1)

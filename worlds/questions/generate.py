@@ -1,15 +1,16 @@
-"""Questions from plans: sampled, executed for every reading, checked, put into words."""
+"""Questions from plans: drawn, checked, worded, and put together for the file."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
+from typing import Any
 
-from branchwise.corpora.questions import Question
-from branchwise.worlds.questions.ambiguity import EntityNaming, Focuses
-from branchwise.worlds.questions.assembly import Assembly, Reading, name_in
-from branchwise.worlds.questions.drafts import Draft, Focus, RejectedError
-from branchwise.worlds.questions.execute import PlanError, execute
+from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
+from branchwise.worlds.questions.ambiguity import EntityNaming, Focuses, SharedNames
+from branchwise.worlds.questions.drafts import Draft, Focus, Moves, RejectedError
+from branchwise.worlds.questions.execute import PlanError, PlanExecution, execute
 from branchwise.worlds.questions.facts import Facts
-from branchwise.worlds.questions.moves import Moves
 from branchwise.worlds.questions.plans import Filter, Plan
 from branchwise.worlds.questions.rules import (
     check_answers,
@@ -18,12 +19,117 @@ from branchwise.worlds.questions.rules import (
     check_silent,
     check_unsaid,
 )
-from branchwise.worlds.questions.sampling import Sampler
-from branchwise.worlds.questions.settings import GenerationTally, Settings
-from branchwise.worlds.questions.shared_names import SharedNames
-from branchwise.worlds.questions.support import Support
-from branchwise.worlds.questions.templates import Template, TemplateDraw
-from branchwise.worlds.questions.wording.verbalizer import Verbalization, Verbalizer
+from branchwise.worlds.questions.sampling import Sampler, Template, TemplateDraw
+from branchwise.worlds.questions.sources import GenerationTally, Settings
+from branchwise.worlds.questions.support import Support, support_of
+from branchwise.worlds.questions.wording.vocabulary import NameOf
+from branchwise.worlds.questions.wording.writing import Verbalization, Verbalizer
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A plan for one bearer of a name, and what it came to."""
+
+    entity: str
+    plan: Plan
+    execution: PlanExecution
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Makes branches of readings, with passages where there is a corpus."""
+
+    naming: EntityNaming
+    support: Support | None = None
+
+    def question(
+        self,
+        number: str,
+        text: str,
+        readings: Sequence[Reading],
+        meta: Mapping[str, Any],
+        *,
+        ambiguous: bool,
+    ) -> Question:
+        """A question with all that is known of it. Its plan is that of the first reading."""
+        branches = self.branches(readings, ambiguous=ambiguous)
+        plan = readings[0].plan
+        named = zip(branches, readings, strict=True)
+        involved = frozenset().union(*(s for one in readings for s in one.execution.sets))
+        return Question(
+            id=number,
+            question=text,
+            ambiguous=ambiguous,
+            branches=branches,
+            plan=tuple(plan.to_json()),
+            meta={
+                **meta,
+                "steps": len(plan.steps),
+                "operations": [step.op for step in plan.steps],
+                "shape": plan.shape,
+                "predicates": list(self._predicates(plan)),
+                "sizes": {branch.name: list(one.execution.sizes) for branch, one in named},
+                "entities": len(involved),
+            },
+        )
+
+    def branches(self, readings: Iterable[Reading], *, ambiguous: bool) -> tuple[Branch, ...]:
+        """A branch for each reading, named by its entity's title, or the one called default."""
+        readings = list(readings)
+        members = dict.fromkeys(e for one in readings for e in one.execution.answers)
+        forms = {entity: self.forms(entity) for entity in members}
+        bearers = Counter(form for found in forms.values() for form in found)
+        return tuple(
+            Branch(
+                name=self.naming(one.entity) if ambiguous else DEFAULT_BRANCH,
+                qid=one.entity if ambiguous else None,
+                answers=self._answers(one, forms, bearers),
+            )
+            for one in readings
+        )
+
+    def forms(self, entity: str) -> tuple[str, ...]:
+        """Everything that an entity is called: label, title, aliases."""
+        facts = self.naming.facts
+        every = (facts.label(entity), self.naming(entity), *facts.aliases(entity))
+        return tuple(dict.fromkeys(every))
+
+    def _predicates(self, plan: Plan) -> Iterator[str]:
+        """What each filter looks at: date, number, award or type."""
+        for step in plan.steps:
+            if isinstance(step, Filter):
+                kinds = self.naming.facts.schema.relations[step.relation].predicates
+                yield kinds[0] if kinds else "value"
+
+    def _answers(
+        self, reading: Reading, forms: Mapping[str, tuple[str, ...]], bearers: Mapping[str, int]
+    ) -> tuple[Answer, ...]:
+        members = reading.execution.answers
+        passages: Mapping[str, tuple[str, ...]] = {}
+        if self.support is not None:
+            facts = self.naming.facts
+            passages = support_of(reading.plan, reading.execution, facts, self.support)
+        made = [self._answer(e, forms[e], bearers, passages.get(e, ())) for e in members]
+        return tuple(sorted(made, key=lambda answer: (answer.text, answer.qid or "")))
+
+    def _answer(
+        self,
+        entity: str,
+        forms: tuple[str, ...],
+        bearers: Mapping[str, int],
+        support: tuple[str, ...],
+    ) -> Answer:
+        """A form that two answers of the question have stands for neither: their titles do."""
+        own = [form for form in forms if bearers[form] == 1] or [self.naming(entity)]
+        bearer = self.naming.bearers.get(entity)
+        description = (bearer.description or None) if bearer else None
+        return Answer(own[0], tuple(own[1:]), entity, support, description)
+
+
+def name_in(naming: EntityNaming, focus: Mapping[str, str]) -> NameOf:
+    """How a question calls entities: the focus by the name given, all others without doubt."""
+    return lambda entity: focus.get(entity) or naming(entity)
+
 
 _BENCHMARK = "deepambigqa"
 """Whose form the questions have. They are none of its own, which `generated` says."""
@@ -133,7 +239,8 @@ class _Generator:
     def _check(self, plan: Plan, domain: str) -> None:
         """What can be said before the plan is executed."""
         check_form(plan)
-        if not _relations(plan) & set(self._settings.domains[domain]):
+        relations = {step.relation for step in plan.steps if hasattr(step, "relation")}
+        if not relations & set(self._settings.domains[domain]):
             raise RejectedError("nothing of the domain")
         self._words.review_template(plan, self._naming.kind)
 
@@ -202,10 +309,6 @@ class _Generator:
         return Moves(
             self._facts.schema, settings.domains[domain], settings.common, self._words.sayable
         )
-
-
-def _relations(plan: Plan) -> set[str]:
-    return {step.relation for step in plan.steps if hasattr(step, "relation")}
 
 
 def _key(plan: Plan, focus: Focus) -> str:

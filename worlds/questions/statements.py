@@ -1,45 +1,133 @@
-"""What of a graph's triples plans are made and executed with, as arrays of numbers.
+"""The statements of a graph that questions are made from, and their terms as texts.
 
-Each text (an entity or item, a date, a number) has a number, in the order of all texts: sorted
-numbers are sorted texts.
+An entity or item is its number ("Q42") or its IRI in angle brackets, a date is "1976-03-14", or
+as much of it as is known, and a number is decimal text without an exponent. Each text has a number,
+in the order of all texts: sorted numbers are sorted texts.
 """
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from branchwise.base.errors import InputError
 from branchwise.base.files import open_data
-from branchwise.corpora.kept_arrays import (
-    PackedTexts,
-    file_origin,
-    kept_arrays,
-    packed,
-)
-from branchwise.kg.description import read_description
+from branchwise.corpora.kept_arrays import PackedTexts, file_origin, kept_arrays, packed
 from branchwise.kg.open import kg_folder
-from branchwise.kg.store import check_kg, open_store
-from branchwise.kg.vocabulary import PROP
-from branchwise.worlds.questions.terms import (
-    ALIAS,
-    LABEL,
-    TaggedName,
-    ValueKind,
-    best_aliases,
-    literal,
-    name_rank,
-    thing,
-)
+from branchwise.kg.schema import Relation
+from branchwise.kg.store import check_kg, open_store, read_description
+from branchwise.kg.vocabulary import DATES, ENTITY, PROP
 
 if TYPE_CHECKING:
     import numpy as np
     import pyoxigraph
 
     from branchwise.corpora.kept_arrays import Arrays
+
+ValueKind = Literal["thing", "date", "number"]
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_NUMBERS = frozenset(
+    _XSD + name
+    for name in (
+        *("decimal", "integer", "double", "float", "int", "long", "short", "byte"),
+        *("nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong"),
+    )
+)
+_QID = re.compile(r"Q[1-9]\d*")
+_DATE = re.compile(r"\+?(-?\d{4,}(?:-\d\d(?:-\d\d)?)?)(?:T.*|Z|[+-]\d\d:\d\d)?")
+_UNKNOWN = "/.well-known/genid/"  # Wikibase's IRIs for "some value"
+
+
+class TermValue(NamedTuple):
+    """What a statement ends in."""
+
+    kind: ValueKind
+    text: str
+
+
+def value_kind(relation: Relation) -> ValueKind:
+    """The kind of values that a relation has."""
+    if relation.date is not None:
+        return "date"
+    return "thing" if relation.number is None else "number"
+
+
+def _entity_text(iri: str) -> str:
+    """ "Q42" for an entity of Wikidata's vocabulary, "<iri>" for any other."""
+    if iri.startswith(ENTITY) and _QID.fullmatch(iri, len(ENTITY)):
+        return iri[len(ENTITY) :]
+    return f"<{iri}>"
+
+
+def entity_iri(text: str) -> str:
+    """The IRI that `_entity_text` wrote."""
+    return text[1:-1] if text.startswith("<") else ENTITY + text
+
+
+def thing(iri: str) -> TermValue | None:
+    """An entity or item; None for what stands for an unknown value."""
+    return None if _UNKNOWN in iri else TermValue("thing", _entity_text(iri))
+
+
+@lru_cache(maxsize=65_536)
+def literal(text: str, datatype: str) -> TermValue | None:
+    """A date or a number; None for a literal that is neither."""
+    if datatype in DATES:
+        found = _DATE.fullmatch(text)
+        return TermValue("date", found[1]) if found else None
+    if datatype in _NUMBERS:
+        return _number(text)
+    return None
+
+
+def _number(text: str) -> TermValue | None:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        return None
+    if not number.is_finite() or abs(number.adjusted()) > 40:
+        return None
+    plain = f"{number:f}"
+    if "." in plain:
+        plain = plain.rstrip("0").rstrip(".")
+    return TermValue("number", "0" if plain in ("-0", "") else plain)
+
+
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+ALIAS = "http://www.w3.org/2004/02/skos/core#altLabel"
+LANGUAGES = ("en", "mul", "")
+"""Best first. A label of another language is better than none; an alias is not."""
+
+
+class TaggedName(NamedTuple):
+    """A label or an alias in a language ("" where none is given)."""
+
+    text: str
+    language: str
+
+
+def best_label(names: Iterable[TaggedName]) -> str | None:
+    """The label in the best language, the first in order where that has several."""
+    best = min(names, key=name_rank, default=None)
+    return best.text if best else None
+
+
+def best_aliases(names: Iterable[TaggedName], label: str) -> tuple[str, ...]:
+    """The aliases in `LANGUAGES` that differ from the label, sorted."""
+    return tuple(sorted({name.text for name in names if name.language in LANGUAGES} - {label}))
+
+
+def name_rank(name: TaggedName) -> tuple[int, str, str]:
+    """Its place among labels: the lower, the better."""
+    known = name.language in LANGUAGES
+    place = LANGUAGES.index(name.language) if known else len(LANGUAGES)
+    return place, name.language, name.text
+
 
 DIRECT = f"{PROP}direct/"
 FACTS_FOLDER = "facts"
@@ -133,19 +221,16 @@ class _Reading:
     def read(self, path: Path) -> "Arrays":
         """All of a folder or a file."""
         if path.is_dir():
-            self._read_store(path)
+            kg = kg_folder(path)
+            check_kg(kg)
+            store = open_store(kg)
+            for predicate in (*self._properties, LABEL, ALIAS):
+                rows = store.query(f"SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }}")
+                pairs = cast("Iterable[tuple[Any, Any]]", rows)
+                self._add((subject, predicate, object) for subject, object in pairs)
         else:
             self._read_file(path)
         return self._arrays()
-
-    def _read_store(self, folder: Path) -> None:
-        kg = kg_folder(folder)
-        check_kg(kg)
-        store = open_store(kg)
-        for predicate in (*self._properties, LABEL, ALIAS):
-            rows = store.query(f"SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }}")
-            pairs = cast("Iterable[tuple[Any, Any]]", rows)
-            self._add((subject, predicate, object) for subject, object in pairs)
 
     def _read_file(self, path: Path) -> None:
         import pyoxigraph

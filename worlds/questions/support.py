@@ -16,8 +16,7 @@ from branchwise.corpora.kept_arrays import (
     kept_arrays,
     packed,
 )
-from branchwise.worlds.questions.conditions import meets
-from branchwise.worlds.questions.execute import PlanExecution
+from branchwise.worlds.questions.execute import PlanExecution, meets
 from branchwise.worlds.questions.facts import Facts
 from branchwise.worlds.questions.plans import (
     Atomic,

@@ -1,4 +1,4 @@
 """What names are made of: word lists, composed words and patterns, one YAML file per subject.
 
-How to read and extend them: `branchwise.worlds.word_lists`.
+How to read and extend them: `branchwise.worlds.naming`.
 """

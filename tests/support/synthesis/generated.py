@@ -5,10 +5,10 @@ from pathlib import Path
 from branchwise.kg.schema import Schema, load_domain, merge
 from branchwise.worlds.domains import DOMAINS, world_schema
 from branchwise.worlds.make import make_world
+from branchwise.worlds.questions.ambiguity import read_names
 from branchwise.worlds.questions.facts import KgFacts
 from branchwise.worlds.questions.generate import generate
-from branchwise.worlds.questions.settings import Settings, whole_schema, world_domains
-from branchwise.worlds.questions.shared_names import read_names
+from branchwise.worlds.questions.sources import Settings, whole_schema, world_domains
 from branchwise.worlds.questions.support import Support
 from support import ROOT, TESTS
 from support.synthesis.plain_check import Checker

@@ -10,7 +10,7 @@ from typing import Any
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.open import open_retriever
 from branchwise.kg.build import build_kg
-from branchwise.kg.embedded import EmbeddedKg
+from branchwise.kg.open import EmbeddedKg
 from branchwise.tools.registry import ToolContext, known_tools, make_tools
 from support.worlds.world_reader import World, plain
 

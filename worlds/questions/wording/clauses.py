@@ -4,8 +4,7 @@ what stands beside it, what follows "that" or "who", what is denied."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from branchwise.worlds.questions.wording.phrases import Verb, listed
-from branchwise.worlds.questions.wording.vocabulary import Noun
+from branchwise.worlds.questions.wording.vocabulary import Noun, Verb, listed
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from branchwise.base.errors import InputError
 from branchwise.kg.schema import Relation, Schema
-from branchwise.worlds.questions.moves import Types
+from branchwise.worlds.questions.drafts import Types
 from branchwise.worlds.questions.plans import (
     Amount,
     Atomic,
@@ -157,11 +157,8 @@ def _both(one: Description, other: Description) -> Description:
     """Who has two occupations is of two types: types that share nothing are kept side by side."""
     shared = tuple(name for name in one.types if name in other.types)
     types = shared or (*one.types, *other.types)
-    return Description(types, _and(one.parts, other.parts))
-
-
-def _and(one: tuple[Constraint, ...], other: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
-    return (*one, *(part for part in other if part not in one))
+    added = (part for part in other.parts if part not in one.parts)
+    return Description(types, (*one.parts, *added))
 
 
 def _either(one: Description, other: Description) -> Description:

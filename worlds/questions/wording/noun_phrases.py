@@ -30,16 +30,19 @@ from branchwise.worlds.questions.wording.descriptions import (
     covered,
     is_single,
 )
-from branchwise.worlds.questions.wording.phrases import Verb, count_in_words, listed, with_article
 from branchwise.worlds.questions.wording.vocabulary import (
     NameOf,
     Noun,
+    Verb,
     Vocabulary,
+    count_in_words,
+    listed,
     noun_of,
     now_and_then,
     of_kind,
     people_of,
     stutters,
+    with_article,
 )
 
 _Conjunction = Literal["and", "or"]
@@ -58,7 +61,7 @@ class _Predicates:
         denied = [part.parts[0] for part in exceptions if part.is_plain]
         predicates, denied = self._with_one_verb(positive, denied, noun)
         excluded = [self.noun_phrase(part.parts, noun) for part in exceptions if not part.is_plain]
-        denials = [self._denial(group, noun) for group in self._grouped(denied)]
+        denials = [self._one_verb(group, "or", noun) for group in self._grouped(denied)]
         return NounPhrase(noun, tuple(predicates), tuple(denials), tuple(excluded))
 
     def _predicates_of(self, parts: Iterable[Constraint], noun: Noun) -> list[Predication]:
@@ -84,9 +87,6 @@ class _Predicates:
                 rest = self._predicates_of([part for part in positive if part is not kept], noun)
                 return [*rest, clause], [part for part in denied if part not in missing]
         return self._predicates_of(positive, noun), list(denied)
-
-    def _denial(self, parts: Sequence[Constraint], noun: Noun) -> Clause:
-        return self._one_verb(parts, "or", noun)
 
     def _grouped(self, parts: Iterable[Constraint]) -> list[list[Constraint]]:
         groups: list[list[Constraint]] = []

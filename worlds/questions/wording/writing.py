@@ -1,16 +1,111 @@
-"""A model puts a plan into words; the grammar's wording stays wherever the model strays.
+"""Questions worded by the grammar or by a model, and reviewed by a model.
 
-A text is checked for what the plan's steps say, as far as names and numbers show it.
+A model's text is checked for what the plan's steps say, as far as names and numbers show it: the
+grammar's wording stays wherever the model strays.
 """
 
+import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple, Protocol
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from branchwise.base.files import first_problem
+from branchwise.base.text import one_line
+from branchwise.kg.schema import Schema
+from branchwise.worlds.questions.drafts import RejectedError
 from branchwise.worlds.questions.plans import Amount, Difference, Filter, GroupBy, Plan, PlanStep
+from branchwise.worlds.questions.wording.grammar import Grammar
 from branchwise.worlds.questions.wording.prompts import fill
-from branchwise.worlds.questions.wording.text_model import TextModel, TextModelError
+from branchwise.worlds.questions.wording.vocabulary import NameOf
+
+
+class TextModelError(Exception):
+    """No text came back. The message is one line without secrets or addresses."""
+
+
+class TextModel(Protocol):
+    """A language model behind one blocking call; implemented over the agents' model specs."""
+
+    def complete(self, prompt: str, system: str = "") -> str:
+        """The reply to one user message. Raises TextModelError where there is none."""
+        ...
+
+
+MAX_REASON = 300
+MAX_REPEATED = 2_000
+UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a reviewer said. `readable` is False where two replies held no verdict: not valid."""
+
+    valid: bool
+    reason: str
+    readable: bool = True
+
+
+class _Reply(BaseModel):
+    """The form of a verdict; anything beside it is refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    verdict: Literal["Valid", "Invalid"]
+    reason: str
+
+
+class Reviewer:
+    """Judges by a model. Every method raises TextModelError where the model does not answer:
+    an unreviewed question must not pass as reviewed, nor be dropped as bad."""
+
+    def __init__(self, model: TextModel) -> None:
+        self._model = model
+
+    def judge_template(self, steps: Sequence[str]) -> Review:
+        """Whether questions of this pattern can make sense; `steps` name types, no entities."""
+        return self._ask(fill("review_template", steps="\n".join(steps), form=_form()))
+
+    def judge(self, question: str, steps: Sequence[str], answers: Sequence[str]) -> Review:
+        """Whether question, plan and answers (of one branch) belong together."""
+        return self._ask(
+            fill(
+                "review_question",
+                question=json.dumps(question, ensure_ascii=False),
+                steps="\n".join(steps),
+                answers=json.dumps(list(answers), ensure_ascii=False),
+                form=_form(),
+            )
+        )
+
+    def _ask(self, prompt: str) -> Review:
+        reply = self._model.complete(prompt)
+        verdict = _read(reply)
+        if isinstance(verdict, Review):
+            return verdict
+        shown = reply[:MAX_REPEATED]
+        again = fill("repair_verdict", prompt=prompt, problem=verdict, reply=shown, form=_form())
+        repaired = _read(self._model.complete(again))
+        if isinstance(repaired, Review):
+            return repaired
+        return Review(False, UNREADABLE, readable=False)
+
+
+def _read(reply: str) -> Review | str:
+    """The verdict in a reply, or what is wrong with the reply."""
+    try:
+        read = _Reply.model_validate_json(reply.strip())
+    except ValidationError as error:
+        return first_problem(error)
+    return Review(read.verdict == "Valid", one_line(read.reason)[:MAX_REASON])
+
+
+def _form() -> str:
+    return fill("verdict_form")
+
 
 Problem = Literal[
     "no reply",
@@ -67,7 +162,10 @@ def check(text: str, plan: Plan, steps: Sequence[str], names: Iterable[str]) -> 
     ordered = sorted(names, key=lambda name: (-len(name), name))
     said = _without_names(_plain(text), ordered)
     asked = [_without_names(_PLACE.sub("", _plain(step)), ordered) for step in steps]
-    _check_form(text, said)
+    if "\n" in text or not said.isprintable() or not said.endswith("?") or _BREAK.search(said):
+        raise StrayError("not one question", text)
+    if len(text.split()) > MAX_WORDS or len(text) > MAX_CHARACTERS:
+        raise StrayError("too long", f"{len(text.split())} words, {len(text)} characters")
     _check_names(_plain(text), ordered)
     _check_items(said, " ".join(asked), ordered)
     _check_other_names(said, " ".join(asked))
@@ -94,13 +192,6 @@ def _without_names(text: str, names: Iterable[str]) -> str:
 
 def _whole(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(_plain(name))}(?!\w)")
-
-
-def _check_form(text: str, said: str) -> None:
-    if "\n" in text or not said.isprintable() or not said.endswith("?") or _BREAK.search(said):
-        raise StrayError("not one question", text)
-    if len(text.split()) > MAX_WORDS or len(text) > MAX_CHARACTERS:
-        raise StrayError("too long", f"{len(text.split())} words, {len(text)} characters")
 
 
 def _check_names(text: str, names: Iterable[str]) -> None:
@@ -215,3 +306,72 @@ def _bare(reply: str) -> str:
     if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and text.count(text[0]) <= 2:
         text = text[1:-1].strip()
     return text
+
+
+class Verbalization(NamedTuple):
+    """A question's text, who worded it, and its plan's numbered steps in words."""
+
+    text: str
+    by: Literal["grammar", "model"]
+    steps: tuple[str, ...]
+
+
+class Verbalizer:
+    """The grammar, with a writer and a reviewer where there are models for them.
+
+    `strayed` counts why a writer's text was left for the grammar's.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        seed: int,
+        writer: ModelWriter | None = None,
+        reviewer: Reviewer | None = None,
+    ) -> None:
+        self._worder = Grammar(schema, seed)
+        self._writer = writer
+        self._reviewer = reviewer
+        self._judged: dict[str, bool] = {}
+        self.strayed: Counter[str] = Counter()
+
+    def sayable(self, relation: str, inverse: bool) -> bool:
+        """Whether a step along a relation, or a filter by it, can be said."""
+        return self._worder.sayable(relation, inverse)
+
+    def say(self, plan: Plan, name: NameOf, variant: int) -> Verbalization:
+        """The plan as a question."""
+        text = self._worder.question(plan, name, variant)
+        steps = self._worder.steps(plan, name)
+        if self._writer is None:
+            return Verbalization(text, "grammar", tuple(steps))
+        written = self._writer.question(plan, steps, name, text)
+        if written.problem:
+            self.strayed[written.problem] += 1
+        return Verbalization(written.text, written.by, tuple(steps))
+
+    def review_template(self, plan: Plan, kind: NameOf) -> None:
+        """Ask once for all plans with the same relations whether such questions can make sense.
+
+        `kind`: what stands for each entity, as "a certain film". Raises RejectedError, and
+        TextModelError where the reviewer does not answer.
+        """
+        if self._reviewer is None:
+            return
+        steps = self._worder.steps(plan, kind)
+        key = "\n".join(steps)
+        if key not in self._judged:
+            self._judged[key] = self._reviewer.judge_template(steps).valid
+        if not self._judged[key]:
+            raise RejectedError("the reviewer finds the template infeasible")
+
+    def review(
+        self, said: Verbalization, plan: Plan, name: NameOf, answers: Sequence[Sequence[str]]
+    ) -> None:
+        """Ask of each reading whether question, plan and answers belong together. Raises as
+        `review_template` does."""
+        if self._reviewer is None:
+            return
+        steps = self._worder.steps(plan, name)
+        if not all(self._reviewer.judge(said.text, steps, found).valid for found in answers):
+            raise RejectedError("the reviewer finds the question invalid")
