@@ -35,7 +35,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.eval.judging.grades import property_requests
 from branchwise.eval.judging.grading import GRADING, TOP_LOGPROBS, Grader
 from branchwise.eval.predictions_file import read_predictions
-from branchwise.runs.store.judgements import file_judgements
+from branchwise.runs.store.results import file_judgements
 from branchwise.trace.parts import Usage
 
 AIM_SECONDS, AIM_SIZE = 10.0, 2000

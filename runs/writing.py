@@ -16,7 +16,7 @@ from branchwise.agents.spec import check_ready
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.eval.judging.consultant import Consultant, RequestProgress
 from branchwise.eval.judging.readiness import role_spec
-from branchwise.runs.store.judgements import StoredJudgements
+from branchwise.runs.store.results import StoredJudgements
 
 ROLE = "writer"
 SUFFIX = ".replies.sqlite"

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from branchwise.runs.on_ray.messages import Granted, RequestOutcome, WorkerCall
-from branchwise.runs.store.tables import Layout
-from branchwise.runs.store.writer import Statement
+from branchwise.runs.store.tables import Layout, Statement
 
 GATHERED = 0.005
 """Seconds for which messages wait for others: a batch costs what one message does."""

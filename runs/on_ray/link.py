@@ -22,8 +22,7 @@ from branchwise.runs.on_ray.messages import (
     unpacked,
 )
 from branchwise.runs.store import StoreError
-from branchwise.runs.store.journal import Beginning
-from branchwise.runs.store.run_store import PendingItem, RunStore
+from branchwise.runs.store.run_store import Beginning, PendingItem, RunStore
 
 _STOP_SECONDS = 3.0
 

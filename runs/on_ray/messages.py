@@ -13,9 +13,8 @@ from branchwise.agents.outages import Outage
 from branchwise.agents.reply import FailureKind, ModelError
 from branchwise.corpora.questions import Question
 from branchwise.graphs.system import System
-from branchwise.runs.store.journal import Beginning
-from branchwise.runs.store.tables import Layout
-from branchwise.runs.store.writer import Statement
+from branchwise.runs.store.run_store import Beginning
+from branchwise.runs.store.tables import Layout, Statement
 from branchwise.trace.parts import Usage
 
 

@@ -31,7 +31,7 @@ from branchwise.runs.on_ray.messages import (
 from branchwise.runs.on_ray.restraints import SharedAllowance, SharedLimits
 from branchwise.runs.on_ray.shipping import laid_out, room_for_sources
 from branchwise.runs.runner import Gate
-from branchwise.runs.store.journal import ItemJournal
+from branchwise.runs.store.run_store import ItemJournal
 from branchwise.runs.studies.shared import SharedSources, open_agent
 
 if TYPE_CHECKING:

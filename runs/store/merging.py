@@ -18,14 +18,11 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import Question
 from branchwise.runs.costs.kept_prices import keep_limit, keep_prices, kept_prices, limit_of
-from branchwise.runs.store.packing import pack_ended
-from branchwise.runs.store.passage_references import references
-from branchwise.runs.store.passages import StoredPassages
+from branchwise.runs.store.new_run import begin_file, new_file, places, put_question
+from branchwise.runs.store.passages import StoredPassages, references
 from branchwise.runs.store.reader import open_run
-from branchwise.runs.store.run_file import RunFile
-from branchwise.runs.store.run_store import begin_file, new_file, places, put_question
-from branchwise.runs.store.spec import RunSpec
-from branchwise.runs.store.tables import ENDED, Layout
+from branchwise.runs.store.run_file import RunFile, RunSpec
+from branchwise.runs.store.tables import ENDED, Layout, pack_ended
 from branchwise.runs.store.verifying import check_whole
 
 _SAME = {"task": "task", "epochs": "number of epochs", "scoring": "way of scoring"}

@@ -1,20 +1,23 @@
-"""A run's file open for reading: every row that it returns is checked."""
+"""A run's identity, and its file open for reading: every row that it returns is checked."""
 
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from branchwise.base.errors import InputError
-from branchwise.runs.store.connection import DATABASE, FORMAT, connect_to_read
-from branchwise.runs.store.damage import DamagedError, reading
-from branchwise.runs.store.membership import check_of_study
-from branchwise.runs.store.packing import unpacked
-from branchwise.runs.store.spec import RunSpec
+from branchwise.runs.store.connection import (
+    DATABASE,
+    FORMAT,
+    DamagedError,
+    connect_to_read,
+    reading,
+)
 from branchwise.runs.store.tables import (
     BY_ITSELF,
     COLUMNS,
@@ -23,11 +26,37 @@ from branchwise.runs.store.tables import (
     Row,
     expected_schema,
     read_schema,
+    unpacked,
 )
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A run's identity.
+
+    `system`: the settings as given (paths included), enough to build the agent again. `identity`:
+    everything that answers depend on (`Agent.identity`), `system_digest` its SHA-256. `source`:
+    where the questions came from, `questions_digest`: their content. `scoring`: who aligns and
+    judges when the run is scored (`ScoringChoice`), empty for names alone. `fork`: for a fork, its
+    parent, step and changes (`eval.forks`), else empty.
+    """
+
+    task: str
+    source: str
+    questions_digest: str
+    system: Mapping[str, Any]
+    identity: Mapping[str, Any]
+    system_digest: str
+    epochs: int
+    version: str
+    scoring: Mapping[str, Any] = field(default_factory=dict)
+    fork: Mapping[str, Any] = field(default_factory=dict)
+
 
 RUN_ID, QUESTION_COUNT, OPENING_COUNT = "run_id", "question_count", "opening_count"
 """Keys of `meta` in addition to those of `RunSpec` and the format: a number of the run's own, so
 that no row of another run passes for its own, and how many questions and opening events it has."""
+
 _AT_ONCE = 256
 
 
@@ -206,3 +235,34 @@ def _check_format(meta: Mapping[str, Any], run: Path) -> None:
         where=str(run),
         remedy="upgrade branchwise to read it" if is_newer else "run again",
     )
+
+
+def check_of_study(run: Path, meta: Mapping[str, Any]) -> None:
+    """Raise InputError where the folder is another system's, or holds other questions: folders
+    that were swapped or copied would be shown under wrong names.
+
+    `meta`: the run's settings. A run that no study names is its own, and so is one whose study
+    cannot be read, which says so itself when it is asked for.
+    """
+    from branchwise.runs.studies.folder import RUNS, STUDY_FILE, StudyFolder
+
+    place = Path(os.path.abspath(run))  # noqa: PTH100 - a link to a run stands where it stands
+    folder = place.parent.parent
+    if place.parent.name != RUNS or not (folder / STUDY_FILE).is_file():
+        return
+    try:
+        record = StudyFolder.open(folder).record
+    except InputError:
+        return
+    expected = next((one for one in record.systems if one.slug == place.name), None)
+    if expected is None:
+        return
+    remedy = "put each run's own folder back, or remove this one and repeat `branchwise ablate`"
+    if meta["system_digest"] != expected.digest:
+        names = [one.name for one in record.systems if one.digest == meta["system_digest"]]
+        other = f"of the system {names[0]!r}" if names else "of a system that the study lacks"
+        what = f"the run is {other}, and the study has {expected.name!r} here"
+        raise InputError(what, where=str(run), remedy=remedy)
+    if (meta["questions_digest"], meta["epochs"]) != (record.questions_digest, record.epochs):
+        what = f"the run of {expected.name!r} holds other questions than the study {record.name!r}"
+        raise InputError(what, where=str(run), remedy=remedy)

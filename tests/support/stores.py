@@ -9,11 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from branchwise.runs.store.connection import DATABASE
-from branchwise.runs.store.damage import DamagedError
-from branchwise.runs.store.packing import PACKED, unpacked
+from branchwise.runs.store.connection import DATABASE, DamagedError
 from branchwise.runs.store.run_file import layout_of
-from branchwise.runs.store.tables import BY_ITSELF, COLUMNS, Layout
+from branchwise.runs.store.tables import BY_ITSELF, COLUMNS, PACKED, Layout, unpacked
 
 COUNTS = """UPDATE items SET
     events = (SELECT COUNT(*) FROM events WHERE events.item = items.item),

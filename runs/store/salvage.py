@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
@@ -17,18 +18,53 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.corpora.scratch import scratch_folder
-from branchwise.runs.store.connection import DATABASE
-from branchwise.runs.store.item_rows import Place
-from branchwise.runs.store.membership import check_of_study
-from branchwise.runs.store.packing import pack_ended
-from branchwise.runs.store.passage_references import references
-from branchwise.runs.store.reader import RunReader
-from branchwise.runs.store.remains import Remains
-from branchwise.runs.store.run_file import OPENING_COUNT, QUESTION_COUNT
-from branchwise.runs.store.run_store import begin_file, hold, new_file, places, put_question
-from branchwise.runs.store.spec import RunSpec
-from branchwise.runs.store.survey import Survey, survey
-from branchwise.runs.store.tables import LATER, Row
+from branchwise.runs.store.connection import DATABASE, DamagedError
+from branchwise.runs.store.new_run import begin_file, hold, new_file, places, put_question
+from branchwise.runs.store.passages import references
+from branchwise.runs.store.reader import Place, RunReader
+from branchwise.runs.store.run_file import (
+    OPENING_COUNT,
+    QUESTION_COUNT,
+    RunFile,
+    RunSpec,
+    check_of_study,
+)
+from branchwise.runs.store.tables import LATER, Layout, Row, pack_ended
+from branchwise.runs.store.verifying import ReadableRows, Survey, survey
+
+
+class Remains:
+    """A damaged run's intact rows, as far as SQLite reaches them.
+
+    `copy`: the copy of `run` from which they are read. Raises InputError if the settings are lost.
+    """
+
+    def __init__(self, copy: Path, run: Path) -> None:
+        try:
+            self._file = RunFile(copy, tolerant=True)
+        except DamagedError:
+            raise InputError(
+                "the run's settings are lost; without them it cannot be used",
+                where=str(run / DATABASE),
+                remedy="restore the file, or run again",
+            ) from None
+        self.layout: Layout = self._file.layout
+        self.meta: Mapping[str, Any] = self._file.meta
+        self._rows = ReadableRows(self._file)
+
+    @property
+    def damaged(self) -> Counter[str]:
+        """How many damaged rows of each table were met."""
+        return self._rows.damaged
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """The intact rows of a table, without checksums."""
+        return self._rows(table)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
 
 _SAVED = (
     "passages",
