@@ -71,8 +71,7 @@ class WorkerLink:
         number, self._next = self._next, self._next + 1
         ended = asyncio.get_running_loop().create_future()
         self._items[number] = _Item(part, ended)
-        layout = self._stores[part].writer.layout
-        self._send(StartItem(number, part, pending.question, beginning, layout))
+        self._send(StartItem(number, part, pending.question, beginning))
         try:
             record: dict[str, Any] = await ended
             return record

@@ -122,7 +122,7 @@ class Worker:
             return bool(found)
 
         answering = Answering(agent, get_task(system.task), system.name, has_answers)
-        commits = ItemCommits(self._channel, start.item, start.layout)
+        commits = ItemCommits(self._channel, start.item)
         journal = ItemJournal(commits, start.beginning)
         try:
             record = await answering.record_of(start.question, journal, journal.opening)

@@ -1,11 +1,10 @@
 """A run's SQLite file: opening it, and what is said when it cannot be read or written."""
 
-import contextlib
 import os
 import shlex
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from errno import EACCES
 from functools import cached_property
 from pathlib import Path
@@ -37,13 +36,29 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+@contextmanager
+def transaction(run: Path, problem: str) -> Iterator[sqlite3.Connection]:
+    """One change of a run beside its writer, all or nothing.
+
+    Raises StoreError with `problem`, in words, if it cannot be written.
+    """
+    try:
+        with closing(connect(run / DATABASE)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+            fold_log(connection)
+    except sqlite3.Error as error:
+        raise StoreError(f"{run}: {problem}: {error}") from error
+
+
 def fold_log(connection: sqlite3.Connection) -> None:
     """Write the log into the file, as the last connection does when it closes.
 
     A concurrent reader may be the last to close, and cannot do it. An active reader is given a
     moment; then the log stays, and is read with the file as before.
     """
-    with contextlib.suppress(sqlite3.Error):
+    with suppress(sqlite3.Error):
         connection.execute(f"PRAGMA busy_timeout = {FOLDING_WAIT}")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
@@ -54,7 +69,7 @@ def fold_left_log(path: Path) -> None:
     Where nothing may be written the log stays, and is read with the file as before.
     """
     if _has(path, "-wal"):
-        with contextlib.suppress(sqlite3.Error), contextlib.closing(connect(path)) as connection:
+        with suppress(sqlite3.Error), closing(connect(path)) as connection:
             fold_log(connection)
 
 
@@ -63,7 +78,8 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     if _has(path, "-journal") and os.access(path.parent, os.W_OK):
         _roll_back(path)
     uri = f"{path.resolve().as_uri()}?mode=ro"
-    if _is_archived(path):
+    # A complete file in a folder without room for WAL's other files.
+    if not os.access(path.parent, os.W_OK) and not _has(path, "-wal"):
         uri += "&immutable=1"
     # Opened on one thread and used on another, but never on two at once.
     connection = sqlite3.connect(uri, uri=True, timeout=30.0, check_same_thread=False)
@@ -82,11 +98,6 @@ def log_is_out_of_reach(path: Path) -> bool:
     return not os.access(path.parent, os.W_OK) and (_has(path, "-wal") or _has(path, "-journal"))
 
 
-def _is_archived(path: Path) -> bool:
-    """Whether the file is complete by itself, in a folder without room for WAL's other files."""
-    return not os.access(path.parent, os.W_OK) and not _has(path, "-wal")
-
-
 def _roll_back(path: Path) -> None:
     """Roll back what a process did that was killed just as it turned on the log.
 
@@ -94,8 +105,8 @@ def _roll_back(path: Path) -> None:
     for another process that is in the middle of it.
     """
     with (
-        contextlib.suppress(sqlite3.Error),
-        contextlib.closing(sqlite3.connect(path, timeout=30.0)) as connection,
+        suppress(sqlite3.Error),
+        closing(sqlite3.connect(path, timeout=30.0)) as connection,
     ):
         connection.execute("SELECT 1 FROM sqlite_master").fetchall()
 
@@ -163,8 +174,8 @@ def check_line(line: str) -> str | None:
     """What a line of `PRAGMA integrity_check` says, in words; None if nothing is wrong."""
     if line == "ok":
         return None
-    said = one_line(line.removeprefix("*** in database main ***"))
-    return _TORN if "malformed" in said else f"{_TORN}: {said}"
+    problem = one_line(line.removeprefix("*** in database main ***"))
+    return _TORN if "malformed" in problem else f"{_TORN}: {problem}"
 
 
 @contextmanager

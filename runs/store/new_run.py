@@ -5,7 +5,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,21 @@ from branchwise.runs.store.connection import (
     DRAFT,
     FORMAT,
     PAGE_SIZE,
-    StoreError,
-    connect,
-    fold_log,
+    transaction,
 )
 from branchwise.runs.store.passages import fold, fold_question
 from branchwise.runs.store.reader import Place
 from branchwise.runs.store.run_file import OPENING_COUNT, QUESTION_COUNT, RUN_ID, RunSpec
-from branchwise.runs.store.tables import BY_ITSELF, PACKS, Layout, pack_passages, schema
+from branchwise.runs.store.tables import (
+    BY_ITSELF,
+    INSERT_PASSAGE,
+    PACKS,
+    Layout,
+    create_table,
+    insert_into,
+    pack_passages,
+    schema,
+)
 from branchwise.trace.events import Event
 
 LOCK = "lock"
@@ -44,12 +51,19 @@ def create_run(
     with new_file(path) as connection:
         layout = begin_file(connection, spec, len(questions), len(opening))
         for n, question in enumerate(questions):
-            put_question(connection, layout, n, question)
+            put_question(connection, n, question)
         ids = [question.id for question in questions]
         rows = [(*place, "pending", None, None, None) for place in places(spec, ids)]
-        connection.executemany(layout.insert("items"), rows)
+        connection.executemany(insert_into("items"), rows)
         if spec.fork:
-            lay_down(connection, layout, opening)
+            # Not yet events of the item: each attempt starts with a copy, and a killed one leaves
+            # them unchanged.
+            connection.execute(create_table("opening"))
+        for seq, event in enumerate(opening):
+            slim, passages = fold(event.data)
+            connection.executemany(INSERT_PASSAGE, passages)
+            row = (seq, event.kind, event.at, orjson.dumps(slim))
+            connection.execute(insert_into("opening"), row)
         pack_passages(connection, layout)
 
 
@@ -111,21 +125,19 @@ def begin_file(
     meta |= asdict(spec)
     BY_ITSELF.enable(connection)
     rows = [(key, orjson.dumps(value).decode()) for key, value in meta.items()]
-    connection.executemany(BY_ITSELF.insert("meta"), rows)
+    connection.executemany(insert_into("meta"), rows)
     layout = Layout.of_run(run_id)
     layout.enable(connection)
     for table in PACKS:
-        connection.execute(layout.create(table))
+        connection.execute(create_table(table))
     return layout
 
 
-def put_question(
-    connection: sqlite3.Connection, layout: Layout, n: int, question: Question
-) -> None:
+def put_question(connection: sqlite3.Connection, n: int, question: Question) -> None:
     """Write a question and its passages."""
     body, passages = fold_question(question)
-    connection.execute(layout.insert("questions"), (n, question.id, body))
-    connection.executemany(layout.insert_passage(), passages)
+    connection.execute(insert_into("questions"), (n, question.id, body))
+    connection.executemany(INSERT_PASSAGE, passages)
 
 
 def places(spec: RunSpec, questions: Sequence[str]) -> list[Place]:
@@ -173,26 +185,13 @@ def hold(path: Path) -> int:
     return handle
 
 
-def lay_down(connection: sqlite3.Connection, layout: Layout, events: Sequence[Event]) -> None:
-    """Store the events in a run that is being made, renumbered from 0."""
-    connection.execute(layout.create("opening"))
-    for seq, event in enumerate(events):
-        slim, passages = fold(event.data)
-        connection.executemany(layout.insert_passage(), passages)
-        row = (seq, event.kind, event.at, orjson.dumps(slim))
-        connection.execute(layout.insert("opening"), row)
-
-
 def complete_spec(run: Path, identity: Mapping[str, Any], digest: str) -> None:
-    """Write what answers depend on, which `RunSpec` left empty. Raises StoreError."""
-    known = {"identity": identity, "system_digest": digest}
-    rows = [(key, orjson.dumps(value).decode()) for key, value in known.items()]
-    try:
-        with closing(connect(run / DATABASE)) as connection:
-            BY_ITSELF.enable(connection)
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(BY_ITSELF.insert("meta", "INSERT OR REPLACE"), rows)
-            connection.execute("COMMIT")
-            fold_log(connection)
-    except sqlite3.Error as error:
-        raise StoreError(f"{run}: the run cannot be written: {error}") from error
+    """Write what answers depend on, which `RunSpec` left empty until the system was open.
+
+    Raises StoreError.
+    """
+    settings = {"identity": identity, "system_digest": digest}
+    rows = [(key, orjson.dumps(value).decode()) for key, value in settings.items()]
+    with transaction(run, "the run cannot be written") as connection:
+        BY_ITSELF.enable(connection)
+        connection.executemany(insert_into("meta", "INSERT OR REPLACE"), rows)

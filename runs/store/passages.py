@@ -6,8 +6,7 @@ A tool result of fifteen passages has each text twice, in what the model reads a
 
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -17,7 +16,7 @@ from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.questions import Question
 from branchwise.runs.store.connection import DamagedError, reading
 from branchwise.runs.store.run_file import RunFile
-from branchwise.runs.store.tables import PLACES, Row, block_passage, hash_number, read_block
+from branchwise.runs.store.tables import PLACES, Row, block_passage, hash_number
 
 
 class StoredPassage(NamedTuple):
@@ -40,11 +39,13 @@ def fold(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[StoredPassage]
     if changed := _changed_messages(record):
         folded = [fold(message) for message in changed]
         slim_messages = [slim for slim, _ in folded]
-        return _with_messages(record, slim_messages), [p for _, found in folded for p in found]
+        return _with_messages(record, slim_messages), [
+            p for _, passages in folded for p in passages
+        ]
     listed = record.get("artifact", {}).get("passages")
     if not listed:
         return dict(record), []
-    passages = [_stored(p) for p in listed]
+    passages = [_stored(p["id"], p["title"], p["text"]) for p in listed]
     slim = [
         {"p": s.hash} | {k: v for k, v in p.items() if k not in ("id", "title", "text")}
         for s, p in zip(passages, listed, strict=True)
@@ -73,7 +74,7 @@ def _with_messages(record: Mapping[str, Any], messages: list[dict[str, Any]]) ->
 def fold_question(question: Question) -> tuple[bytes, list[StoredPassage]]:
     """The question as JSON with references for its passages, and the passages."""
     body = question.model_dump(mode="json")
-    passages = [_stored(p) for p in body["passages"]]
+    passages = [_stored(p["id"], p["title"], p["text"]) for p in body["passages"]]
     return orjson.dumps({**body, "passages": [p.hash for p in passages]}), passages
 
 
@@ -82,18 +83,14 @@ def unfold_question(
 ) -> Question:
     """The question as it was; `stored` returns the passages with these hashes."""
     record = orjson.loads(body)
-    found = stored(record["passages"])
-    listed = [found[hash] for hash in record["passages"]]
+    by_hash = stored(record["passages"])
+    listed = [by_hash[hash] for hash in record["passages"]]
     passages = [Passage(id=p.id, title=p.title, text=p.text) for p in listed]
     return Question.model_validate({**record, "passages": passages})
 
 
-def _stored(record: Mapping[str, Any]) -> StoredPassage:
-    return _with_hash(record["id"], record["title"], record["text"])
-
-
 @functools.lru_cache(maxsize=4096)
-def _with_hash(id: str, title: str, text: str) -> StoredPassage:
+def _stored(id: str, title: str, text: str) -> StoredPassage:
     # The id is hashed too: a corpus may give two ids to one text.
     return StoredPassage(passage_id(f"{id}\n{title}", text), id, title, text)
 
@@ -105,13 +102,13 @@ def _fold_text(content: str, passages: list[StoredPassage]) -> list[Any]:
         # Tools print passages in order, so each is searched for after the one before it.
         reference: dict[str, Any] = {"p": passage.hash}
         text = passage.text
-        found = content.find(text, at)
-        if found < 0:
+        start = content.find(text, at)
+        if start < 0:
             reference, text = {"p": passage.hash, "line": True}, one_line(text)
-            found = content.find(text, at)
-        if found >= 0 and text:
-            pieces += [content[at:found], reference]
-            at = found + len(text)
+            start = content.find(text, at)
+        if start >= 0 and text:
+            pieces += [content[at:start], reference]
+            at = start + len(text)
     return [*pieces, content[at:]]
 
 
@@ -149,16 +146,14 @@ def unfold(
 
 
 def _unfold_text(pieces: Iterable[Any], stored: Mapping[str, StoredPassage]) -> str:
-    return "".join(
-        [
-            piece
-            if isinstance(piece, str)
-            else one_line(stored[piece["p"]].text)
-            if "line" in piece
-            else stored[piece["p"]].text
-            for piece in pieces
-        ]
-    )
+    texts = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            texts.append(piece)
+        else:
+            text = stored[piece["p"]].text
+            texts.append(one_line(text) if "line" in piece else text)
+    return "".join(texts)
 
 
 KEPT = 4096
@@ -181,10 +176,11 @@ class StoredPassages:
     def of(self, hashes: Iterable[str]) -> Mapping[str, StoredPassage]:
         """These passages, perhaps among others. Raises DamagedError if one is missing."""
         wanted = set(hashes)
-        missing = wanted - self._held.keys()
+        missing = list(wanted - self._held.keys())
         if len(self._held) + len(missing) > KEPT:
             self._held = {hash: p for hash, p in self._held.items() if hash in wanted}
-        for some in _portions(missing):
+        for start in range(0, len(missing), AT_ONCE):
+            some = missing[start : start + AT_ONCE]
             marks = ", ".join("?" * len(some))
             self._hold_packed(some, marks)
             for row in self._file.each("passages", f"WHERE hash IN ({marks})", some):
@@ -211,11 +207,5 @@ class StoredPassages:
             for _, body in self._file.rows("passage_blocks", "WHERE block = ?", (number,)):
                 if len(self._blocks) >= BLOCKS_KEPT:
                     del self._blocks[next(iter(self._blocks))]
-                self._blocks[number] = read_block(body)
+                self._blocks[number] = orjson.loads(body)
         return self._blocks[number]
-
-
-def _portions(hashes: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(hashes)
-    while some := list(islice(rest, AT_ONCE)):
-        yield some

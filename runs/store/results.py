@@ -7,10 +7,9 @@ needed: SQLite keeps scorers and a running run apart.
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import orjson
@@ -25,10 +24,10 @@ from branchwise.runs.store.connection import (
     StoreError,
     connect,
     connect_to_read,
-    fold_log,
+    transaction,
 )
 from branchwise.runs.store.run_file import layout_of
-from branchwise.runs.store.tables import BY_ITSELF, Layout
+from branchwise.runs.store.tables import BY_ITSELF, Layout, columns_of, create_table, insert_into
 
 
 def save_scores(
@@ -43,54 +42,35 @@ def save_scores(
     write.
     """
     # One at a time: as JSON, those of thousands of items take more memory than the run.
-    rows = ((scorer_digest, item, orjson.dumps(found)) for item, found in errors)
+    rows = ((scorer_digest, item, orjson.dumps(record)) for item, record in errors)
     score_row = (scorer_digest, orjson.dumps(scores))
-    try:
-        with closing(connect(run / DATABASE)) as connection:
-            layout = _prepared(connection, run)
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute(layout.insert("scores", "INSERT OR REPLACE"), score_row)
-            connection.execute("DELETE FROM item_errors WHERE scorer = ?", (scorer_digest,))
-            connection.executemany(layout.insert("item_errors"), rows)
-            connection.execute("COMMIT")
-            fold_log(connection)
-    except sqlite3.Error as error:
-        raise StoreError(f"{run}: the scores cannot be kept: {error}") from error
+    with _results_of(run, "the scores cannot be kept") as connection:
+        connection.execute(insert_into("scores", "INSERT OR REPLACE"), score_row)
+        connection.execute("DELETE FROM item_errors WHERE scorer = ?", (scorer_digest,))
+        connection.executemany(insert_into("item_errors"), rows)
 
 
 def save_scored_run(run: Path, settings: str, body: bytes) -> None:
     """Save a scored run under the digest of its settings. Raises StoreError if it cannot write."""
-    try:
-        with closing(connect(run / DATABASE)) as connection:
-            layout = _prepared(connection, run)
-            insert = layout.insert("scored_runs", "INSERT OR REPLACE")
-            connection.execute(insert, (settings, body))
-            fold_log(connection)
-    except sqlite3.Error as error:
-        raise StoreError(f"{run}: the scores cannot be kept: {error}") from error
+    with _results_of(run, "the scores cannot be kept") as connection:
+        connection.execute(insert_into("scored_runs", "INSERT OR REPLACE"), (settings, body))
 
 
 def keep_reach(run: Path, key: str, reach: Mapping[str, Any]) -> None:
-    """Save what was found in the run's corpus and graph. Raises StoreError if it cannot write."""
-    try:
-        with closing(connect(run / DATABASE)) as connection:
-            layout = _prepared(connection, run)
-            row = (key, orjson.dumps(reach))
-            connection.execute(layout.insert("reach", "INSERT OR REPLACE"), row)
-            fold_log(connection)
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"{run}: the answers found in the corpus cannot be kept: {error}"
-        ) from error
+    """Save what was found in the run's corpus and kg. Raises StoreError if it cannot write."""
+    with _results_of(run, "the answers found in the corpus cannot be kept") as connection:
+        row = (key, orjson.dumps(reach))
+        connection.execute(insert_into("reach", "INSERT OR REPLACE"), row)
 
 
-def _prepared(connection: sqlite3.Connection, run: Path) -> Layout:
-    """How rows are written; makes the tables first."""
-    layout = layout_of(connection, run)
-    layout.enable(connection)
-    for table in ("item_errors", "reach", "scored_runs"):
-        connection.execute(layout.create(table))
-    return layout
+@contextmanager
+def _results_of(run: Path, problem: str) -> Iterator[sqlite3.Connection]:
+    """A transaction in which the tables of results are there."""
+    with transaction(run, problem) as connection:
+        layout_of(connection, run).enable(connection)
+        for table in ("item_errors", "reach", "scored_runs"):
+            connection.execute(create_table(table))
+        yield connection
 
 
 SUFFIX = ".judgements.sqlite"
@@ -149,12 +129,7 @@ class StoredJudgements:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _read(self, key: CallKey, sample: int) -> Mapping[str, Any] | None:
@@ -164,7 +139,7 @@ class StoredJudgements:
                     return None
                 self._reading = connect_to_read(self.path)
             layout = self._layout_by(self._reading)
-            sql = f"SELECT {layout.columns('judgements')} FROM judgements {_WHERE}"  # noqa: S608 - names of ours
+            sql = f"SELECT {columns_of('judgements')} FROM judgements {_WHERE}"  # noqa: S608 - names of ours
             stored = self._reading.execute(sql, (key.role, key.digest, sample)).fetchone()
         except sqlite3.Error as error:
             if "no such table" in str(error):
@@ -178,14 +153,15 @@ class StoredJudgements:
             ) from error
         if stored is None:
             return None
-        row = layout.read("judgements", stored)
-        found = _loaded(row[3]) if row else None
-        if found is None:
-            if self.path.name == DATABASE:
-                raise DamagedError(self.path.parent, "a judgement is not what was written")
-            what = f"{self.path}: a damaged reply of {key.role} is requested again"
-            warn(what)
-        return found
+        if row := layout.read("judgements", stored):
+            with suppress(orjson.JSONDecodeError):
+                record = orjson.loads(row[3])
+                if isinstance(record, dict):
+                    return record
+        if self.path.name == DATABASE:
+            raise DamagedError(self.path.parent, "a judgement is not what was written")
+        warn(f"{self.path}: a damaged reply of {key.role} is requested again")
+        return None
 
     def _write(self, slot: Slot, body: bytes) -> str | None:
         """Commit a row; returns a warning the first time that nothing can be written."""
@@ -194,17 +170,18 @@ class StoredJudgements:
                 return None
             try:
                 row = (slot.key.role, slot.key.digest, slot.occurrence, body)
-                connection = self._connected()
-                layout = self._layout_by(connection)
-                insert = layout.insert("judgements", "INSERT OR REPLACE")
-                connection.execute(insert, row)
+                insert = insert_into("judgements", "INSERT OR REPLACE")
+                self._connected().execute(insert, row)
             except sqlite3.Error as error:
                 # The low byte is the kind of error, the rest says more about it.
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_WRITABLE:
                     what = f"{self.path}: the model's reply cannot be kept: {error}"
                     raise StoreError(what) from error
                 self._is_read_only = True
-                return _nothing_is_kept(self.path, error)
+                return (
+                    f"{self.path}: cannot be written ({error}): the models' replies are not kept,"
+                    " and scoring again requests them again; make it writable, or score a copy"
+                )
         return None
 
     def _connected(self) -> sqlite3.Connection:
@@ -213,7 +190,7 @@ class StoredJudgements:
             try:
                 layout = self._layout_by(connection)
                 layout.enable(connection)
-                connection.execute(layout.create("judgements"))
+                connection.execute(create_table("judgements"))
             except BaseException:
                 connection.close()
                 raise
@@ -235,18 +212,3 @@ def run_judgements(run: Path) -> StoredJudgements:
 def file_judgements(predictions: Path) -> StoredJudgements:
     """The judgements beside a predictions file, in `PREDICTIONS.judgements.sqlite`."""
     return StoredJudgements(predictions.with_name(predictions.name + SUFFIX))
-
-
-def _loaded(body: bytes) -> Mapping[str, Any] | None:
-    """The record; None where the row is damaged."""
-    with suppress(orjson.JSONDecodeError, TypeError):
-        record = orjson.loads(body)
-        return record if isinstance(record, dict) else None
-    return None
-
-
-def _nothing_is_kept(path: Path, error: Exception) -> str:
-    return (
-        f"{path}: cannot be written ({error}): the models' replies are not kept, and scoring "
-        "again requests them again; make it writable, or score a copy"
-    )

@@ -24,6 +24,7 @@ from branchwise.runs.store.tables import (
     LATER,
     Layout,
     Row,
+    columns_of,
     expected_schema,
     read_schema,
     unpacked,
@@ -74,7 +75,9 @@ class RunFile:
             self.connection = connect_to_read(run / DATABASE)
             try:
                 if tolerant:
-                    self.connection.text_factory = _any_text
+                    self.connection.text_factory = lambda text: text.decode(
+                        errors="surrogateescape"
+                    )
                 self.layout, self.meta = read_meta(self.connection, run)
                 if not tolerant:
                     check_schema(self.connection, run)
@@ -82,15 +85,6 @@ class RunFile:
             except BaseException:
                 self.connection.close()
                 raise
-
-    @classmethod
-    def over(cls, run: Path, connection: sqlite3.Connection) -> "RunFile":
-        """The rows as the connection sees them that is writing the run."""
-        file = cls.__new__(cls)
-        file.run, file.connection = run, connection
-        with reading(run):
-            file.layout, file.meta = read_meta(connection, run)
-        return file
 
     @property
     def question_count(self) -> int:
@@ -115,15 +109,15 @@ class RunFile:
         """The same, read as needed. A table that is made later may be missing."""
         if table in LATER and not self.has(table):
             return
-        columns = self.layout.columns(table)
+        columns = columns_of(table)
         for row in self.query(f"SELECT {columns} FROM {table} {rest}", values):  # noqa: S608 - names of ours
             yield self.checked(table, row)
 
     def checked(self, table: str, row: Row) -> Row:
         """The row as it was written, without its checksum; raises DamagedError if it is not what
         was written."""
-        if found := self.layout.read(table, row):
-            return found
+        if values := self.layout.read(table, row):
+            return values
         raise DamagedError(self.run, f"a row of {table} is not what was written")
 
     def of_item(self, table: str, item: int) -> list[Row]:
@@ -137,7 +131,7 @@ class RunFile:
         """Table and row of everything that is packed of an item; none where it is not packed."""
         packs = self.rows("packed_items", "WHERE item = ?", (item,))
         with reading(self.run):
-            return [found for pack in packs for found in unpacked("packed_items", pack)]
+            return [packed for pack in packs for packed in unpacked("packed_items", pack)]
 
     def packed_items(self) -> list[int]:
         """The items that are packed, by number."""
@@ -189,15 +183,10 @@ def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mappin
         raise DamagedError(run, "the run's settings are not what was written")
     meta = {row[0]: orjson.loads(row[1]) for row in rows}
     _check_format(meta, run)
-    if missing := missing_settings(meta):
+    required = {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *(field.name for field in fields(RunSpec))}
+    if missing := required - meta.keys():
         raise DamagedError(run, f"settings of the run are missing: {', '.join(sorted(missing))}")
     return Layout.of_run(meta[RUN_ID]), meta
-
-
-def missing_settings(meta: Mapping[str, Any]) -> set[str]:
-    """The required settings of a run that are missing here."""
-    spec = {field.name for field in fields(RunSpec)}
-    return {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *spec} - meta.keys()
 
 
 def count_items(meta: Mapping[str, Any], questions: int) -> int:
@@ -211,10 +200,6 @@ def check_schema(connection: sqlite3.Connection, run: Path) -> None:
     schema = read_schema(connection)
     if not must <= schema <= must | may:
         raise DamagedError(run, "its tables are not those of a run")
-
-
-def _any_text(text: bytes) -> str:
-    return text.decode(errors="surrogateescape")
 
 
 def layout_of(connection: sqlite3.Connection, run: Path) -> Layout:
@@ -246,20 +231,20 @@ def check_of_study(run: Path, meta: Mapping[str, Any]) -> None:
     """
     from branchwise.runs.studies.folder import RUNS, STUDY_FILE, StudyFolder
 
-    place = Path(os.path.abspath(run))  # noqa: PTH100 - a link to a run stands where it stands
-    folder = place.parent.parent
-    if place.parent.name != RUNS or not (folder / STUDY_FILE).is_file():
+    folder = Path(os.path.abspath(run))  # noqa: PTH100 - a link to a run stands where it stands
+    study = folder.parent.parent
+    if folder.parent.name != RUNS or not (study / STUDY_FILE).is_file():
         return
     try:
-        record = StudyFolder.open(folder).record
+        record = StudyFolder.open(study).record
     except InputError:
         return
-    expected = next((one for one in record.systems if one.slug == place.name), None)
+    expected = next((system for system in record.systems if system.slug == folder.name), None)
     if expected is None:
         return
     remedy = "put each run's own folder back, or remove this one and repeat `branchwise ablate`"
     if meta["system_digest"] != expected.digest:
-        names = [one.name for one in record.systems if one.digest == meta["system_digest"]]
+        names = [system.name for system in record.systems if system.digest == meta["system_digest"]]
         other = f"of the system {names[0]!r}" if names else "of a system that the study lacks"
         what = f"the run is {other}, and the study has {expected.name!r} here"
         raise InputError(what, where=str(run), remedy=remedy)

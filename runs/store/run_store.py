@@ -16,7 +16,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
 import orjson
@@ -26,9 +25,16 @@ from branchwise.corpora.questions import Question
 from branchwise.runs.store.connection import DATABASE, StoreError, connect, fold_log
 from branchwise.runs.store.new_run import hold
 from branchwise.runs.store.passages import StoredPassage, fold
-from branchwise.runs.store.reader import RunReader
+from branchwise.runs.store.reader import RunReader, open_run
 from branchwise.runs.store.run_file import layout_of
-from branchwise.runs.store.tables import Layout, Statement, pack_ended
+from branchwise.runs.store.tables import (
+    COPY_OPENING,
+    END_ITEM,
+    INSERT_PASSAGE,
+    Statement,
+    insert_into,
+    pack_ended,
+)
 from branchwise.runs.store.verifying import check_whole
 from branchwise.trace.events import Event
 
@@ -44,8 +50,8 @@ class _Batch(NamedTuple):
 
 class Writer:
     """Accepts batches from any event loop, in order. Raises StoreError if it cannot be opened.
-    `layout`: how statements write rows. After a failed write nothing more is written: every later
-    batch fails for the same reason.
+
+    After a failed write nothing more is written: every later batch fails for the same reason.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,8 +61,8 @@ class Writer:
         try:
             self._connection = connect(self._path)
             self._file = self._path.stat().st_ino
-            self.layout = layout_of(self._connection, path.parent)
-            self.layout.enable(self._connection)
+            self._layout = layout_of(self._connection, path.parent)
+            self._layout.enable(self._connection)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(_cannot_write(path, error)) from error
         self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
@@ -100,7 +106,7 @@ class Writer:
         connection = self._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
-            pack_ended(connection, self.layout, also_rest=is_last)
+            pack_ended(connection, self._layout, also_rest=is_last)
             connection.execute("COMMIT")
             if is_last:
                 connection.executescript("PRAGMA incremental_vacuum")
@@ -190,11 +196,6 @@ class Beginning(NamedTuple):
 class Commits(Protocol):
     """Where statements are committed: the run's writer, or the way to it from another process."""
 
-    @property
-    def layout(self) -> Layout:
-        """How statements write rows."""
-        ...
-
     async def commit(self, statements: Sequence[Statement], *, ends_item: bool = False) -> None:
         """Write a batch; returns once it is committed. Raises StoreError."""
         ...
@@ -208,7 +209,7 @@ class ItemJournal:
     """
 
     def __init__(self, writer: Commits, beginning: Beginning) -> None:
-        self._writer, self._layout = writer, writer.layout
+        self._writer = writer
         self._item, self._recorded, first, self._asker, self.opening = beginning
         self._kept, self._first = set(self._recorded), list(first)
         self._occurrences: dict[CallKey, int] = {}
@@ -228,7 +229,7 @@ class ItemJournal:
         body = self._folded(value)
         key = slot.key
         row = (self._item, key.kind, key.role, key.digest, slot.occurrence, body)
-        insert = self._layout.insert("responses", "INSERT OR REPLACE")
+        insert = insert_into("responses", "INSERT OR REPLACE")
         # Counted first: if the caller is cancelled, the row is written all the same.
         self._kept.add((key, slot.occurrence))
         await self._writer.commit([*self._take(), (insert, [row])])
@@ -244,7 +245,7 @@ class ItemJournal:
     def ending(self, status: str, outcome: Mapping[str, Any]) -> list[Statement]:
         """The statements of `finish`, which are one batch."""
         row = (status, self._seq, len(self._kept), orjson.dumps(outcome), self._item)
-        return [*self._take(), (self._layout.end_item(), [row])]
+        return [*self._take(), (END_ITEM, [row])]
 
     def _folded(self, record: Mapping[str, Any]) -> bytes:
         """The record as JSON without passage texts, which are queued."""
@@ -265,9 +266,9 @@ class ItemJournal:
         passages, events, statements = self._passages, self._events, self._first
         self._passages, self._events, self._first = [], [], []
         if passages:
-            statements.append((self._layout.insert_passage(), passages))
+            statements.append((INSERT_PASSAGE, passages))
         if events:
-            statements.append((self._layout.insert("events"), events))
+            statements.append((insert_into("events"), events))
         return statements
 
 
@@ -290,7 +291,7 @@ class RunStore:
         try:
             # Before any write, which would go where a damaged page says.
             check_whole(path)
-            self.reader = RunReader.open(path)
+            self.reader = open_run(path)
             self.writer = Writer(path / DATABASE)
         except BaseException:
             os.close(self._lock)
@@ -299,12 +300,7 @@ class RunStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -337,35 +333,29 @@ class RunStore:
         """
         item, asker = pending.item, Asker(pending.question.id, pending.epoch)
         opening = list(self.reader.opening())
-        layout = self.writer.layout
-        copied = [(layout.copy_opening(), [(item,)])] if opening else []
+        running = (END_ITEM, [("running", None, None, None, item)])
+        copied: list[Statement] = [(COPY_OPENING, [(item,)])] if opening else []
         if not pending.resumed:
-            return Beginning(item, {}, [*copied, _running(layout, item)], asker, opening)
+            return Beginning(item, {}, [*copied, running], asker, opening)
         discard = ("DELETE FROM events WHERE item = ?", [(item,)])
         recorded = self.reader.responses(item)
-        drop: list[Statement] = []
+        changes: list[Statement] = []
+        if rows := self.reader.packed_rows(item):
+            # A failed item's responses are laid out again: the next attempt adds to them.
+            responses = [row for table, row in rows if table == "responses"]
+            changes = [
+                ("DELETE FROM packed_items WHERE item = ?", [(item,)]),
+                (insert_into("responses"), responses),
+            ]
         if item in self.reader.cut_items():
-            cut = [key for key, one in recorded.items() if key[0].kind == "model" and _is_cut(one)]
-            recorded = {key: one for key, one in recorded.items() if key not in cut}
+            cut = [
+                key
+                for key, response in recorded.items()
+                if key[0].kind == "model" and response.get("finish") == "length"
+            ]
+            recorded = {key: response for key, response in recorded.items() if key not in cut}
             where = "item = ? AND kind = ? AND role = ? AND digest = ? AND occurrence = ?"
-            rows = [(item, key.kind, key.role, key.digest, number) for key, number in cut]
-            drop = [(f"DELETE FROM responses WHERE {where}", rows)]  # noqa: S608 - names of ours
-        first = [*self._unpack(item), *drop, discard, *copied, _running(layout, item)]
+            keys = [(item, key.kind, key.role, key.digest, number) for key, number in cut]
+            changes.append((f"DELETE FROM responses WHERE {where}", keys))  # noqa: S608 - names of ours
+        first = [*changes, discard, *copied, running]
         return Beginning(item, recorded, first, asker, opening)
-
-    def _unpack(self, item: int) -> list[Statement]:
-        """Lay out the responses of a failed item again: the next attempt adds to them."""
-        layout, rows = self.writer.layout, self.reader.packed_rows(item)
-        if not rows:
-            return []
-        responses = [row for table, row in rows if table == "responses"]
-        remove = ("DELETE FROM packed_items WHERE item = ?", [(item,)])
-        return [remove, (layout.insert("responses"), responses)]
-
-
-def _is_cut(response: Mapping[str, Any]) -> bool:
-    return response.get("finish") == "length"
-
-
-def _running(layout: Layout, item: int) -> Statement:
-    return (layout.end_item(), [("running", None, None, None, item)])

@@ -19,18 +19,15 @@ import functools
 import sqlite3
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
+import zstandard
 
 from branchwise.corpora.passages import passage_id
-
-if TYPE_CHECKING:
-    import zstandard
-from collections.abc import Iterator
 
 Row = tuple[Any, ...]
 """A row's values in the order of its columns."""
@@ -75,7 +72,7 @@ PACKS = ("packed_items", "passage_blocks", "packed_passages")
 """Those of a run whose rows are packed."""
 
 _PLAIN = frozenset({"meta", "passages", "opening", "events", "responses"})
-"""Tables whose contents are not compressed: there they are until they are packed (packing.py)."""
+"""Tables whose contents are not compressed: there they are until they are packed."""
 
 ENDED = ("done", "failed")
 """States of an item that has an outcome."""
@@ -119,38 +116,6 @@ class Layout:
         connection.create_function("plain", 1, plain, deterministic=True)
         connection.create_function("hash_number", 1, hash_number, deterministic=True)
 
-    def insert(self, table: str, verb: str = "INSERT") -> str:
-        """SQL that takes the table's columns in order."""
-        return _insert(table, verb)
-
-    def insert_passage(self) -> str:
-        """SQL that takes a passage's columns in order, and leaves alone what is there already."""
-        return """INSERT OR IGNORE INTO passages SELECT ?1, ?2, ?3, ?4
-            WHERE NOT EXISTS (SELECT 1 FROM packed_passages WHERE hash = hash_number(?1))"""
-
-    def end_item(self) -> str:
-        """SQL that takes status, events, responses, outcome and the item's number."""
-        return """UPDATE items SET status = ?1, events = ?2, responses = ?3, outcome = squeeze(?4),
-            checksum = checksum('items', item, question, epoch, ?1, ?2, ?3, ?4) WHERE item = ?5"""
-
-    def copy_opening(self) -> str:
-        """SQL that takes an item's number and makes the opening its first events."""
-        columns = "?1, seq, kind, at, body"
-        return f"INSERT INTO events SELECT {columns}, checksum('events', {columns}) FROM opening"  # noqa: S608 - names of ours
-
-    def create(self, table: str) -> str:
-        """SQL that makes one of the later tables, if it is missing."""
-        checksum = ", checksum INTEGER NOT NULL" if _has_checksum(table) else ""
-        return f"CREATE TABLE IF NOT EXISTS {table} ({LATER[table].format(checksum)})"
-
-    def columns(self, table: str) -> str:
-        """The table's columns as a query names them, the checksum (if any) last."""
-        return _columns(table)
-
-    def width(self, table: str) -> int:
-        """How many values `columns` names."""
-        return len(COLUMNS[table]) + _has_checksum(table)
-
     def read(self, table: str, row: Sequence[Any]) -> tuple[Any, ...] | None:
         """A row as `columns` reads it, as it was written, without its checksum; None if it is not
         what was written."""
@@ -171,23 +136,38 @@ BY_ITSELF = Layout(0)
 """For files that do not belong to a run, and for the table that says which run it is."""
 
 
+INSERT_PASSAGE = """INSERT OR IGNORE INTO passages SELECT ?1, ?2, ?3, ?4
+    WHERE NOT EXISTS (SELECT 1 FROM packed_passages WHERE hash = hash_number(?1))"""
+"""Takes a passage's columns in order, and leaves alone what is there already."""
+END_ITEM = """UPDATE items SET status = ?1, events = ?2, responses = ?3, outcome = squeeze(?4),
+    checksum = checksum('items', item, question, epoch, ?1, ?2, ?3, ?4) WHERE item = ?5"""
+"""Takes status, events, responses, outcome and the item's number."""
+COPY_OPENING = """INSERT INTO events
+    SELECT ?1, seq, kind, at, body, checksum('events', ?1, seq, kind, at, body) FROM opening"""
+"""Takes an item's number and makes the opening its first events."""
+
+
 @functools.cache
-def _insert(table: str, verb: str) -> str:
+def insert_into(table: str, verb: str = "INSERT") -> str:
+    """SQL that takes the table's columns in order."""
     marks = [f"?{n}" for n in range(1, len(COLUMNS[table]) + 1)]
     values = list(marks) if table in _PLAIN else [*marks[:-1], f"squeeze({marks[-1]})"]
-    if _has_checksum(table):
+    if table != "passages":
         values.append(f"checksum('{table}', {', '.join(marks)})")
     return f"{verb} INTO {table} VALUES ({', '.join(values)})"
 
 
 @functools.cache
-def _columns(table: str) -> str:
-    names = [*COLUMNS[table], *(["checksum"] if _has_checksum(table) else ())]
+def columns_of(table: str) -> str:
+    """The table's columns as a query names them, the checksum (if any) last."""
+    names = [*COLUMNS[table], *(() if table == "passages" else ("checksum",))]
     return ", ".join(f"{table}.{name}" for name in names)
 
 
-def _has_checksum(table: str) -> bool:
-    return table != "passages"
+def create_table(table: str) -> str:
+    """SQL that makes one of the later tables, if it is missing."""
+    checksum = "" if table == "packed_passages" else ", checksum INTEGER NOT NULL"
+    return f"CREATE TABLE IF NOT EXISTS {table} ({LATER[table].format(checksum)})"
 
 
 def schema() -> str:
@@ -207,7 +187,7 @@ def expected_schema() -> tuple[frozenset[Entry], frozenset[Entry]]:
         connection.executescript(schema())
         must = read_schema(connection)
         for table in LATER:
-            connection.execute(BY_ITSELF.create(table))
+            connection.execute(create_table(table))
         return must, read_schema(connection) - must
     finally:
         connection.close()
@@ -236,8 +216,6 @@ def squeeze(body: bytes | None) -> bytes | None:
     if body is None or len(body) > MAX_BODY:
         return body
     if not hasattr(_of_thread, "compressor"):
-        import zstandard
-
         _of_thread.compressor = zstandard.ZstdCompressor(level=LEVEL, dict_data=_dictionary())
     frame: bytes = _of_thread.compressor.compress(body)
     return frame if len(frame) < len(body) <= MAX_RATIO * len(frame) else body
@@ -249,8 +227,6 @@ def expand(stored: bytes) -> bytes:
     What does not begin as a frame of zstd is a body itself: records are JSON. Raises ValueError for
     a frame that is damaged, or would unpack to more than `squeeze` ever compresses.
     """
-    import zstandard
-
     if not stored.startswith(zstandard.FRAME_HEADER):
         return stored
     try:
@@ -266,9 +242,7 @@ def expand(stored: bytes) -> bytes:
 
 
 @functools.cache
-def _dictionary() -> "zstandard.ZstdCompressionDict":
-    import zstandard
-
+def _dictionary() -> zstandard.ZstdCompressionDict:
     data = files("branchwise.runs.store").joinpath("bodies.dictionary").read_bytes()
     return zstandard.ZstdCompressionDict(data)
 
@@ -286,9 +260,8 @@ PACKED = {"events": "packed_items", "responses": "packed_items", "passages": "pa
 
 def pack_ended(connection: sqlite3.Connection, layout: Layout, *, also_rest: bool = False) -> None:
     """Pack the ended items, and passages in full blocks; `also_rest`: in one more, those left."""
-    ended = ", ".join(f"'{status}'" for status in ENDED)
-    sql = f"""SELECT DISTINCT events.item FROM events JOIN items ON items.item = events.item
-        WHERE status IN ({ended})"""  # noqa: S608 - words of ours
+    sql = """SELECT DISTINCT events.item FROM events JOIN items ON items.item = events.item
+        WHERE status IN ('done', 'failed')"""
     for (item,) in connection.execute(sql).fetchall():
         _pack_item(connection, layout, item)
     pack_passages(connection, layout, only_full=not also_rest)
@@ -298,7 +271,7 @@ def pack_passages(
     connection: sqlite3.Connection, layout: Layout, *, only_full: bool = False
 ) -> None:
     """Pack passages in blocks. `only_full`: as many as fill theirs."""
-    sql = f"SELECT rowid, {layout.columns('passages')} FROM passages ORDER BY rowid"  # noqa: S608 - names of ours
+    sql = f"SELECT rowid, {columns_of('passages')} FROM passages ORDER BY rowid"  # noqa: S608 - names of ours
     rows = connection.execute(sql).fetchall()
     whole = [row for row in rows if layout.read("passages", row[1:])]
     count = len(whole) - len(whole) % PER_BLOCK if only_full else len(whole)
@@ -307,25 +280,25 @@ def pack_passages(
         sql = "SELECT COALESCE(MAX(block), 0) + 1 FROM passage_blocks"
         ((block,),) = connection.execute(sql).fetchall()
         body = orjson.dumps([row[2:] for row in some])
-        connection.execute(layout.insert("passage_blocks"), (block, body))
+        connection.execute(insert_into("passage_blocks"), (block, body))
         places = [(hash_number(row[1]), block * PLACES + n) for n, row in enumerate(some)]
         connection.executemany("INSERT OR IGNORE INTO packed_passages VALUES (?, ?)", places)
         connection.executemany("DELETE FROM passages WHERE rowid = ?", [(row[0],) for row in some])
 
 
 def _pack_item(connection: sqlite3.Connection, layout: Layout, item: int) -> None:
-    found: dict[str, list[Row]] = {}
+    intact: dict[str, list[Row]] = {}
     for table in ("responses", "events"):
-        sql = f"SELECT {layout.columns(table)} FROM {table} WHERE item = ? ORDER BY rowid"  # noqa: S608 - names of ours
+        sql = f"SELECT {columns_of(table)} FROM {table} WHERE item = ? ORDER BY rowid"  # noqa: S608 - names of ours
         rows = [layout.read(table, row) for row in connection.execute(sql, (item,)).fetchall()]
         if None in rows:
             return
-        found[table] = [row for row in rows if row]
-    body = packed_item(found["responses"], found["events"])
+        intact[table] = [row for row in rows if row]
+    body = packed_item(intact["responses"], intact["events"])
     if len(body) > MAX_BODY:
         return
-    connection.execute(layout.insert("packed_items"), (item, body))
-    for table in found:
+    connection.execute(insert_into("packed_items"), (item, body))
+    for table in intact:
         connection.execute(f"DELETE FROM {table} WHERE item = ?", (item,))  # noqa: S608 - names of ours
 
 
@@ -343,8 +316,8 @@ def unpacked(table: str, row: Row) -> Iterator[tuple[str, Row]]:
     Raises ValueError, TypeError or LookupError where the row was never packed so.
     """
     if table == "passage_blocks":
-        for passage in block_passages(row[-1]):
-            yield "passages", passage
+        for passage in orjson.loads(row[-1]):
+            yield "passages", block_passage(passage)
         return
     item, body = row
     end = body.index(b"\n")
@@ -357,18 +330,7 @@ def unpacked(table: str, row: Row) -> Iterator[tuple[str, Row]]:
             at += length
 
 
-def block_passages(body: bytes) -> list[Row]:
-    """The passages of a block, as rows."""
-    return [block_passage(record) for record in read_block(body)]
-
-
-def read_block(body: bytes) -> list[Row]:
-    """Id, title and text of a block's passages."""
-    records: list[Row] = orjson.loads(body)
-    return records
-
-
 def block_passage(record: Row) -> Row:
-    """One of them as a row. Their hashes are made again, so that they check the content."""
+    """A block's passage (id, title, text) as a row, its hash made again: it checks the content."""
     id, title, text = record
     return (passage_id(f"{id}\n{title}", text), id, title, text)

@@ -293,7 +293,7 @@ def test_a_folder_that_cannot_be_written_is_read_and_scored_with_a_warning(run_f
     def refuse(path):
         raise sqlite3.OperationalError("attempt to write a readonly database")
 
-    monkeypatch.setattr("branchwise.runs.store.results.connect", refuse)
+    monkeypatch.setattr("branchwise.runs.store.connection.connect", refuse)
     with pytest.warns(UserWarning, match="cannot be kept: attempt to write"):
         assert score(run_folder).items == ()
 
