@@ -34,7 +34,7 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.loaders import load_questions
 from branchwise.eval.judging.grading import GRADING, TOP_LOGPROBS, Grader, property_requests
 from branchwise.eval.predictions_file import read_predictions
-from branchwise.runs.store.judgements import file_judgements
+from branchwise.runs.store.results import file_judgements
 from branchwise.trace.parts import Usage
 
 AIM_SECONDS, AIM_SIZE = 10.0, 2000

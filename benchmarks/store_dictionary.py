@@ -3,7 +3,7 @@
     python benchmarks/store_dictionary.py RUN... --out bodies.dictionary
 
 It was made once, from the runs of `branchwise demo` and those in `tests/kept`, and belongs to the
-store's format: another one would be another format (`runs/store/bodies.py`). Samples are single
+store's format: another one would be another format (`runs/store/tables.py`). Samples are single
 bodies of every table, so that what is learnt is what records share.
 """
 

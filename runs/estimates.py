@@ -15,7 +15,7 @@ from typing import Any
 
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.usage import run_costs
-from branchwise.runs.store import RunReader
+from branchwise.runs.store import open_run
 
 _T_90 = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75)
 """Student's t with 1, 2, ... degrees of freedom of a 90% interval; beyond them that of a normal."""
@@ -69,7 +69,7 @@ class Sample:
     @classmethod
     def read(cls, run: Path, digest: str, *, kept: bool) -> "Sample | None":
         """The sample of a run; None if it is of another system, or nothing has been answered."""
-        with closing(RunReader.open(run)) as reader:
+        with closing(open_run(run)) as reader:
             if reader.meta["system_digest"] != digest:
                 return None
             rows = [row.outcome for row in reader.items() if row.status == "done"]

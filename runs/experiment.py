@@ -39,11 +39,9 @@ from branchwise.runs.pilots import is_pilot, mark_pilot, unmark_pilot
 from branchwise.runs.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.runs.runner import INTERRUPTED, Engine, Observer, RunState, Silent, run_pending
 from branchwise.runs.store import RunReader, RunSpec, RunStore, create_run, open_run
-from branchwise.runs.store.completing import complete_spec
-from branchwise.runs.store.connection import DATABASE, fold_left_log
-from branchwise.runs.store.damage import reading
+from branchwise.runs.store.connection import DATABASE, fold_left_log, reading
+from branchwise.runs.store.new_run import check_vacant, complete_spec
 from branchwise.runs.store.recordings import open_recordings
-from branchwise.runs.store.run_store import check_vacant
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent

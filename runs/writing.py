@@ -15,7 +15,7 @@ from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import check_ready
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.eval.judging.consultant import Consultant, RequestProgress, role_spec
-from branchwise.runs.store.judgements import StoredJudgements
+from branchwise.runs.store.results import StoredJudgements
 
 ROLE = "writer"
 SUFFIX = ".replies.sqlite"

@@ -11,7 +11,7 @@ from branchwise.base.text import counted, printable
 from branchwise.commands.options import Field, Separator, read_questions
 from branchwise.corpora.loaders import load_questions
 from branchwise.report.terminal.console import console, echo, harmless_json
-from branchwise.runs.store.recovering import Recovery
+from branchwise.runs.store.salvage import Recovery
 from branchwise.runs.studies.archive import recover_folder
 
 _MAX_NAMED = 10

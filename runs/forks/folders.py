@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from branchwise.runs.store.run_store import is_vacant
+from branchwise.runs.store.new_run import is_vacant
 from branchwise.runs.studies.folder import RUNS, STUDY_FILE
 
 MAX_PARENT, MAX_ID = 120, 40

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from branchwise.runs.on_ray.messages import Granted, RequestOutcome, WorkerCall
-from branchwise.runs.store.tables import Layout
-from branchwise.runs.store.writer import Statement
+from branchwise.runs.store.tables import Statement
 
 GATHERED = 0.005
 """Seconds for which messages wait for others: a batch costs what one message does."""
@@ -75,10 +74,10 @@ class Channel:
 
 
 class ItemCommits:
-    """Where the journal of an item in a worker commits (`eval.store.journal.Commits`)."""
+    """Where the journal of an item in a worker commits (`runs.store.run_store.Commits`)."""
 
-    def __init__(self, channel: Channel, item: int, layout: Layout) -> None:
-        self._channel, self._item, self.layout = channel, item, layout
+    def __init__(self, channel: Channel, item: int) -> None:
+        self._channel, self._item = channel, item
 
     async def commit(self, statements: Sequence[Statement], *, ends_item: bool = False) -> None:
         await self._channel.call("commit", statements, self._item)

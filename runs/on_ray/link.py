@@ -22,8 +22,7 @@ from branchwise.runs.on_ray.messages import (
     unpacked,
 )
 from branchwise.runs.store import StoreError
-from branchwise.runs.store.journal import Beginning
-from branchwise.runs.store.run_store import PendingItem, RunStore
+from branchwise.runs.store.run_store import Beginning, PendingItem, RunStore
 
 _STOP_SECONDS = 3.0
 
@@ -72,8 +71,7 @@ class WorkerLink:
         number, self._next = self._next, self._next + 1
         ended = asyncio.get_running_loop().create_future()
         self._items[number] = _Item(part, ended)
-        layout = self._stores[part].writer.layout
-        self._send(StartItem(number, part, pending.question, beginning, layout))
+        self._send(StartItem(number, part, pending.question, beginning))
         try:
             record: dict[str, Any] = await ended
             return record

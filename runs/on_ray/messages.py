@@ -13,9 +13,8 @@ from branchwise.agents.outages import Outage
 from branchwise.agents.reply import FailureKind, ModelError
 from branchwise.corpora.questions import Question
 from branchwise.graphs.system import System
-from branchwise.runs.store.journal import Beginning
-from branchwise.runs.store.tables import Layout
-from branchwise.runs.store.writer import Statement
+from branchwise.runs.store.run_store import Beginning
+from branchwise.runs.store.tables import Statement
 from branchwise.trace.parts import Usage
 
 
@@ -60,13 +59,12 @@ class WorkerOpened(NamedTuple):
 
 
 class StartItem(NamedTuple):
-    """To a worker: answer this item of the system `part`. `layout`: of the run's rows."""
+    """To a worker: answer this item of the system `part`."""
 
     item: int
     part: int
     question: Question
     beginning: Beginning
-    layout: Layout
 
 
 class Granted(NamedTuple):

@@ -31,7 +31,7 @@ from branchwise.runs.on_ray.messages import (
 from branchwise.runs.on_ray.restraints import SharedAllowance, SharedLimits
 from branchwise.runs.on_ray.shipping import laid_out, room_for_sources
 from branchwise.runs.runner import Gate
-from branchwise.runs.store.journal import ItemJournal
+from branchwise.runs.store.run_store import ItemJournal
 from branchwise.runs.studies.shared import SharedSources, open_agent
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Worker:
             return bool(found)
 
         answering = Answering(agent, get_task(system.task), system.name, has_answers)
-        commits = ItemCommits(self._channel, start.item, start.layout)
+        commits = ItemCommits(self._channel, start.item)
         journal = ItemJournal(commits, start.beginning)
         try:
             record = await answering.record_of(start.question, journal, journal.opening)

@@ -59,8 +59,8 @@ from branchwise.runs.scoring.examination import analyse
 from branchwise.runs.scoring.saved import SavedScores, made_of, save_scored, settings_digest
 from branchwise.runs.scoring.scored import ScoredAnswers, TracedRun
 from branchwise.runs.store import RunReader, open_run
-from branchwise.runs.store.damage import reading
-from branchwise.runs.store.judgements import file_judgements, run_judgements
+from branchwise.runs.store.connection import reading
+from branchwise.runs.store.results import file_judgements, run_judgements
 
 if TYPE_CHECKING:
     from branchwise.runs.experiment import Run

@@ -1,17 +1,28 @@
-"""Opening a run's SQLite file."""
+"""A run's SQLite file: opening it, and what is said when it cannot be read or written."""
 
-import contextlib
 import os
+import shlex
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from errno import EACCES
+from functools import cached_property
 from pathlib import Path
 
+from branchwise.base.errors import InputError
+from branchwise.base.files import cannot_read
+from branchwise.base.text import one_line
+
 DATABASE = "run.sqlite"
+
 DRAFT = f"{DATABASE}.new"
+
 FORMAT = 3
 """The version of the store's layout; others are refused."""
 
 PAGE_SIZE = 1024
 """Bytes."""
+
 FOLDING_WAIT = 2000
 """Milliseconds."""
 
@@ -25,13 +36,29 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+@contextmanager
+def transaction(run: Path, problem: str) -> Iterator[sqlite3.Connection]:
+    """One change of a run beside its writer, all or nothing.
+
+    Raises StoreError with `problem`, in words, if it cannot be written.
+    """
+    try:
+        with closing(connect(run / DATABASE)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+            fold_log(connection)
+    except sqlite3.Error as error:
+        raise StoreError(f"{run}: {problem}: {error}") from error
+
+
 def fold_log(connection: sqlite3.Connection) -> None:
     """Write the log into the file, as the last connection does when it closes.
 
     A concurrent reader may be the last to close, and cannot do it. An active reader is given a
     moment; then the log stays, and is read with the file as before.
     """
-    with contextlib.suppress(sqlite3.Error):
+    with suppress(sqlite3.Error):
         connection.execute(f"PRAGMA busy_timeout = {FOLDING_WAIT}")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
@@ -42,7 +69,7 @@ def fold_left_log(path: Path) -> None:
     Where nothing may be written the log stays, and is read with the file as before.
     """
     if _has(path, "-wal"):
-        with contextlib.suppress(sqlite3.Error), contextlib.closing(connect(path)) as connection:
+        with suppress(sqlite3.Error), closing(connect(path)) as connection:
             fold_log(connection)
 
 
@@ -51,7 +78,8 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     if _has(path, "-journal") and os.access(path.parent, os.W_OK):
         _roll_back(path)
     uri = f"{path.resolve().as_uri()}?mode=ro"
-    if _is_archived(path):
+    # A complete file in a folder without room for WAL's other files.
+    if not os.access(path.parent, os.W_OK) and not _has(path, "-wal"):
         uri += "&immutable=1"
     # Opened on one thread and used on another, but never on two at once.
     connection = sqlite3.connect(uri, uri=True, timeout=30.0, check_same_thread=False)
@@ -70,11 +98,6 @@ def log_is_out_of_reach(path: Path) -> bool:
     return not os.access(path.parent, os.W_OK) and (_has(path, "-wal") or _has(path, "-journal"))
 
 
-def _is_archived(path: Path) -> bool:
-    """Whether the file is complete by itself, in a folder without room for WAL's other files."""
-    return not os.access(path.parent, os.W_OK) and not _has(path, "-wal")
-
-
 def _roll_back(path: Path) -> None:
     """Roll back what a process did that was killed just as it turned on the log.
 
@@ -82,8 +105,8 @@ def _roll_back(path: Path) -> None:
     for another process that is in the middle of it.
     """
     with (
-        contextlib.suppress(sqlite3.Error),
-        contextlib.closing(sqlite3.connect(path, timeout=30.0)) as connection,
+        suppress(sqlite3.Error),
+        closing(sqlite3.connect(path, timeout=30.0)) as connection,
     ):
         connection.execute("SELECT 1 FROM sqlite_master").fetchall()
 
@@ -95,3 +118,89 @@ def _has(path: Path, suffix: str) -> bool:
         return path.with_name(f"{path.name}{suffix}").stat().st_size > 0
     except FileNotFoundError:
         return False
+
+
+_OTHERWISE = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+"""What SQLite says of files that may be whole."""
+
+_TORN = "its pages do not fit together"
+
+_WORDS = {sqlite3.SQLITE_NOTADB: "it is not a database", sqlite3.SQLITE_CORRUPT: _TORN}
+
+_MAX_WHAT = 200
+
+
+class DamagedError(InputError):
+    """A run's file is damaged; the rest of it is readable.
+
+    `damage`: what is damaged. `share`: how many items are whole; if not given, it is counted when
+    the message is requested, which reads the whole file.
+    """
+
+    def __init__(self, run: Path, what: str, share: str | None = None) -> None:
+        self.run, self.damage, self._share = run, one_line(what)[:_MAX_WHAT], share
+        remedy = f"save what is whole: branchwise recover {shlex.quote(str(run))} --out NEW"
+        super().__init__(f"is damaged ({self.damage})", where=str(run / DATABASE), remedy=remedy)
+
+    def __str__(self) -> str:
+        return self._line
+
+    @cached_property
+    def _line(self) -> str:
+        from branchwise.runs.store.verifying import verify_run
+
+        share = self._share or verify_run(self.run).share
+        return f"{self.where}: {self.what}; {share}; {self.remedy}"
+
+
+def words_of(error: sqlite3.Error) -> str:
+    """What is wrong with a file that SQLite cannot read, in words of ours where there are any."""
+    return _WORDS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, str(error))
+
+
+def check_line(line: str) -> str | None:
+    """What a line of `PRAGMA integrity_check` says, in words; None if nothing is wrong."""
+    if line == "ok":
+        return None
+    problem = one_line(line.removeprefix("*** in database main ***"))
+    return _TORN if "malformed" in problem else f"{_TORN}: {problem}"
+
+
+@contextmanager
+def reading(run: Path) -> Iterator[None]:
+    """Turns errors of reading a damaged file (SQLite's errors, invalid records) into a
+    DamagedError, and SQLite's errors about a file that may be whole into an InputError."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code not in _OTHERWISE:
+            raise DamagedError(run, words_of(error)) from error
+        if not os.access(run / DATABASE, os.R_OK):
+            denied = PermissionError(EACCES, os.strerror(EACCES))
+            raise cannot_read(run / DATABASE, denied) from None
+        remedy = "try again when no other process uses it"
+        if log_is_out_of_reach(run / DATABASE):
+            remedy = "the run was interrupted: to read it, copy the folder to a writable place"
+        raise InputError(
+            f"{DATABASE} cannot be read as a run ({error})", where=str(run), remedy=remedy
+        ) from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        # pydantic's and orjson's are ValueErrors.
+        raise DamagedError(run, "a record of the run is damaged") from error
+
+
+class StoreError(Exception):
+    """The run could not be written (a full disk, a removed folder). What is committed is safe."""

@@ -18,14 +18,17 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import Question
 from branchwise.runs.costs.kept_prices import keep_limit, keep_prices, kept_prices, limit_of
-from branchwise.runs.store.packing import pack_ended
-from branchwise.runs.store.passage_references import references
-from branchwise.runs.store.passages import StoredPassages
+from branchwise.runs.store.new_run import begin_file, new_file, places, put_question
+from branchwise.runs.store.passages import StoredPassages, references
 from branchwise.runs.store.reader import open_run
-from branchwise.runs.store.run_file import RunFile
-from branchwise.runs.store.run_store import begin_file, new_file, places, put_question
-from branchwise.runs.store.spec import RunSpec
-from branchwise.runs.store.tables import ENDED, Layout
+from branchwise.runs.store.run_file import RunFile, RunSpec
+from branchwise.runs.store.tables import (
+    ENDED,
+    INSERT_PASSAGE,
+    create_table,
+    insert_into,
+    pack_ended,
+)
 from branchwise.runs.store.verifying import check_whole
 
 _SAME = {"task": "task", "epochs": "number of epochs", "scoring": "way of scoring"}
@@ -88,15 +91,15 @@ def _check_new(out: Path) -> None:
 
 def _check_alike(source: _Source, first: _Source) -> None:
     """Raise InputError unless both runs are of one system, task, number of epochs and scoring."""
-    one, other = first.meta, source.meta
-    what = next(
-        (words for key, words in _SAME.items() if (one.get(key) or {}) != (other.get(key) or {})),
-        None,
-    )
-    if one["system_digest"] != other["system_digest"]:
-        was, now = one["identity"], other["identity"]
-        differing = sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
-        what = f"system ({', '.join(differing)})"
+    expected, meta = first.meta, source.meta
+    differing = [
+        words for key, words in _SAME.items() if (expected.get(key) or {}) != (meta.get(key) or {})
+    ]
+    what = differing[0] if differing else None
+    if expected["system_digest"] != meta["system_digest"]:
+        was, now = expected["identity"], meta["identity"]
+        keys = sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
+        what = f"system ({', '.join(keys)})"
     if what:
         raise InputError(
             f"is of another {what} than {first.path}",
@@ -144,13 +147,13 @@ def _fill(connection: sqlite3.Connection, sources: Sequence[_Source]) -> None:
     )
     layout = begin_file(connection, spec, len(questions), 0)
     for n, question in enumerate(questions):
-        put_question(connection, layout, n, question)
+        put_question(connection, n, question)
     ids = [question.id for question in questions]
     items = {(place.question, place.epoch): place.item for place in places(spec, ids)}
     first = 0
     for source in sources:
         with closing(RunFile(source.path)) as file, file.snapshot():
-            _copy(file, connection, layout, items, first)
+            _copy(file, connection, items, first)
         pack_ended(connection, layout)
         first += len(source.questions)
     pack_ended(connection, layout, also_rest=True)
@@ -159,7 +162,6 @@ def _fill(connection: sqlite3.Connection, sources: Sequence[_Source]) -> None:
 def _copy(
     file: RunFile,
     connection: sqlite3.Connection,
-    layout: Layout,
     items: Mapping[tuple[int, int], int],
     first: int,
 ) -> None:
@@ -177,13 +179,13 @@ def _copy(
             wanted = dict.fromkeys(
                 hash for row in rows for hash in references(orjson.loads(row[-1]))
             )
-            found = passages.of(wanted)
-            connection.executemany(layout.insert_passage(), [found[hash] for hash in wanted])
-            connection.executemany(layout.insert(table), rows)
+            texts = passages.of(wanted)
+            connection.executemany(INSERT_PASSAGE, [texts[hash] for hash in wanted])
+            connection.executemany(insert_into(table), rows)
             counts.append(len(rows) if status in ENDED else None)
         row = (item, first + question, epoch, status, *counts, outcome)
-        connection.execute(layout.insert("items"), row)
-    connection.execute(layout.create("judgements"))
+        connection.execute(insert_into("items"), row)
+    connection.execute(create_table("judgements"))
     # Runs whose judge was asked the same keep the reply of the first.
-    insert = layout.insert("judgements", "INSERT OR IGNORE")
+    insert = insert_into("judgements", "INSERT OR IGNORE")
     connection.executemany(insert, file.each("judgements"))

@@ -1,18 +1,166 @@
-"""The passages of a run: read when needed, many at a time, and kept for a while."""
+"""Passages are stored once: a reference replaces a passage's text in a record.
 
+A tool result of fifteen passages has each text twice, in what the model reads and in the artifact.
+`fold` takes the texts out, `unfold` puts them back, byte for byte.
+"""
+
+import functools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
-from branchwise.runs.store.damage import DamagedError, reading
-from branchwise.runs.store.packing import PLACES, block_passage, read_block
-from branchwise.runs.store.passage_references import StoredPassage
+import orjson
+
+from branchwise.base.text import one_line
+from branchwise.corpora.passages import Passage, passage_id
+from branchwise.corpora.questions import Question
+from branchwise.runs.store.connection import DamagedError, reading
 from branchwise.runs.store.run_file import RunFile
-from branchwise.runs.store.tables import Row, hash_number
+from branchwise.runs.store.tables import PLACES, Row, block_passage, hash_number
+
+
+class StoredPassage(NamedTuple):
+    """A row of the `passages` table."""
+
+    hash: str
+    id: str
+    title: str
+    text: str
+
+
+def fold(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[StoredPassage]]:
+    """The record without passage texts, and the passages it refers to.
+
+    Looks at `artifact.passages` (tools/artifacts.py) and at `content`, and at those of the tool
+    messages that a node changed (`update.pending`); other keys are kept as they are. `content`
+    becomes a list of text pieces and `{"p": hash}` references (`line` if the text is on one line
+    there).
+    """
+    if changed := _changed_messages(record):
+        folded = [fold(message) for message in changed]
+        slim_messages = [slim for slim, _ in folded]
+        return _with_messages(record, slim_messages), [
+            p for _, passages in folded for p in passages
+        ]
+    listed = record.get("artifact", {}).get("passages")
+    if not listed:
+        return dict(record), []
+    passages = [_stored(p["id"], p["title"], p["text"]) for p in listed]
+    slim = [
+        {"p": s.hash} | {k: v for k, v in p.items() if k not in ("id", "title", "text")}
+        for s, p in zip(passages, listed, strict=True)
+    ]
+    artifact = {**record["artifact"], "passages": slim}
+    return {
+        **record,
+        "content": _fold_text(record["content"], passages),
+        "artifact": artifact,
+    }, passages
+
+
+def _changed_messages(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tool messages that a node changed; `of` tells them from those of an opening."""
+    update = record.get("update")
+    if not isinstance(update, dict):
+        return []
+    pending = update.get("pending") or []
+    return pending if pending and "of" in pending[0] else []
+
+
+def _with_messages(record: Mapping[str, Any], messages: list[dict[str, Any]]) -> dict[str, Any]:
+    return {**record, "update": {**record["update"], "pending": messages}}
+
+
+def fold_question(question: Question) -> tuple[bytes, list[StoredPassage]]:
+    """The question as JSON with references for its passages, and the passages."""
+    body = question.model_dump(mode="json")
+    passages = [_stored(p["id"], p["title"], p["text"]) for p in body["passages"]]
+    return orjson.dumps({**body, "passages": [p.hash for p in passages]}), passages
+
+
+def unfold_question(
+    body: bytes, stored: Callable[[Iterable[str]], Mapping[str, StoredPassage]]
+) -> Question:
+    """The question as it was; `stored` returns the passages with these hashes."""
+    record = orjson.loads(body)
+    by_hash = stored(record["passages"])
+    listed = [by_hash[hash] for hash in record["passages"]]
+    passages = [Passage(id=p.id, title=p.title, text=p.text) for p in listed]
+    return Question.model_validate({**record, "passages": passages})
+
+
+@functools.lru_cache(maxsize=4096)
+def _stored(id: str, title: str, text: str) -> StoredPassage:
+    # The id is hashed too: a corpus may give two ids to one text.
+    return StoredPassage(passage_id(f"{id}\n{title}", text), id, title, text)
+
+
+def _fold_text(content: str, passages: list[StoredPassage]) -> list[Any]:
+    pieces: list[Any] = []
+    at = 0
+    for passage in passages:
+        # Tools print passages in order, so each is searched for after the one before it.
+        reference: dict[str, Any] = {"p": passage.hash}
+        text = passage.text
+        start = content.find(text, at)
+        if start < 0:
+            reference, text = {"p": passage.hash, "line": True}, one_line(text)
+            start = content.find(text, at)
+        if start >= 0 and text:
+            pieces += [content[at:start], reference]
+            at = start + len(text)
+    return [*pieces, content[at:]]
+
+
+def references(record: Mapping[str, Any]) -> list[str]:
+    """Hashes of the passages that a folded record refers to."""
+    if changed := _changed_messages(record):
+        return [hash for message in changed for hash in references(message)]
+    return [slim["p"] for slim in record.get("artifact", {}).get("passages") or ()]
+
+
+def unfold(
+    record: Mapping[str, Any], stored: Mapping[str, StoredPassage], *, contents: bool = True
+) -> dict[str, Any]:
+    """The record as it was; `stored`: by hash, the passages that it refers to.
+
+    Without `contents`, `content` is "" if it only repeats the passages of the artifact: writing
+    these out is a third of the work. Contents changed by a node are complete.
+    """
+    if changed := _changed_messages(record):
+        return _with_messages(record, [unfold(message, stored) for message in changed])
+    listed = record.get("artifact", {}).get("passages")
+    if not listed:
+        return dict(record)
+    passages = []
+    for slim in listed:
+        _, id, title, text = stored[slim["p"]]
+        passage = {"id": id, "title": title, "text": text, **slim}
+        del passage["p"]
+        passages.append(passage)
+    artifact = {**record["artifact"], "passages": passages}
+    # Text after the last passage may say that something was cut, or concern other things.
+    needed = contents or len(artifact) > 1 or bool(record["content"][-1])
+    content = _unfold_text(record["content"], stored) if needed else ""
+    return {**record, "content": content, "artifact": artifact}
+
+
+def _unfold_text(pieces: Iterable[Any], stored: Mapping[str, StoredPassage]) -> str:
+    texts = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            texts.append(piece)
+        else:
+            text = stored[piece["p"]].text
+            texts.append(one_line(text) if "line" in piece else text)
+    return "".join(texts)
+
 
 KEPT = 4096
 """Passages held in memory; an item that has more keeps all of its own."""
+
 BLOCKS_KEPT = 64
+
 AT_ONCE = 500
 """Per query. Even old builds of SQLite take 999 variables."""
 
@@ -28,10 +176,11 @@ class StoredPassages:
     def of(self, hashes: Iterable[str]) -> Mapping[str, StoredPassage]:
         """These passages, perhaps among others. Raises DamagedError if one is missing."""
         wanted = set(hashes)
-        missing = wanted - self._held.keys()
+        missing = list(wanted - self._held.keys())
         if len(self._held) + len(missing) > KEPT:
             self._held = {hash: p for hash, p in self._held.items() if hash in wanted}
-        for some in _portions(missing):
+        for start in range(0, len(missing), AT_ONCE):
+            some = missing[start : start + AT_ONCE]
             marks = ", ".join("?" * len(some))
             self._hold_packed(some, marks)
             for row in self._file.each("passages", f"WHERE hash IN ({marks})", some):
@@ -58,11 +207,5 @@ class StoredPassages:
             for _, body in self._file.rows("passage_blocks", "WHERE block = ?", (number,)):
                 if len(self._blocks) >= BLOCKS_KEPT:
                     del self._blocks[next(iter(self._blocks))]
-                self._blocks[number] = read_block(body)
+                self._blocks[number] = orjson.loads(body)
         return self._blocks[number]
-
-
-def _portions(hashes: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(hashes)
-    while some := list(islice(rest, AT_ONCE)):
-        yield some

@@ -1,6 +1,7 @@
 """A run folder open for reading: works beside a writer, after a kill, and on an ended run."""
 
 import hashlib
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from sys import intern
@@ -15,15 +16,101 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.graphs.ledger import AGENT
-from branchwise.runs.store.connection import DATABASE, DRAFT
-from branchwise.runs.store.damage import DamagedError, check_line, reading
-from branchwise.runs.store.item_rows import ItemRows
-from branchwise.runs.store.packing import PACKED
-from branchwise.runs.store.passage_references import references, unfold, unfold_question
-from branchwise.runs.store.passages import StoredPassages
+from branchwise.runs.store.connection import DATABASE, DRAFT, DamagedError, check_line, reading
+from branchwise.runs.store.passages import StoredPassages, references, unfold, unfold_question
 from branchwise.runs.store.run_file import RunFile
-from branchwise.runs.store.tables import COLUMNS, ENDED, Row
+from branchwise.runs.store.tables import COLUMNS, ENDED, PACKED, Row, columns_of
 from branchwise.trace.events import Event
+
+
+class Place(NamedTuple):
+    """Where an item stands: its number, its question's number in the set, its epoch."""
+
+    item: int
+    question: int
+    epoch: int
+
+
+class RawItem(NamedTuple):
+    """An item as stored. `body`: the question's record, with passages as references; `outcome` is
+    present once the item has ended."""
+
+    item: int
+    id: str
+    epoch: int
+    status: str
+    body: bytes
+    outcome: bytes | None
+
+
+class ItemRows:
+    """Light queries on one run. Every method reads everything before it returns, so that no cursor
+    pins the file's state. Raises DamagedError if the file is damaged."""
+
+    def __init__(self, file: RunFile) -> None:
+        self._file = file
+
+    def version(self) -> int:
+        """Changes whenever another connection has committed; costs almost nothing."""
+        ((version,),) = self._file.query("PRAGMA data_version")
+        return int(version)
+
+    def places(self) -> list[Place]:
+        """All items in order."""
+        # In the index's order, so that rows with their outcomes are not read.
+        sql = "SELECT item, question, epoch FROM items ORDER BY question, epoch"
+        places = sorted(Place(*row) for row in self._file.query(sql))
+        if self._file.item_count != len(places):
+            raise DamagedError(self._file.run, f"{len(places)} items of {self._file.item_count}")
+        return places
+
+    def statuses(self) -> dict[int, str]:
+        """Item to status, from the index alone."""
+        # The condition is always true; it makes SQLite use the index.
+        return dict(self._file.query("SELECT item, status FROM items WHERE status >= ''"))
+
+    def between(self, first: int, last: int) -> list[RawItem]:
+        """The items with these numbers and those between them."""
+        width = len(COLUMNS["items"]) + 1
+        columns = f"{columns_of('items')}, {columns_of('questions')}"
+        sql = f"""SELECT {columns} FROM items JOIN questions ON n = question
+            WHERE item BETWEEN ? AND ? ORDER BY item"""  # noqa: S608 - names of ours
+        items = []
+        for row in self._file.query(sql, (first, last)):
+            item, _, epoch, status, _, _, outcome = self._file.checked("items", row[:width])
+            _, id, body = self._file.checked("questions", row[width:])
+            items.append(RawItem(item, id, epoch, status, body, outcome))
+        return items
+
+    def number(self, id: str, epoch: int) -> int | None:
+        """The item of a question by its id; None if there is none."""
+        sql = "SELECT item FROM questions JOIN items ON question = n WHERE id = ? AND epoch = ?"
+        row = next(self._file.query(sql, (id, epoch)), None)
+        return row[0] if row else None
+
+    def last_events(self, items: Iterable[int]) -> dict[int, tuple[int, float]]:
+        """Number and time of the last event of those of `items`, all running, that have one."""
+        sql = "SELECT seq, at FROM events WHERE item = ? ORDER BY seq DESC LIMIT 1"
+        rows = ((item, self._file.query(sql, (item,))) for item in items)
+        return {item: (seq, at) for item, last in rows for seq, at in last}
+
+    def failures(self) -> dict[int, bytes]:
+        """Outcomes of the items that failed."""
+        rows = self._file.each("items", "WHERE status = 'failed'")
+        return {item: outcome for item, *_, outcome in rows}
+
+    def errors_between(self, scorer: str, first: int, last: int) -> dict[int, bytes]:
+        """What `RunReader.saved_errors` reads of one item, for many items, as stored."""
+        rest = "WHERE scorer = ? AND item BETWEEN ? AND ?"
+        rows = self._file.each("item_errors", rest, (scorer, first, last))
+        return {item: body for _, item, body in rows}
+
+    def scores_version(self, scorers: Iterable[str]) -> tuple[int | None, ...]:
+        """A checksum of what each of these scorers has saved; None if a scorer has saved
+        nothing."""
+        saved = [self._file.rows("scores", "WHERE digest = ?", (digest,)) for digest in scorers]
+        return tuple(zlib.crc32(rows[0][1]) if rows else None for rows in saved)
+
 
 _MAX_NAMED = 5
 
@@ -77,13 +164,6 @@ class RunReader:
                 more = f" and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""
                 remedy = f"name one of its runs: {', '.join(runs[:_MAX_NAMED])}{more}"
             raise InputError(what, where=str(path), remedy=remedy)
-
-    @classmethod
-    def open(cls, path: Path) -> "RunReader":
-        """Open a run; raises InputError if the folder holds none, a damaged one, or one of a newer
-        version."""
-        cls.check(path)
-        return cls(RunFile(path))
 
     def close(self) -> None:
         """Close the file."""
@@ -149,7 +229,11 @@ class RunReader:
         count = 0
         for item, n, epoch, status, _, _, outcome in self._file.each("items", "ORDER BY item"):
             with reading(self.path):
-                row = ItemRow(item, questions[n], epoch, status, self._outcome(status, outcome))
+                if (outcome is not None) is not (status in ENDED):
+                    has = "an" if outcome else "no"
+                    raise ValueError(f"an item is {status}, and has {has} outcome")
+                record = None if outcome is None else orjson.loads(outcome)
+                row = ItemRow(item, questions[n], epoch, status, record)
                 if status == "pending":
                     self._check_not_begun(item)
             count += 1
@@ -277,28 +361,19 @@ class RunReader:
 
         Of the rows' checksums, which are over their contents: a fiftieth of reading them.
         """
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         packs = sorted(set(PACKED.values()))
         tables = ["meta", "questions", "items", "events", "responses", *packs]
         with self._file.snapshot():
             for table in tables:
                 rows = self._file.query(f"SELECT rowid, checksum FROM {table} ORDER BY rowid")  # noqa: S608 - names of ours
-                found.update(orjson.dumps([table, list(rows)]))
-        return found.hexdigest()
+                digest.update(orjson.dumps([table, list(rows)]))
+        return digest.hexdigest()
 
     def _result(self, table: str, rest: str, key: tuple[Any, ...]) -> Mapping[str, Any] | None:
         rows = self._file.rows(table, rest, key)
         with reading(self.path):
             return orjson.loads(rows[0][-1]) if rows else None
-
-    def _outcome(self, status: str, outcome: bytes | None) -> Mapping[str, Any] | None:
-        """How an item ended; None if it has not. Raises ValueError for an impossible outcome."""
-        if (outcome is not None) is not (status in ENDED):
-            raise ValueError(f"an item is {status}, and has {'an' if outcome else 'no'} outcome")
-        if outcome is None:
-            return None
-        record: Mapping[str, Any] = orjson.loads(outcome)
-        return record
 
     def _event_rows(self, item: int) -> list[Row]:
         rows = self._file.of_item("events", item)
@@ -313,9 +388,9 @@ class RunReader:
     def _check_item(self, item: int, **counts: int) -> None:
         """Raise DamagedError if the item ended with another number of rows than exist."""
         for row in self._file.rows("items", "WHERE item = ?", (item,)):
-            said = dict(zip(COLUMNS["items"], row, strict=True))
+            expected = dict(zip(COLUMNS["items"], row, strict=True))
             for table, count in counts.items():
-                self._check_count(f"{table} of item {item}", count, said[table])
+                self._check_count(f"{table} of item {item}", count, expected[table])
 
     def _check_count(self, what: str, count: int, expected: int | None) -> None:
         if expected is not None and count != expected:
@@ -329,5 +404,7 @@ class RunReader:
 
 
 def open_run(path: Path) -> RunReader:
-    """Open a run folder for reading; raises InputError if it holds no run."""
-    return RunReader.open(path)
+    """Open a run folder for reading; raises InputError if it holds no run, a damaged one, or one of
+    a newer version."""
+    RunReader.check(path)
+    return RunReader(RunFile(path))

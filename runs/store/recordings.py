@@ -2,7 +2,7 @@
 
 import bisect
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,7 +11,7 @@ import orjson
 from branchwise.agents.journal import Asker, Slot
 from branchwise.agents.reply import ModelError
 from branchwise.base.errors import InputError
-from branchwise.runs.store.reader import RunReader
+from branchwise.runs.store.reader import RunReader, open_run
 from branchwise.runs.store.run_file import RunFile
 from branchwise.runs.store.tables import Row
 from branchwise.runs.store.verifying import check_whole
@@ -45,7 +45,7 @@ class RunRecordings:
         RunReader.check(path)
         # A lost reply would look like one that was never recorded.
         check_whole(path)
-        reader = RunReader.open(path)
+        reader = open_run(path)
         self.identity: Mapping[str, Any] = reader.meta.get("identity") or {}
         reader.close()
         self._file: RunFile | None = None
@@ -64,9 +64,10 @@ class RunRecordings:
     def has_nothing_of(self, slot: Slot) -> bool:
         """Whether the asker's own item has no response of the slot's role."""
         item = self._own(slot.asker)
-        return item is not None and not any(
-            row[1:3] == ("model", slot.key.role) for row in self._of_item("responses", item)
-        )
+        asked = ("model", slot.key.role)
+        return item is not None and asked not in {
+            row[1:3] for row in self._of_item("responses", item)
+        }
 
     def was_trimmed(self, slot: Slot) -> bool:
         """Whether the asker's own item (any item, if it has none) left out tool results."""
@@ -90,9 +91,8 @@ class RunRecordings:
         if own is not None:
             return _Place(own, slot.occurrence)
         if slot.asker is not None and slot.asker.question in self._questions:
-            return (
-                None  # An epoch that was not run: another epoch's reply would not be a new sample.
-            )
+            # An epoch that was not run: another epoch's reply would not be a new sample.
+            return None
         places = self._places(slot)
         if slot.asker is not None:
             places = [at for at in places if self._epochs[at.item] == slot.asker.epoch]
@@ -104,8 +104,7 @@ class RunRecordings:
         return None if asker is None else self._items.get(asker)
 
     def _read_items(self) -> None:
-        sql = "SELECT item, id, epoch FROM items JOIN questions ON n = question"
-        rows = self._rows(sql, ())
+        rows = self._rows("SELECT item, id, epoch FROM items JOIN questions ON n = question")
         self._items = {Asker(id, epoch): item for item, id, epoch in rows}
         self._epochs = {item: epoch for item, _, epoch in rows}
         self._questions = frozenset(id for _, id, _ in rows)
@@ -120,32 +119,26 @@ class RunRecordings:
         return self._known.get(key, [])
 
     def _read_on(self) -> None:
-        file = self._opened()
-        sql = """SELECT item, role, digest, occurrence FROM responses
-            WHERE kind = 'model' ORDER BY rowid"""
-        for item, role, digest, occurrence in self._rows(sql, ()):
-            self._know(item, role, digest, occurrence)
-        for item in set(self._checked(file.packed_items)) - self._packed:
-            for _, kind, role, digest, occurrence, _ in self._of_item("responses", item):
-                if kind == "model":
-                    self._know(item, role, digest, occurrence)
+        columns = "item, kind, role, digest, occurrence"
+        rows = self._rows(f"SELECT {columns} FROM responses ORDER BY rowid")  # noqa: S608 - names of ours
+        for item in set(self._checked(self._opened().packed_items)) - self._packed:
+            rows += [row[:-1] for row in self._of_item("responses", item)]
             self._packed.add(item)
-
-    def _know(self, item: int, role: str, digest: str, occurrence: int) -> None:
-        known, place = self._known[role, digest], _Place(item, occurrence)
-        if place not in known:
-            bisect.insort(known, place)
+        for item, kind, role, digest, occurrence in rows:
+            known, place = self._known[role, digest], _Place(item, occurrence)
+            if kind == "model" and place not in known:
+                bisect.insort(known, place)
 
     def _payload(self, slot: Slot, place: _Place) -> Mapping[str, Any] | None:
         key = ("model", slot.key.role, slot.key.digest, place.occurrence)
-        for _, *found, body in self._of_item("responses", place.item):
-            if tuple(found) == key:
+        for _, *columns, body in self._of_item("responses", place.item):
+            if tuple(columns) == key:
                 try:
                     record = orjson.loads(body)
                 except ValueError as error:
                     raise self._unreadable(error) from None
                 if not isinstance(record, dict):
-                    raise self._unreadable(ValueError("a reply is not an object"))
+                    raise self._unreadable("a reply is not an object")
                 return record
         return None
 
@@ -157,8 +150,8 @@ class RunRecordings:
 
         return self._checked(read)
 
-    def _rows(self, sql: str, values: Iterable[Any]) -> list[Any]:
-        return self._checked(lambda: list(self._opened().query(sql, tuple(values))))
+    def _rows(self, sql: str) -> list[Row]:
+        return self._checked(lambda: list(self._opened().query(sql)))
 
     def _checked(self, read: Callable[[], _T]) -> _T:
         try:

@@ -1,33 +1,63 @@
-"""A run's file open for reading: every row that it returns is checked."""
+"""A run's identity, and its file open for reading: every row that it returns is checked."""
 
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from branchwise.base.errors import InputError
-from branchwise.runs.store.connection import DATABASE, FORMAT, connect_to_read
-from branchwise.runs.store.damage import DamagedError, reading
-from branchwise.runs.store.membership import check_of_study
-from branchwise.runs.store.packing import unpacked
-from branchwise.runs.store.spec import RunSpec
+from branchwise.runs.store.connection import (
+    DATABASE,
+    FORMAT,
+    DamagedError,
+    connect_to_read,
+    reading,
+)
 from branchwise.runs.store.tables import (
     BY_ITSELF,
     COLUMNS,
     LATER,
     Layout,
     Row,
+    columns_of,
     expected_schema,
     read_schema,
+    unpacked,
 )
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A run's identity.
+
+    `system`: the settings as given (paths included), enough to build the agent again. `identity`:
+    everything that answers depend on (`Agent.identity`), `system_digest` its SHA-256. `source`:
+    where the questions came from, `questions_digest`: their content. `scoring`: who aligns and
+    judges when the run is scored (`ScoringChoice`), empty for names alone. `fork`: for a fork, its
+    parent, step and changes (`eval.forks`), else empty.
+    """
+
+    task: str
+    source: str
+    questions_digest: str
+    system: Mapping[str, Any]
+    identity: Mapping[str, Any]
+    system_digest: str
+    epochs: int
+    version: str
+    scoring: Mapping[str, Any] = field(default_factory=dict)
+    fork: Mapping[str, Any] = field(default_factory=dict)
+
 
 RUN_ID, QUESTION_COUNT, OPENING_COUNT = "run_id", "question_count", "opening_count"
 """Keys of `meta` in addition to those of `RunSpec` and the format: a number of the run's own, so
 that no row of another run passes for its own, and how many questions and opening events it has."""
+
 _AT_ONCE = 256
 
 
@@ -45,7 +75,9 @@ class RunFile:
             self.connection = connect_to_read(run / DATABASE)
             try:
                 if tolerant:
-                    self.connection.text_factory = _any_text
+                    self.connection.text_factory = lambda text: text.decode(
+                        errors="surrogateescape"
+                    )
                 self.layout, self.meta = read_meta(self.connection, run)
                 if not tolerant:
                     check_schema(self.connection, run)
@@ -53,15 +85,6 @@ class RunFile:
             except BaseException:
                 self.connection.close()
                 raise
-
-    @classmethod
-    def over(cls, run: Path, connection: sqlite3.Connection) -> "RunFile":
-        """The rows as the connection sees them that is writing the run."""
-        file = cls.__new__(cls)
-        file.run, file.connection = run, connection
-        with reading(run):
-            file.layout, file.meta = read_meta(connection, run)
-        return file
 
     @property
     def question_count(self) -> int:
@@ -86,15 +109,15 @@ class RunFile:
         """The same, read as needed. A table that is made later may be missing."""
         if table in LATER and not self.has(table):
             return
-        columns = self.layout.columns(table)
+        columns = columns_of(table)
         for row in self.query(f"SELECT {columns} FROM {table} {rest}", values):  # noqa: S608 - names of ours
             yield self.checked(table, row)
 
     def checked(self, table: str, row: Row) -> Row:
         """The row as it was written, without its checksum; raises DamagedError if it is not what
         was written."""
-        if found := self.layout.read(table, row):
-            return found
+        if values := self.layout.read(table, row):
+            return values
         raise DamagedError(self.run, f"a row of {table} is not what was written")
 
     def of_item(self, table: str, item: int) -> list[Row]:
@@ -108,7 +131,7 @@ class RunFile:
         """Table and row of everything that is packed of an item; none where it is not packed."""
         packs = self.rows("packed_items", "WHERE item = ?", (item,))
         with reading(self.run):
-            return [found for pack in packs for found in unpacked("packed_items", pack)]
+            return [packed for pack in packs for packed in unpacked("packed_items", pack)]
 
     def packed_items(self) -> list[int]:
         """The items that are packed, by number."""
@@ -160,15 +183,10 @@ def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mappin
         raise DamagedError(run, "the run's settings are not what was written")
     meta = {row[0]: orjson.loads(row[1]) for row in rows}
     _check_format(meta, run)
-    if missing := missing_settings(meta):
+    required = {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *(field.name for field in fields(RunSpec))}
+    if missing := required - meta.keys():
         raise DamagedError(run, f"settings of the run are missing: {', '.join(sorted(missing))}")
     return Layout.of_run(meta[RUN_ID]), meta
-
-
-def missing_settings(meta: Mapping[str, Any]) -> set[str]:
-    """The required settings of a run that are missing here."""
-    spec = {field.name for field in fields(RunSpec)}
-    return {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *spec} - meta.keys()
 
 
 def count_items(meta: Mapping[str, Any], questions: int) -> int:
@@ -182,10 +200,6 @@ def check_schema(connection: sqlite3.Connection, run: Path) -> None:
     schema = read_schema(connection)
     if not must <= schema <= must | may:
         raise DamagedError(run, "its tables are not those of a run")
-
-
-def _any_text(text: bytes) -> str:
-    return text.decode(errors="surrogateescape")
 
 
 def layout_of(connection: sqlite3.Connection, run: Path) -> Layout:
@@ -206,3 +220,34 @@ def _check_format(meta: Mapping[str, Any], run: Path) -> None:
         where=str(run),
         remedy="upgrade branchwise to read it" if is_newer else "run again",
     )
+
+
+def check_of_study(run: Path, meta: Mapping[str, Any]) -> None:
+    """Raise InputError where the folder is another system's, or holds other questions: folders
+    that were swapped or copied would be shown under wrong names.
+
+    `meta`: the run's settings. A run that no study names is its own, and so is one whose study
+    cannot be read, which says so itself when it is asked for.
+    """
+    from branchwise.runs.studies.folder import RUNS, STUDY_FILE, StudyFolder
+
+    folder = Path(os.path.abspath(run))  # noqa: PTH100 - a link to a run stands where it stands
+    study = folder.parent.parent
+    if folder.parent.name != RUNS or not (study / STUDY_FILE).is_file():
+        return
+    try:
+        record = StudyFolder.open(study).record
+    except InputError:
+        return
+    expected = next((system for system in record.systems if system.slug == folder.name), None)
+    if expected is None:
+        return
+    remedy = "put each run's own folder back, or remove this one and repeat `branchwise ablate`"
+    if meta["system_digest"] != expected.digest:
+        names = [system.name for system in record.systems if system.digest == meta["system_digest"]]
+        other = f"of the system {names[0]!r}" if names else "of a system that the study lacks"
+        what = f"the run is {other}, and the study has {expected.name!r} here"
+        raise InputError(what, where=str(run), remedy=remedy)
+    if (meta["questions_digest"], meta["epochs"]) != (record.questions_digest, record.epochs):
+        what = f"the run of {expected.name!r} has other questions than the study {record.name!r}"
+        raise InputError(what, where=str(run), remedy=remedy)

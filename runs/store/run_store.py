@@ -1,37 +1,275 @@
-"""A run folder open for writing: made once, continued any number of times."""
+"""A run folder open for writing: the writer's thread, the journals of items, and what is pending.
 
-import fcntl
+One thread writes to the file. Callers hand over batches of statements; the thread commits
+everything that is waiting in one transaction, so many items share a commit. A batch is atomic: all
+of it is committed, or none. Items that have ended are packed, some at a time, and the last ones
+when the file is closed.
+"""
+
+import asyncio
+import contextlib
 import os
-import secrets
+import queue
 import sqlite3
+import threading
+import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import orjson
 
-from branchwise.agents.journal import Asker
-from branchwise.base.atomic import give_usual_mode
-from branchwise.base.errors import InputError
+from branchwise.agents.journal import Asker, CallKey, Slot
 from branchwise.corpora.questions import Question
-from branchwise.runs.store.connection import DATABASE, DRAFT, FORMAT, PAGE_SIZE
-from branchwise.runs.store.item_rows import Place
-from branchwise.runs.store.journal import Beginning, ItemJournal
-from branchwise.runs.store.opening import begin_with, lay_down
-from branchwise.runs.store.packing import pack_passages
-from branchwise.runs.store.passage_references import fold_question
-from branchwise.runs.store.reader import RunReader
-from branchwise.runs.store.run_file import OPENING_COUNT, QUESTION_COUNT, RUN_ID
-from branchwise.runs.store.spec import RunSpec
-from branchwise.runs.store.tables import BY_ITSELF, PACKS, Layout, schema
+from branchwise.runs.store.connection import DATABASE, StoreError, connect, fold_log
+from branchwise.runs.store.new_run import hold
+from branchwise.runs.store.passages import StoredPassage, fold
+from branchwise.runs.store.reader import RunReader, open_run
+from branchwise.runs.store.run_file import layout_of
+from branchwise.runs.store.tables import (
+    COPY_OPENING,
+    END_ITEM,
+    INSERT_PASSAGE,
+    Statement,
+    insert_into,
+    pack_ended,
+)
 from branchwise.runs.store.verifying import check_whole
-from branchwise.runs.store.writer import Statement, Writer
 from branchwise.trace.events import Event
 
-LOCK = "lock"
+_PACKED_AT_ONCE = 16
+"""Items; a millisecond each, in which no other is written."""
+
+
+class _Batch(NamedTuple):
+    statements: Sequence[Statement]
+    done: "asyncio.Future[None]"
+    ends_item: bool
+
+
+class Writer:
+    """Accepts batches from any event loop, in order. Raises StoreError if it cannot be opened.
+
+    After a failed write nothing more is written: every later batch fails for the same reason.
+    """
+
+    def __init__(self, path: Path) -> None:
+        # A plug-in may change the working directory.
+        self._path = path.absolute()
+        self._failure: str | None = None
+        try:
+            self._connection = connect(self._path)
+            self._file = self._path.stat().st_ino
+            self._layout = layout_of(self._connection, path.parent)
+            self._layout.enable(self._connection)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(_cannot_write(path, error)) from error
+        self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="run-store", daemon=True)
+        self._thread.start()
+
+    async def commit(self, statements: Sequence[Statement], *, ends_item: bool = False) -> None:
+        """Write a batch; returns once it is committed. Raises StoreError.
+
+        `ends_item`: an item will not change any more. Cancelling the caller does not take the batch
+        back.
+        """
+        if self._failure:
+            raise StoreError(self._failure)
+        done = asyncio.get_running_loop().create_future()
+        self._queue.put(_Batch(statements, done, ends_item))
+        await done
+
+    def close(self) -> None:
+        """Write what is queued and end the thread. Safe to call twice."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        with contextlib.closing(self._connection):
+            ended = 0
+            while batches := self._take():
+                self._write(batches)
+                self._wake(batches)
+                ended += sum(batch.ends_item for batch in batches)
+                if ended >= _PACKED_AT_ONCE:
+                    ended = 0
+                    self._pack()
+            self._pack(is_last=True)
+            fold_log(self._connection)
+
+    def _pack(self, *, is_last: bool = False) -> None:
+        """What cannot be packed (the disk is full) stays as it is: it is written."""
+        if self._failure:
+            return
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            pack_ended(connection, self._layout, also_rest=is_last)
+            connection.execute("COMMIT")
+            if is_last:
+                connection.executescript("PRAGMA incremental_vacuum")
+        except sqlite3.Error:
+            with contextlib.suppress(sqlite3.Error):
+                connection.rollback()
+
+    def _take(self) -> list[_Batch]:
+        """All waiting batches, at least one; empty at the end."""
+        first = self._queue.get()
+        batches: list[_Batch] = []
+        while first is not None:
+            batches.append(first)
+            try:
+                first = self._queue.get_nowait()
+            except queue.Empty:
+                return batches
+        if batches:
+            self._queue.put(None)
+        return batches
+
+    def _write(self, batches: Sequence[_Batch]) -> None:
+        if self._failure:
+            return
+        connection = self._connection
+        try:
+            # A deleted file still accepts writes, which would be lost.
+            if self._path.stat().st_ino != self._file:
+                raise FileNotFoundError("it was replaced by another file")
+            connection.execute("BEGIN IMMEDIATE")
+            for batch in batches:
+                for sql, rows in batch.statements:
+                    connection.executemany(sql, rows)
+            connection.execute("COMMIT")
+        except Exception as error:  # noqa: BLE001 - without this thread every item waits for ever
+            self._failure = _cannot_write(self._path, error)
+            with contextlib.suppress(sqlite3.Error):
+                connection.rollback()
+
+    def _wake(self, batches: Sequence[_Batch]) -> None:
+        waiting: defaultdict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]]
+        waiting = defaultdict(list)
+        for batch in batches:
+            waiting[batch.done.get_loop()].append(batch.done)
+        for loop, futures in waiting.items():
+            with contextlib.suppress(RuntimeError):  # the loop is closed: there is no waiter left
+                loop.call_soon_threadsafe(_settle, futures, self._failure)
+
+
+def _cannot_write(path: Path, error: Exception) -> str:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    problem = f"{path}: cannot write: {reason}"
+    if isinstance(error, FileNotFoundError):
+        return f"{problem}; the run was deleted or moved while it was being written"
+    return f"{problem}; what was committed is safe; continue with: branchwise resume {path.parent}"
+
+
+def _settle(futures: Sequence["asyncio.Future[None]"], failure: str | None) -> None:
+    """Wake the waiters, on their loop: one hand-over per transaction, however many there are."""
+    for future in futures:
+        if future.done():
+            continue
+        if failure:
+            future.set_exception(StoreError(failure))
+        else:
+            future.set_result(None)
+
+
+Recorded = Mapping[tuple[CallKey, int], Mapping[str, Any]]
+
+
+class Beginning(NamedTuple):
+    """What the journal of an item begins with.
+
+    `recorded`: the responses of earlier attempts. `first` is written before everything else.
+    `asker` is what every slot says about the item. `opening`: the events that `first` writes,
+    which precede the journal's own.
+    """
+
+    item: int
+    recorded: Recorded
+    first: Sequence[Statement]
+    asker: Asker | None = None
+    opening: Sequence[Event] = ()
+
+
+class Commits(Protocol):
+    """Where statements are committed: the run's writer, or the way to it from another process."""
+
+    async def commit(self, statements: Sequence[Statement], *, ends_item: bool = False) -> None:
+        """Write a batch; returns once it is committed. Raises StoreError."""
+        ...
+
+
+class ItemJournal:
+    """Implements `agents.journal.Journal` for one item of a run.
+
+    Events wait in memory and travel with the next response that is kept, so tracing costs no extra
+    commits; the item's last events and its final row are one transaction.
+    """
+
+    def __init__(self, writer: Commits, beginning: Beginning) -> None:
+        self._writer = writer
+        self._item, self._recorded, first, self._asker, self.opening = beginning
+        self._kept, self._first = set(self._recorded), list(first)
+        self._occurrences: dict[CallKey, int] = {}
+        self._events: list[tuple[int, int, str, float, bytes]] = []
+        self._passages: list[StoredPassage] = []
+        self._seq = len(self.opening)
+        # A tool result comes twice, as a response and as an event, but is folded once. The
+        # artifact is held beside its id so that the id stays its own.
+        self._folds: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+    def recall(self, key: CallKey) -> Slot:
+        occurrence = self._occurrences.get(key, 0)
+        self._occurrences[key] = occurrence + 1
+        return Slot(key, occurrence, self._recorded.get((key, occurrence)), self._asker)
+
+    async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
+        body = self._folded(value)
+        key = slot.key
+        row = (self._item, key.kind, key.role, key.digest, slot.occurrence, body)
+        insert = insert_into("responses", "INSERT OR REPLACE")
+        # Counted first: if the caller is cancelled, the row is written all the same.
+        self._kept.add((key, slot.occurrence))
+        await self._writer.commit([*self._take(), (insert, [row])])
+
+    def event(self, kind: str, data: Mapping[str, Any]) -> None:
+        self._events.append((self._item, self._seq, kind, time.time(), self._folded(data)))
+        self._seq += 1
+
+    async def finish(self, status: str, outcome: Mapping[str, Any]) -> None:
+        """Write the item's remaining events and its final row, all or nothing."""
+        await self._writer.commit(self.ending(status, outcome), ends_item=True)
+
+    def ending(self, status: str, outcome: Mapping[str, Any]) -> list[Statement]:
+        """The statements of `finish`, which are one batch."""
+        row = (status, self._seq, len(self._kept), orjson.dumps(outcome), self._item)
+        return [*self._take(), (END_ITEM, [row])]
+
+    def _folded(self, record: Mapping[str, Any]) -> bytes:
+        """The record as JSON without passage texts, which are queued."""
+        artifact = record.get("artifact")
+        known = self._folds.pop(id(artifact), None)
+        if known is None:
+            slim, passages = fold(record)
+            self._passages += passages
+            if passages and artifact is not None:
+                kept = {"content": slim["content"], "artifact": slim["artifact"]}
+                self._folds[id(artifact)] = (artifact, kept)
+        else:
+            slim = {**record, **known[1]}
+        return orjson.dumps(slim)
+
+    def _take(self) -> list[Statement]:
+        """The waiting statements, which the journal then forgets."""
+        passages, events, statements = self._passages, self._events, self._first
+        self._passages, self._events, self._first = [], [], []
+        if passages:
+            statements.append((INSERT_PASSAGE, passages))
+        if events:
+            statements.append((insert_into("events"), events))
+        return statements
 
 
 class PendingItem(NamedTuple):
@@ -53,7 +291,7 @@ class RunStore:
         try:
             # Before any write, which would go where a damaged page says.
             check_whole(path)
-            self.reader = RunReader.open(path)
+            self.reader = open_run(path)
             self.writer = Writer(path / DATABASE)
         except BaseException:
             os.close(self._lock)
@@ -62,12 +300,7 @@ class RunStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -100,175 +333,29 @@ class RunStore:
         """
         item, asker = pending.item, Asker(pending.question.id, pending.epoch)
         opening = list(self.reader.opening())
-        layout = self.writer.layout
-        copied = [begin_with(layout, item)] if opening else []
+        running = (END_ITEM, [("running", None, None, None, item)])
+        copied: list[Statement] = [(COPY_OPENING, [(item,)])] if opening else []
         if not pending.resumed:
-            return Beginning(item, {}, [*copied, _running(layout, item)], asker, opening)
+            return Beginning(item, {}, [*copied, running], asker, opening)
         discard = ("DELETE FROM events WHERE item = ?", [(item,)])
         recorded = self.reader.responses(item)
-        drop: list[Statement] = []
+        changes: list[Statement] = []
+        if rows := self.reader.packed_rows(item):
+            # A failed item's responses are laid out again: the next attempt adds to them.
+            responses = [row for table, row in rows if table == "responses"]
+            changes = [
+                ("DELETE FROM packed_items WHERE item = ?", [(item,)]),
+                (insert_into("responses"), responses),
+            ]
         if item in self.reader.cut_items():
-            cut = [key for key, one in recorded.items() if key[0].kind == "model" and _is_cut(one)]
-            recorded = {key: one for key, one in recorded.items() if key not in cut}
+            cut = [
+                key
+                for key, response in recorded.items()
+                if key[0].kind == "model" and response.get("finish") == "length"
+            ]
+            recorded = {key: response for key, response in recorded.items() if key not in cut}
             where = "item = ? AND kind = ? AND role = ? AND digest = ? AND occurrence = ?"
-            rows = [(item, key.kind, key.role, key.digest, number) for key, number in cut]
-            drop = [(f"DELETE FROM responses WHERE {where}", rows)]  # noqa: S608 - names of ours
-        first = [*self._unpack(item), *drop, discard, *copied, _running(layout, item)]
+            keys = [(item, key.kind, key.role, key.digest, number) for key, number in cut]
+            changes.append((f"DELETE FROM responses WHERE {where}", keys))  # noqa: S608 - names of ours
+        first = [*changes, discard, *copied, running]
         return Beginning(item, recorded, first, asker, opening)
-
-    def _unpack(self, item: int) -> list[Statement]:
-        """Lay out the responses of a failed item again: the next attempt adds to them."""
-        layout, rows = self.writer.layout, self.reader.packed_rows(item)
-        if not rows:
-            return []
-        responses = [row for table, row in rows if table == "responses"]
-        remove = ("DELETE FROM packed_items WHERE item = ?", [(item,)])
-        return [remove, (layout.insert("responses"), responses)]
-
-
-def _is_cut(response: Mapping[str, Any]) -> bool:
-    return response.get("finish") == "length"
-
-
-def _running(layout: Layout, item: int) -> Statement:
-    return (layout.end_item(), [("running", None, None, None, item)])
-
-
-def create_run(
-    path: Path, spec: RunSpec, questions: Sequence[Question], opening: Sequence[Event] = ()
-) -> None:
-    """Make a run folder with all its items pending.
-
-    `opening`: the first events of a fork's one item. The file appears under its name only when it
-    is complete. Raises InputError if the folder is not empty or cannot be written.
-    """
-    with new_file(path) as connection:
-        layout = begin_file(connection, spec, len(questions), len(opening))
-        for n, question in enumerate(questions):
-            put_question(connection, layout, n, question)
-        ids = [question.id for question in questions]
-        rows = [(*place, "pending", None, None, None) for place in places(spec, ids)]
-        connection.executemany(layout.insert("items"), rows)
-        if spec.fork:
-            lay_down(connection, layout, opening)
-        pack_passages(connection, layout)
-
-
-@contextmanager
-def new_file(path: Path) -> Iterator[sqlite3.Connection]:
-    """A run's file with its tables, to be filled; it appears under its name when it is complete.
-
-    Raises InputError if the folder is not empty or cannot be written.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        check_vacant(path)
-        lock = hold(path)
-        try:
-            check_vacant(path)
-            with _draft(path / DRAFT) as connection:
-                yield connection
-            (path / DRAFT).rename(path / DATABASE)
-        finally:
-            os.close(lock)
-    except (OSError, sqlite3.Error) as error:
-        raise InputError(
-            f"cannot make a run here ({error})",
-            where=str(path),
-            remedy="choose another folder with --out",
-        ) from error
-
-
-@contextmanager
-def _draft(file: Path) -> Iterator[sqlite3.Connection]:
-    # Start again on what a process killed right here has left.
-    file.unlink(missing_ok=True)
-    connection = sqlite3.connect(file, isolation_level=None)
-    try:
-        # A failed draft is discarded: a rollback journal would only be left behind.
-        connection.execute("PRAGMA journal_mode = OFF")
-        give_usual_mode(file)
-        # Some twenty tables and indexes, most of them small, take a page each.
-        connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
-        # Packed rows leave room inside the file, which is given back when it is closed.
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.executescript(f"BEGIN; {schema()}")
-        yield connection
-        connection.execute("COMMIT")
-        connection.executescript("PRAGMA incremental_vacuum")
-    except BaseException:
-        file.unlink(missing_ok=True)
-        raise
-    finally:
-        connection.close()
-
-
-def begin_file(
-    connection: sqlite3.Connection, spec: RunSpec, questions: int, opening: int
-) -> Layout:
-    """Write the run's settings into a new file; returns how its rows are written."""
-    run_id = secrets.token_hex(8)
-    meta = {"format": FORMAT, RUN_ID: run_id, QUESTION_COUNT: questions, OPENING_COUNT: opening}
-    meta |= asdict(spec)
-    BY_ITSELF.enable(connection)
-    rows = [(key, orjson.dumps(value).decode()) for key, value in meta.items()]
-    connection.executemany(BY_ITSELF.insert("meta"), rows)
-    layout = Layout.of_run(run_id)
-    layout.enable(connection)
-    for table in PACKS:
-        connection.execute(layout.create(table))
-    return layout
-
-
-def put_question(
-    connection: sqlite3.Connection, layout: Layout, n: int, question: Question
-) -> None:
-    """Write a question and its passages."""
-    body, passages = fold_question(question)
-    connection.execute(layout.insert("questions"), (n, question.id, body))
-    connection.executemany(layout.insert_passage(), passages)
-
-
-def places(spec: RunSpec, questions: Sequence[str]) -> list[Place]:
-    """The items of a run over the questions with these ids."""
-    # A fork's item keeps its epoch, which identifies the original item.
-    epochs = [spec.fork["epoch"]] if spec.fork else range(spec.epochs)
-    pairs = ((n, epoch) for epoch in epochs for n in range(len(questions)))
-    return [Place(item, *pair) for item, pair in enumerate(pairs, 1)]
-
-
-def is_vacant(path: Path) -> bool:
-    """Whether a folder holds no more than a process leaves that was killed before it made a run."""
-    return path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK, DRAFT}
-
-
-def check_vacant(path: Path) -> None:
-    """Raise InputError if a folder is there and holds more than a killed process leaves."""
-    if not path.exists() or is_vacant(path):
-        return
-    remedy = "choose another --out"
-    if (path / DATABASE).exists():
-        remedy = f"continue it with `branchwise resume {path}` or {remedy}"
-    raise InputError("the folder is not empty", where=str(path), remedy=remedy)
-
-
-def hold(path: Path) -> int:
-    """Lock the run folder for this process; the system releases it however the process ends."""
-    try:
-        handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o666)
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})",
-            where=str(path),
-            remedy="make the folder writable, or work on a copy of it",
-        ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise InputError(
-            "another process is writing this run",
-            where=str(path),
-            remedy="wait for it or stop it; then resume",
-        ) from None
-    return handle

@@ -1,21 +1,153 @@
 """Whether a run is whole: its file, every row by its checksum, and every item by its rows."""
 
 import sqlite3
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import orjson
+
+from branchwise.agents.prediction import Prediction
 from branchwise.base.errors import InputError
-from branchwise.runs.store.damage import DamagedError, check_line, words_of
-from branchwise.runs.store.packing import PACKED, PLACES, block_passages, unpacked
-from branchwise.runs.store.run_file import RunFile, check_schema
-from branchwise.runs.store.survey import Survey, survey
-from branchwise.runs.store.tables import ENDED, LATER, Row, hash_number
+from branchwise.corpora.questions import Question
+from branchwise.runs.costs.usage import KEPT_COUNTS
+from branchwise.runs.store.connection import DamagedError, check_line, words_of
+from branchwise.runs.store.passages import references
+from branchwise.runs.store.run_file import QUESTION_COUNT, RunFile, check_schema, count_items
+from branchwise.runs.store.tables import (
+    ENDED,
+    LATER,
+    PACKED,
+    PLACES,
+    Row,
+    columns_of,
+    hash_number,
+    unpacked,
+)
 
+_MAX_EVENTS = 1 << 20
 _MAX_NAMED = 5
+_NOT_A_RECORD = (ValueError, LookupError, TypeError, AttributeError)
+
+Rows = Callable[[str], Iterable[Row]]
+"""By table: its intact rows, without checksums, in any order, perhaps with repeats."""
+
+
+class ItemState(NamedTuple):
+    """An item's row: where it belongs, and once it has ended how many other rows it has."""
+
+    question: int
+    epoch: int
+    status: str
+    events: int | None
+    responses: int | None
+
+
+@dataclass
+class Survey:
+    """What is there. Items and questions by number.
+
+    `events`: by item, a bit for each event number. `responses`: by item, their keys. `lacking`:
+    items with an event or a response that cannot be read or refers to a missing passage. `opening`:
+    how many of its events are whole. `unread`: by table, rows that are not records.
+    """
+
+    item_count: int
+    question_count: int
+    questions: dict[int, str] = field(default_factory=dict)
+    items: dict[int, ItemState] = field(default_factory=dict)
+    lacking: set[int] = field(default_factory=set)
+    responses: dict[int, set[tuple[Any, ...]]] = field(default_factory=lambda: defaultdict(set))
+    opening: int = 0
+    unread: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    events: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+
+    def is_whole(self, item: int) -> bool:
+        """Whether everything written for the item exists."""
+        state = self.items.get(item)
+        if state is None or state.question not in self.questions or item in self.lacking:
+            return False
+        if state.status == "pending":
+            # With its first row it would be running.
+            return not self.events.get(item) and not self.responses.get(item)
+        if state.status not in ENDED:
+            return True
+        # From the first on, none is missing.
+        is_full = self.events[item] == (1 << (state.events or 0)) - 1
+        return is_full and state.responses == len(self.responses[item])
+
+    def has_ended(self, item: int) -> bool:
+        """Whether the item's row exists and says so."""
+        return item in self.items and self.items[item].status in ENDED
+
+    @property
+    def whole(self) -> list[int]:
+        """The items that are whole."""
+        return [item for item in range(1, self.item_count + 1) if self.is_whole(item)]
+
+    @property
+    def lost_questions(self) -> list[int]:
+        """Missing questions, by number."""
+        return [n for n in range(self.question_count) if n not in self.questions]
+
+
+def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
+    """Read all rows of a run with these settings."""
+    question_count = int(meta[QUESTION_COUNT])
+    content = Survey(count_items(meta, question_count), question_count)
+    passages = {row[0] for row in rows("passages")}
+
+    def has_passages(
+        table: str, body: bytes, read: Callable[[Any], list[str]] = references
+    ) -> bool:
+        try:
+            return passages.issuperset(read(orjson.loads(body)))
+        except _NOT_A_RECORD:
+            content.unread[table] += 1
+            return False
+
+    for n, id, body in rows("questions"):
+        if has_passages("questions", body, _passages_of_question):
+            content.questions[n] = id
+    for item, question, epoch, status, events, responses, outcome in rows("items"):
+        if is_outcome(outcome) if status in ENDED else outcome is None:
+            content.items[item] = ItemState(question, epoch, status, events, responses)
+        else:
+            content.unread["items"] += 1
+    for item, seq, _, _, body in rows("events"):
+        if not has_passages("events", body) or not 0 <= seq < _MAX_EVENTS:
+            content.lacking.add(item)
+        else:
+            content.events[item] |= 1 << seq
+    for item, *key, body in rows("responses"):
+        if not has_passages("responses", body):
+            content.lacking.add(item)
+        content.responses[item].add(tuple(key))
+    for _, _, _, body in rows("opening"):
+        content.opening += has_passages("opening", body)
+    return content
+
+
+def _passages_of_question(record: Any) -> list[str]:
+    Question.model_validate({**record, "passages": ()})
+    return list(record["passages"])
+
+
+def is_outcome(outcome: bytes | None) -> bool:
+    """Whether this is a valid outcome, as scorers read it."""
+    try:
+        record = orjson.loads(outcome or b"")
+        Prediction.model_validate(record["prediction"])
+        texts = isinstance(record["how"], str) and isinstance(record.get("error"), str | None)
+        usages = record["usage"].values()
+        counts = [usage.get(name, 0) for usage in usages for name in KEPT_COUNTS]
+        numbers = all(isinstance(count, int | float) for count in counts)
+        return texts and numbers and isinstance(record["evidence"], list)
+    except _NOT_A_RECORD:
+        return False
 
 
 @dataclass(frozen=True)
@@ -63,10 +195,10 @@ def verify_run(run: Path, *, system_digest: str | None = None) -> Verdict:
         return Verdict(run, None, 0, 0, (error.damage,))
     try:
         with file.snapshot():
-            found = _verdict(file)
+            verdict = _verdict(file)
         if system_digest in (None, file.meta["system_digest"]):
-            return found
-        return replace(found, problems=("the run belongs to another system", *found.problems))
+            return verdict
+        return replace(verdict, problems=("the run belongs to another system", *verdict.problems))
     except DamagedError as error:
         return Verdict(run, None, 0, 0, (error.damage,))
     finally:
@@ -75,9 +207,9 @@ def verify_run(run: Path, *, system_digest: str | None = None) -> Verdict:
 
 def check_whole(run: Path) -> None:
     """Raise DamagedError unless the run is whole."""
-    found = verify_run(run)
-    if not found.is_whole:
-        raise DamagedError(run, found.problems[0], found.share)
+    verdict = verify_run(run)
+    if not verdict.is_whole:
+        raise DamagedError(run, verdict.problems[0], verdict.share)
 
 
 class ReadableRows:
@@ -102,8 +234,8 @@ class ReadableRows:
         # A table may be read twice: its damage counts once.
         self.damaged[table] = 0
         for row in self._raw(table):
-            if found := self._file.layout.read(table, row):
-                yield found
+            if values := self._file.layout.read(table, row):
+                yield values
             else:
                 self.damaged[table] += 1
 
@@ -133,44 +265,48 @@ class ReadableRows:
 
     def _from_table(self, table: str, rest: str) -> sqlite3.Cursor:
         # The table itself: an index may say otherwise.
-        columns = self._file.layout.columns(table)
+        columns = columns_of(table)
         sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED {rest}"  # noqa: S608 - names of ours
         return self._file.connection.execute(sql)
 
 
 def _verdict(file: RunFile) -> Verdict:
     rows = ReadableRows(file)
-    found = survey(rows, file.meta)
+    content = survey(rows, file.meta)
     for table in ("scores", "item_errors", "reach", "judgements", "scored_runs"):
         for _ in rows(table):
             pass
-    ended = sum(state.status in ENDED for state in found.items.values())
-    parts = (_of_rows(rows), _of_items(found, file.opening_count), _of_places(file), _of_file(file))
+    ended = sum(state.status in ENDED for state in content.items.values())
+    parts = (
+        _of_rows(rows),
+        _of_items(content, file.opening_count),
+        _of_places(file),
+        _of_file(file),
+    )
     problems = tuple(dict.fromkeys(line for lines in parts for line in lines))
-    whole = found.whole
-    return Verdict(file.run, found.item_count, len(whole), ended, problems)
+    return Verdict(file.run, content.item_count, len(content.whole), ended, problems)
 
 
 def _of_rows(rows: ReadableRows) -> Iterator[str]:
-    for table, said in rows.unreadable.items():
-        yield f"{table} cannot be read to the end: {said}"
+    for table, problem in rows.unreadable.items():
+        yield f"{table} cannot be read to the end: {problem}"
     for table, count in (+rows.damaged).items():
         yield f"damaged rows of {table}: {count}"
 
 
-def _of_items(found: Survey, opening: int) -> Iterator[str]:
-    for table, count in found.unread.items():
+def _of_items(content: Survey, opening: int) -> Iterator[str]:
+    for table, count in content.unread.items():
         if count:
             yield f"unreadable rows of {table}: {count}"
-    if lost := found.lost_questions:
+    if lost := content.lost_questions:
         yield f"lost questions: {_numbers(lost)}"
-    whole = set(found.whole)
-    if broken := [n for n in range(1, found.item_count + 1) if n not in whole]:
+    whole = set(content.whole)
+    if broken := [n for n in range(1, content.item_count + 1) if n not in whole]:
         yield f"damaged items: {_numbers(broken)}"
-    if len(found.items) > found.item_count:
-        yield f"{len(found.items)} items are there, not {found.item_count}"
-    if found.opening != opening:
-        yield f"{found.opening} events of the opening are there, not {opening}"
+    if len(content.items) > content.item_count:
+        yield f"{len(content.items)} items are there, not {content.item_count}"
+    if content.opening != opening:
+        yield f"{content.opening} events of the opening are there, not {opening}"
 
 
 def _of_places(file: RunFile) -> Iterator[str]:
@@ -178,7 +314,8 @@ def _of_places(file: RunFile) -> Iterator[str]:
     lost = 0
     for block, body in ReadableRows(file).intact("passage_blocks"):
         with suppress(ValueError, TypeError, LookupError, sqlite3.Error):
-            hashes = [hash_number(hash) for hash, *_ in block_passages(body)]
+            passages = unpacked("passage_blocks", (block, body))
+            hashes = [hash_number(row[0]) for _, row in passages]
             marks = ", ".join("?" * len(hashes))
             sql = f"SELECT hash, place FROM packed_passages WHERE hash IN ({marks})"  # noqa: S608 - only question marks are inserted
             places = dict(file.connection.execute(sql, hashes).fetchall())

@@ -8,7 +8,7 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.questions import QuestionSet
 from branchwise.runs.costs.kept_prices import keep_limit, keep_prices, kept_prices, limit_of
 from branchwise.runs.store import RunReader
-from branchwise.runs.store.recovering import Recovery, recover_run
+from branchwise.runs.store.salvage import Recovery, recover_run
 from branchwise.runs.studies.folder import RUNS, STUDY_FILE, StudyFolder
 
 

@@ -20,11 +20,7 @@ from branchwise.base.errors import InputError
 from branchwise.eval.judging.consultant import MemoryJudgements
 from branchwise.runs.store import RunStore, StoreError, open_run
 from branchwise.runs.store.connection import DATABASE
-from branchwise.runs.store.judgements import (
-    StoredJudgements,
-    file_judgements,
-    run_judgements,
-)
+from branchwise.runs.store.results import StoredJudgements, file_judgements, run_judgements
 from support import TESTS
 from support.chat_server import ChatServer, say
 from support.eval.judging_cases import KEY, align, an_item, listed, make_run, user_message
@@ -243,7 +239,7 @@ async def test_a_read_only_run_is_read_and_not_written(chat_server, run, monkeyp
     def read_only(path):
         return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
 
-    monkeypatch.setattr("branchwise.runs.store.judgements.connect", read_only)
+    monkeypatch.setattr("branchwise.runs.store.results.connect", read_only)
     with run_judgements(run) as judgements:
         with pytest.warns(UserWarning, match="attempt to write a readonly database"):
             _, report = await align(items_of(4), chat_server.url, judgements)

@@ -26,7 +26,7 @@ from branchwise.runs.store import (
     open_run,
 )
 from branchwise.runs.store.connection import DATABASE, FORMAT
-from branchwise.runs.store.passage_references import fold, unfold
+from branchwise.runs.store.passages import fold, unfold
 from branchwise.runs.store.results import keep_reach, save_scores
 from branchwise.runs.store.verifying import verify_run
 from support.stores import damage, edited, execute
@@ -293,7 +293,7 @@ def test_a_folder_that_cannot_be_written_is_read_and_scored_with_a_warning(run_f
     def refuse(path):
         raise sqlite3.OperationalError("attempt to write a readonly database")
 
-    monkeypatch.setattr("branchwise.runs.store.results.connect", refuse)
+    monkeypatch.setattr("branchwise.runs.store.connection.connect", refuse)
     with pytest.warns(UserWarning, match="cannot be kept: attempt to write"):
         assert score(run_folder).items == ()
 
@@ -328,7 +328,7 @@ def test_a_run_that_cannot_be_opened_for_writing_is_let_go(run_folder, monkeypat
         raise sqlite3.OperationalError("unable to open database file")
 
     with monkeypatch.context() as patched:
-        patched.setattr("branchwise.runs.store.writer.connect", refuse)
+        patched.setattr("branchwise.runs.store.run_store.connect", refuse)
         with pytest.raises(StoreError, match="unable to open"):
             RunStore(run_folder)
     RunStore(run_folder).close()

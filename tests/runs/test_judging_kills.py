@@ -20,7 +20,7 @@ from branchwise.eval.judging.grading import GRADING, Grader, property_requests
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.store import open_run
-from branchwise.runs.store.judgements import run_judgements
+from branchwise.runs.store.results import run_judgements
 from support.chat_server import Answer, Body, ChatServer, say
 from support.needs import DATA, needs_data
 

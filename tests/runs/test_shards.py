@@ -18,7 +18,7 @@ from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.eval.selection import Selection, Shard
 from branchwise.runs.costs.kept_prices import keep_limit, limit_of
 from branchwise.runs.store import open_run
-from branchwise.runs.store.judgements import run_judgements
+from branchwise.runs.store.results import run_judgements
 from branchwise.runs.store.verifying import verify_run
 from support.chat_server import fail, search_then_answer
 from support.runs.lasting import exported

@@ -9,11 +9,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from branchwise.runs.store.connection import DATABASE
-from branchwise.runs.store.damage import DamagedError
-from branchwise.runs.store.packing import PACKED, unpacked
+from branchwise.runs.store.connection import DATABASE, DamagedError
 from branchwise.runs.store.run_file import layout_of
-from branchwise.runs.store.tables import BY_ITSELF, COLUMNS, Layout
+from branchwise.runs.store.tables import (
+    BY_ITSELF,
+    COLUMNS,
+    PACKED,
+    Layout,
+    columns_of,
+    insert_into,
+    unpacked,
+)
 
 COUNTS = """UPDATE items SET
     events = (SELECT COUNT(*) FROM events WHERE events.item = items.item),
@@ -25,11 +31,11 @@ def lay_out(connection: sqlite3.Connection, layout: Layout) -> None:
     """Undo all packing."""
     layout.enable(connection)
     for packs in sorted(set(PACKED.values())):
-        rows = connection.execute(f"SELECT {layout.columns(packs)} FROM {packs}").fetchall()
+        rows = connection.execute(f"SELECT {columns_of(packs)} FROM {packs}").fetchall()
         for pack in filter(None, (layout.read(packs, row) for row in rows)):
             connection.execute(f"DELETE FROM {packs} WHERE rowid = ?", pack[:1])
             for table, row in unpacked(packs, pack):
-                connection.execute(layout.insert(table), row)
+                connection.execute(insert_into(table), row)
     connection.execute("DELETE FROM packed_passages")
 
 

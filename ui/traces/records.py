@@ -15,7 +15,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.runs.store import DamagedError
 from branchwise.runs.store.connection import DATABASE
-from branchwise.runs.store.item_rows import ItemRows, RawItem
+from branchwise.runs.store.reader import ItemRows, RawItem
 from branchwise.ui.traces.lines import MAX_TEXT, ItemLine, Values, one_line
 
 MAX_ID = 500

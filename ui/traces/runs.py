@@ -15,7 +15,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.tasks import is_attributable
 from branchwise.runs.store import RunReader, open_run
-from branchwise.runs.store.item_rows import RawItem
+from branchwise.runs.store.reader import RawItem
 from branchwise.runs.studies.archive import named_runs
 from branchwise.ui.traces.lines import ItemLine, RunLine, heads, means_of, run_line
 from branchwise.ui.traces.reading import trace_of

@@ -14,9 +14,8 @@ from branchwise.agents.journal import CallKey
 from branchwise.corpora.passages import make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.runs.store import DamagedError, RunSpec, RunStore, create_run, open_run
-from branchwise.runs.store.bodies import MAX_BODY, expand, squeeze
-from branchwise.runs.store.packing import PER_BLOCK, packed_item, unpacked
-from branchwise.runs.store.recovering import recover_run
+from branchwise.runs.store.salvage import recover_run
+from branchwise.runs.store.tables import MAX_BODY, PER_BLOCK, expand, packed_item, squeeze, unpacked
 from branchwise.runs.store.verifying import verify_run
 from support.stores import damage, edited
 
@@ -136,7 +135,7 @@ async def test_damage_is_found_and_the_rest_recovered(run_of, tmp_path, change, 
 
 
 async def test_a_damaged_row_is_not_packed_as_if_it_were_whole(run_of, monkeypatch):
-    monkeypatch.setattr("branchwise.runs.store.writer.pack_ended", lambda *_, **__: None)
+    monkeypatch.setattr("branchwise.runs.store.run_store.pack_ended", lambda *_, **__: None)
     run = await run_of(PASSAGES[:1], PASSAGES[:1], PASSAGES[:1])
     monkeypatch.undo()
     with RunStore(run):

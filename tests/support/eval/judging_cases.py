@@ -22,7 +22,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.consultant import MemoryJudgements
 from branchwise.eval.judging.matcher import MatchedItems, align_with_model
 from branchwise.runs.store import RunSpec, RunStore, create_run
-from branchwise.runs.store.judgements import run_judgements
+from branchwise.runs.store.results import run_judgements
 from support.eval.scoring_cases import Gold, question
 
 KEY = "sk-test-0123456789abcdef"

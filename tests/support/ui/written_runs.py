@@ -16,7 +16,7 @@ from typing import Any
 from branchwise.agents.journal import CallKey
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.runs.store import RunSpec, RunStore, create_run
-from branchwise.runs.store.journal import ItemJournal
+from branchwise.runs.store.run_store import ItemJournal
 
 TURN: Mapping[str, Any] = {
     "text": "",

@@ -15,7 +15,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.runs.store import RunStore
-from branchwise.runs.store.journal import ItemJournal
+from branchwise.runs.store.run_store import ItemJournal
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.screens.trace import TraceScreen
 from branchwise.ui.trace_app.terminal import pager_command

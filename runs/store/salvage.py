@@ -15,20 +15,26 @@ import orjson
 from branchwise.base.atomic import room_for
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import questions_digest
-from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.questions import QuestionSet
 from branchwise.corpora.scratch import scratch_folder
-from branchwise.runs.store.connection import DATABASE
-from branchwise.runs.store.item_rows import Place
-from branchwise.runs.store.membership import check_of_study
-from branchwise.runs.store.packing import pack_ended
-from branchwise.runs.store.passage_references import references
-from branchwise.runs.store.reader import RunReader
-from branchwise.runs.store.remains import Remains
-from branchwise.runs.store.run_file import OPENING_COUNT, QUESTION_COUNT
-from branchwise.runs.store.run_store import begin_file, hold, new_file, places, put_question
-from branchwise.runs.store.spec import RunSpec
-from branchwise.runs.store.survey import Survey, survey
-from branchwise.runs.store.tables import LATER, Row
+from branchwise.runs.store.connection import DATABASE, DamagedError
+from branchwise.runs.store.new_run import begin_file, hold, new_file, places, put_question
+from branchwise.runs.store.passages import references
+from branchwise.runs.store.reader import Place, RunReader
+from branchwise.runs.store.run_file import (
+    RunFile,
+    RunSpec,
+    check_of_study,
+)
+from branchwise.runs.store.tables import (
+    LATER,
+    Row,
+    columns_of,
+    create_table,
+    insert_into,
+    pack_ended,
+)
+from branchwise.runs.store.verifying import ReadableRows, Survey, survey
 
 _SAVED = (
     "passages",
@@ -79,8 +85,17 @@ def recover_run(run: Path, out: Path, questions: QuestionSet | None = None) -> R
     is being written, if its settings or questions are lost, or if `out` cannot be made.
     """
     RunReader.check(run)
-    with _copied(run) as copy, closing(Remains(copy, run)) as remains, new_file(out) as connection:
-        return _Recovering(connection, remains, run, out).done(questions)
+    with _copied(run) as copy:
+        try:
+            file = RunFile(copy, tolerant=True)
+        except DamagedError:
+            raise InputError(
+                "the run's settings are lost; without them it cannot be used",
+                where=str(run / DATABASE),
+                remedy="restore the file, or run again",
+            ) from None
+        with closing(file), new_file(out) as connection:
+            return _Recovering(connection, file, run).fill(out, questions)
 
 
 @contextmanager
@@ -102,46 +117,45 @@ def _copied(run: Path) -> Iterator[Path]:
 class _Recovering:
     """Fills the file of a new run."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, remains: Remains, run: Path, out: Path
-    ) -> None:
-        self._new, self._remains, self._run, self._out = connection, remains, run, out
-        meta = remains.meta
-        check_of_study(run, meta)
+    def __init__(self, connection: sqlite3.Connection, old: RunFile, run: Path) -> None:
+        self._new, self._old, self._run = connection, old, run
+        self._remains = ReadableRows(old)
+        check_of_study(run, old.meta)
+        meta = old.meta
         self._spec = RunSpec(**{f.name: meta[f.name] for f in fields(RunSpec) if f.name in meta})
-        self._old = survey(remains.rows, meta)
-        self._count = self._old.question_count
-        self._opening = int(meta[OPENING_COUNT])
-        self._layout = begin_file(connection, self._spec, self._count, self._opening)
+        self._layout = begin_file(connection, self._spec, old.question_count, old.opening_count)
 
-    def done(self, questions: QuestionSet | None) -> Recovery:
+    def fill(self, out: Path, questions: QuestionSet | None) -> Recovery:
         self._add_rows()
         given = self._add_questions(questions)
         self._restore_opening()
-        found = self._survey()
-        ids = [found.questions[n] for n in range(self._count)]
-        expected = places(self._spec, ids)
-        kept = {p.item for p in expected if found.has_ended(p.item) and found.is_whole(p.item)}
-        again = [place for place in expected if place.item not in kept]
+        content = self._survey()
+        ids = [content.questions[n] for n in range(self._old.question_count)]
+        items = places(self._spec, ids)
+        kept = {p.item for p in items if content.has_ended(p.item) and content.is_whole(p.item)}
+        again = [place for place in items if place.item not in kept]
         self._begin_again(again)
-        recovery = Recovery(
-            self._out,
-            len(expected),
-            self._saved(kept),
-            given,
-            [(found.questions[p.question], p.epoch) for p in again if self._had_begun(p, found)],
-            sum(self._lost_responses(place.item, found) for place in again),
-            {table: count for table, count in self._remains.damaged.items() if count},
-        )
+        begun, responses_lost = [], 0
+        for place in again:
+            state = content.items.get(place.item)
+            # An item that was never run has nothing to lose.
+            if state is None or state.status != "pending":
+                begun.append((content.questions[place.question], place.epoch))
+            if state and state.responses:
+                left = self._count("responses WHERE item = ?", place.item)
+                responses_lost += max(0, state.responses - left)
+        tables = ("questions", "events", "responses", "passages", "judgements")
+        saved = {"items": len(kept)} | {table: self._count(table) for table in tables}
         pack_ended(self._new, self._layout, also_rest=True)
-        return recovery
+        damaged = dict(+self._remains.damaged)
+        return Recovery(out, len(items), saved, given, begun, responses_lost, damaged)
 
     def _add_rows(self) -> None:
         for table in LATER:
-            self._new.execute(self._layout.create(table))
+            self._new.execute(create_table(table))
         for table in _SAVED:
-            insert = self._layout.insert(table, "INSERT OR IGNORE")
-            self._new.executemany(insert, self._remains.rows(table))
+            insert = insert_into(table, "INSERT OR IGNORE")
+            self._new.executemany(insert, self._remains(table))
         self._new.execute("DELETE FROM items WHERE item > ?", (self._old.item_count,))
         self._new.execute(
             """DELETE FROM events WHERE seq >=
@@ -149,10 +163,10 @@ class _Recovering:
         )
 
     def _survey(self) -> Survey:
-        return survey(self._rows, {**self._remains.meta, QUESTION_COUNT: self._count})
+        return survey(self._rows, self._old.meta)
 
     def _rows(self, table: str) -> Iterator[Row]:
-        sql = f"SELECT {self._layout.columns(table)} FROM {table}"  # noqa: S608 - names of ours
+        sql = f"SELECT {columns_of(table)} FROM {table}"  # noqa: S608 - names of ours
         yield from filter(None, (self._layout.read(table, row) for row in self._new.execute(sql)))
 
     def _add_questions(self, questions: QuestionSet | None) -> list[str]:
@@ -160,10 +174,12 @@ class _Recovering:
         lost = self._survey().lost_questions
         if not lost:
             return []
-        whole = _own_questions(questions, self._spec, self._count) if questions else ()
-        if not whole:
+        count = self._old.question_count
+        # The run's may be only the first ones of its set.
+        whole = questions.questions[:count] if questions else ()
+        if questions_digest(whole) != self._spec.questions_digest:
             source = shlex.quote(self._spec.source)
-            what = f"questions of the run are lost ({len(lost)} of {self._count})"
+            what = f"questions of the run are lost ({len(lost)} of {count})"
             raise InputError(
                 f"{what}, and these are others" if questions else what,
                 where=questions.source if questions else str(self._run / DATABASE),
@@ -171,15 +187,15 @@ class _Recovering:
             )
         for n in lost:
             self._new.execute("DELETE FROM questions WHERE n = ?", (n,))
-            put_question(self._new, self._layout, n, whole[n])
+            put_question(self._new, n, whole[n])
         return [whole[n].id for n in lost]
 
     def _restore_opening(self) -> None:
         """A started item of a fork has its opening as its first events."""
         sql = "SELECT seq, kind, at, body FROM events WHERE item = 1 AND seq < ?"
-        rows = self._new.execute(sql, (self._opening,)).fetchall()
-        self._new.executemany(self._layout.insert("opening", "INSERT OR IGNORE"), rows)
-        if self._survey().opening < self._opening:
+        rows = self._new.execute(sql, (self._old.opening_count,)).fetchall()
+        self._new.executemany(insert_into("opening", "INSERT OR IGNORE"), rows)
+        if self._survey().opening < self._old.opening_count:
             raise InputError(
                 "the events that this fork starts with are lost",
                 where=str(self._run / DATABASE),
@@ -199,29 +215,9 @@ class _Recovering:
             for row in broken:
                 self._new.execute("DELETE FROM responses WHERE rowid = ?", (row,))
             state = "running" if len(rows) > len(broken) else "pending"
-            insert = self._layout.insert("items", "INSERT OR REPLACE")
+            insert = insert_into("items", "INSERT OR REPLACE")
             self._new.execute(insert, (*place, state, None, None, None))
 
-    def _had_begun(self, place: Place, found: Survey) -> bool:
-        """Whether part of the item is lost; an item that was never run has nothing to lose."""
-        state = found.items.get(place.item)
-        return state is None or state.status != "pending"
-
-    def _lost_responses(self, item: int, found: Survey) -> int:
-        state = found.items.get(item)
-        said = state.responses if state else None
-        ((left,),) = self._new.execute("SELECT COUNT(*) FROM responses WHERE item = ?", (item,))
-        return max(0, (said or 0) - int(left))
-
-    def _saved(self, kept: set[int]) -> dict[str, int]:
-        counts = {"items": len(kept)}
-        for table in ("questions", "events", "responses", "passages", "judgements"):
-            ((count,),) = self._new.execute(f"SELECT COUNT(*) FROM {table}")  # noqa: S608 - names of ours
-            counts[table] = int(count)
-        return counts
-
-
-def _own_questions(given: QuestionSet, spec: RunSpec, count: int) -> tuple[Question, ...]:
-    """The run's questions from its set, which may be only its first ones; else none."""
-    questions = given.questions[:count]
-    return questions if questions_digest(questions) == spec.questions_digest else ()
+    def _count(self, rows: str, *values: int) -> int:
+        ((count,),) = self._new.execute(f"SELECT COUNT(*) FROM {rows}", values)  # noqa: S608 - names of ours
+        return int(count)
