@@ -15,7 +15,7 @@ from branchwise.commands.declared_options import with_options
 from branchwise.commands.forecast_options import DryRun, EstimateFrom, check_forecast
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.commands.report import print_aggregates
-from branchwise.commands.run import allow_open_files, asks_several, say_failures
+from branchwise.commands.running import allow_open_files, asks_several, say_failures
 from branchwise.commands.score import print_runs, say, score_and_save
 from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.eval.scores import Scores

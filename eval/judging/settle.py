@@ -18,11 +18,11 @@ from branchwise.eval.judging.grades import GradeReport, grade_items
 from branchwise.eval.judging.grading import GRADING, SAMPLES, Announce, Grader
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
 from branchwise.eval.judging.judge_check import ROLE as CHECK
-from branchwise.eval.judging.judge_check import CheckChoice, JudgeCheck, check_judge
+from branchwise.eval.judging.judge_check import JudgeCheck, check_judge
 from branchwise.eval.judging.judgements import Judgements
 from branchwise.eval.judging.matcher import MatcherReport, align_with_model
 from branchwise.eval.judging.readiness import Ready
-from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.scoring_choice import CheckChoice, ScoringChoice
 from branchwise.eval.tasks import Task
 from branchwise.graphs.role_decoding import RoleDecoding, decoding_with
 
