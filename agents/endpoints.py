@@ -283,11 +283,13 @@ class OpenAIServer:
         if self._loop is not loop:
             self._clients, self._loop = {}, loop
         if api not in self._clients:
-            from branchwise.agents.chat_completions import ChatCompletions, make_client
-            from branchwise.agents.responses_client import Responses
+            from branchwise.agents import chat_completions, responses_client
 
-            protocol = Responses if api == "responses" else ChatCompletions
-            self._clients[api] = make_client(
+            is_responses = api == "responses"
+            protocol = (
+                responses_client.Responses if is_responses else chat_completions.ChatCompletions
+            )
+            self._clients[api] = chat_completions.make_client(
                 self._spec, self._decoding, self._keys, self._headers, protocol
             )
         return self._clients[api]

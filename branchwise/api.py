@@ -35,6 +35,7 @@ from branchwise.runs.costs.spending import (
     check_begun,
     check_bounded,
     check_bounded_scoring,
+    restraints_of,
 )
 from branchwise.runs.experiment import Run, state_of
 from branchwise.runs.options import (
@@ -139,7 +140,7 @@ def run(
     choice, priced = scored.choice, of.priced
     # Of a run that goes on, its pilot's.
     of = of.model_copy(update={"max_cost": limit_of(Path(out) if out else None, of.max_cost)})
-    restraints = of.restraints(priced)
+    restraints = restraints_of(of.max_cost, priced, of.outages)
     if of.max_cost is not None:
         check_affordable(system, choice, priced)
     total = min(of.pilot, len(chosen)) if of.pilot else len(chosen) * of.epochs
@@ -194,7 +195,7 @@ def resume(
     of = of.model_copy(update={"max_cost": limit_of(Path(path), of.max_cost)})
     if of.max_cost is not None:
         check_begun(begun, priced)
-    restraints = of.restraints(priced)
+    restraints = restraints_of(of.max_cost, priced, of.outages)
     ended = counts["done"] + counts["failed"] - again
     with ExitStack() as shown:
         made = experiment.resume(
@@ -239,7 +240,7 @@ def ask(question: str, system: System, options: CostOptions | None = None) -> "O
     check_question(question)
     of = options or CostOptions()
     priced = of.priced
-    restraints = of.restraints(priced)
+    restraints = restraints_of(of.max_cost, priced, of.outages)
     if of.max_cost is not None:
         check_affordable(system, None, priced)
     return run_blocking(ask_agent(agent_to_ask(system, restraints), question))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located, suggested
 from branchwise.base.errors import InputError, SettingError, nearest
@@ -193,3 +193,35 @@ def _kind_or_model(text: str) -> tuple[str, str]:
     known = "lexical, llm, both, a model such as openai:gpt-6-luna, or both:MODEL"
     remedy = f"did you mean {' or '.join(near)}?" if near else f"write {known}"
     raise InputError(f"unknown matcher {text[:80]!r}", remedy=remedy)
+
+
+class CheckChoice(NamedTuple):
+    """How many `items` are graded twice; `beside`: by which other model (None: the same)."""
+
+    items: int
+    beside: str | None = None
+
+    @property
+    def options(self) -> str:
+        """As it is written on the command line."""
+        beside = f" --judge-beside {self.beside}" if self.beside else ""
+        return f"--judge-check {self.items}{beside}"
+
+    def require_grades(self, choice: ScoringChoice, task: str) -> None:
+        """Raise InputError where no judge grades the task's answers."""
+        if not (choice.judge_entities and is_graded(task)):
+            what = f"{self.options.split()[0]} has no effect: nothing is graded"
+            raise InputError(what, remedy="name a --judge, for a task with answers in free text")
+
+
+def check_of(items: int | None, beside: str | None) -> CheckChoice | None:
+    """What is to be graded twice. Raises InputError for a model that cannot judge."""
+    if beside is not None:
+        role_spec("judge-beside", beside)
+        beside = ScoringChoice(judge_entities=True, judge=beside).resolved(None).judge
+    if items is not None:
+        return CheckChoice(items, beside)
+    if beside is not None:
+        remedy = "say how many items to compare: --judge-check N"
+        raise InputError("--judge-beside has no effect alone", remedy=remedy)
+    return None

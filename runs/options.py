@@ -22,7 +22,6 @@ from pydantic import (
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.outages import PATIENCE, Outages
 from branchwise.agents.refusals import ApiChoice
-from branchwise.agents.restraints import Restraints
 from branchwise.base.durations import EXAMPLE, MOST_SECONDS, read_duration
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.setting import NamedSettings, Setting, Text, refused
@@ -32,16 +31,15 @@ from branchwise.eval.bounds import (
     MAX_EPOCHS,
     JudgePairs,
 )
-from branchwise.eval.judging.judge_check import CheckChoice, check_of
-from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.scoring_choice import CheckChoice, ScoringChoice, check_of
 from branchwise.eval.selection import Shard
 from branchwise.eval.tasks import TASKS, known_variants
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.runs.costs.prices import Prices
-from branchwise.runs.costs.spending import Spending
 from branchwise.runs.on_ray.connection import RayPlace
 
 SCORING = "Scoring"
+ESTIMATE_FROM = "--estimate-from"
 _MOST_QUESTIONS = 2**31
 
 
@@ -143,11 +141,6 @@ class CostOptions(PatienceOptions, PriceOptions):
             "USD: stop before the cost exceeds this. Needs prices and a limit of output tokens."
         ),
     ] = None
-
-    def restraints(self, prices: Prices) -> Restraints:
-        """What holds requests back; that costs have a bound must have been checked."""
-        allowance = None if self.max_cost is None else Spending(self.max_cost, prices)
-        return Restraints(None, allowance, self.outages)
 
 
 class PlaceOptions(CostOptions):

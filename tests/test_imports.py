@@ -58,13 +58,31 @@ def imports_in_functions(module: ast.Module) -> set[ast.ImportFrom]:
     }
 
 
+LOADED = """
+import sys
+from branchwise.__main__ import main
+try:
+    main()
+except SystemExit:
+    print(*sys.modules, file=sys.stderr)
+"""
+
+
 @pytest.mark.usefixtures("process")
-def test_command_line_starts_without_heavy_libraries():
-    code = "import sys, branchwise.cli; print(*{m.split('.')[0] for m in sys.modules})"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+@pytest.mark.parametrize(
+    ("arguments", "needed"), [(["--help"], set()), (["run", "--help"], {"pydantic"})]
+)
+def test_help_loads_no_heavy_library(arguments, needed):
+    """Nor what runs: the options of `branchwise run` are made of the models of its settings."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True
     )
-    assert not HEAVY & set(loaded.stdout.split())
+    modules = done.stderr.split()
+    assert "branchwise.cli" in modules
+    assert not (HEAVY - needed) & {name.split(".")[0] for name in modules}
+    assert not {"branchwise.api", "branchwise.commands.running", "branchwise.runs.store"} & {
+        *modules
+    }
 
 
 def test_every_package_that_is_imported_is_required_by_name():

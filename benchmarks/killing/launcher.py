@@ -34,7 +34,7 @@ _IMPORTED = (
     "branchwise.runs.forks", "branchwise.runs.scoring.score", "branchwise.runs.studies.running",
     "branchwise.graphs.agent", "branchwise.kg.build", "branchwise.worlds.make",
     "branchwise.worlds.questions.generate", "branchwise.report.terminal.run_report",
-    "branchwise.report.terminal.study_live", "branchwise.ui.traces.runs",
+    "branchwise.report.terminal.progress", "branchwise.ui.traces.runs",
     "anyio._backends._asyncio", "httpcore2", "openai.lib.streaming.chat", "langchain_openai",
     "langgraph.graph", "mcp.client.session", "Stemmer", "faiss", "pyoxigraph",
     "rdflib.plugins.sparql.parser", "scipy.optimize", "sentence_transformers",

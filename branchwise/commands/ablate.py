@@ -15,14 +15,14 @@ from branchwise.commands.declared_options import with_options
 from branchwise.commands.forecast_options import DryRun, EstimateFrom, check_forecast
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.commands.report import print_aggregates
-from branchwise.commands.run import allow_open_files, asks_several, say_failures
+from branchwise.commands.running import allow_open_files, asks_several, say_failures
 from branchwise.commands.score import print_runs, say, score_and_save
 from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.eval.scores import Scores
 from branchwise.report.run_folders import systems_of_runs
 from branchwise.report.terminal.console import console, error_console
 from branchwise.report.terminal.metric_failures import failure_lines
-from branchwise.report.terminal.study_live import StudyLive
+from branchwise.report.terminal.progress import StudyProgress
 from branchwise.report.terminal.study_plan_table import print_plan
 from branchwise.report.terminal.study_summary import study_summary
 from branchwise.runs.costs.kept_prices import prices_of
@@ -170,7 +170,7 @@ def _run(design: StudyDesign, folder: Path, pace: StudyPace) -> StudyRun:
     _check_open_files(len(design.systems))
     prices = pace.prices
     assert prices is not None
-    with StudyLive(
+    with StudyProgress(
         prices,
         pace.limits,
         pace.outages,

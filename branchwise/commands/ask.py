@@ -23,7 +23,7 @@ from branchwise.report.terminal.console import (
 )
 from branchwise.report.terminal.outage_lines import OutagePrinter
 from branchwise.runs.asking import agent_to_ask, check_question
-from branchwise.runs.costs.spending import check_bounded
+from branchwise.runs.costs.spending import check_bounded, restraints_of
 from branchwise.runs.options import CostOptions
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def ask(
     priced = cost.priced
     if cost.max_cost is not None:
         check_bounded(system, priced)
-    restraints = cost.restraints(priced)
+    restraints = restraints_of(cost.max_cost, priced, cost.outages)
     agent = agent_to_ask(system, restraints, clarify=clarify)
     warn_of_shutdowns([system], system.keys)
 

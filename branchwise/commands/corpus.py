@@ -13,7 +13,6 @@ from branchwise.base.errors import InputError
 from branchwise.base.text import counted, cut, one_line, printable
 from branchwise.commands.corpus_eval import evaluate
 from branchwise.commands.options import AsJson, Field, FieldCommand, Header, Key, read_keys
-from branchwise.commands.passage_progress import showing
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.encoder_models import DEFAULT_ENCODER, EncoderSettings
 from branchwise.corpora.folder import Corpus
@@ -26,6 +25,7 @@ from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.report.terminal.console import echo, print_json
 from branchwise.report.terminal.corpus_tables import print_forms
+from branchwise.report.terminal.progress import Bar
 
 corpus_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -73,7 +73,7 @@ def build(
     Example: branchwise corpus build --from docs --split words:100 --out C
     Example: branchwise corpus build --from csv:p.csv --field text=body title=name --out C
     """
-    with showing("reading", "passages") as progress:
+    with Bar("reading", "passages") as progress:
         built = build_corpus(source, out, progress, fields=field or (), split=split)
     corpus = built.corpus
     if json_output:
@@ -199,7 +199,7 @@ def index(
         "dtype": dtype,
         "settings": settings,
     }
-    with showing("taking over" if from_vectors else built.building) as progress:
+    with Bar("taking over" if from_vectors else built.building) as progress:
         made = build_index(
             path, kind, **chosen, recall=recall, vectors=from_vectors, progress=progress
         )

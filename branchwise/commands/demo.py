@@ -13,7 +13,7 @@ from branchwise.commands.demo_questions import run_demo_study, word_index
 from branchwise.commands.demo_recorded import show_recorded
 from branchwise.commands.demo_story import show_story
 from branchwise.commands.demo_world import show_world
-from branchwise.commands.run import finish
+from branchwise.commands.running import finish
 from branchwise.commands.score import score_and_save
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.loaders import load_questions

@@ -10,7 +10,7 @@ from branchwise.corpora.manifest import index_names
 from branchwise.report.html.page import write_html
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.terminal.console import console
-from branchwise.report.terminal.study_live import StudyLive
+from branchwise.report.terminal.progress import StudyProgress
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.scoring.score import score_answers
 from branchwise.runs.studies.folder import StudyFolder
@@ -48,7 +48,7 @@ def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
         style="bold",
     )
     pace = StudyPace(prices=Prices.load())
-    with StudyLive(Prices.load(), pace.limits) as live:
+    with StudyProgress(Prices.load(), pace.limits) as live:
         made = run_study(design, fresh(world / "study"), pace, live)
     console().print(
         "\n  The baseline hardly moves: offline makes little of what these parts bring."

@@ -12,12 +12,12 @@ from branchwise.base.text import counted, printable
 from branchwise.commands.declared_options import with_options
 from branchwise.commands.options import Words
 from branchwise.commands.report_runs import warn_if_pending
-from branchwise.commands.scoring_progress import scoring_progress
 from branchwise.eval.errors.item_errors import LOST_AT, ItemErrors
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.tasks import TASKS
 from branchwise.report.terminal.console import console, echo, error_console, harmless_json
 from branchwise.report.terminal.lost_answers import has_any, lost_lines
+from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.report.terminal.told_errors import told_json, told_lines
 from branchwise.runs.options import MatchOptions
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
@@ -72,7 +72,7 @@ def errors(
     place = _lost_at(lost_at)
     warn_if_pending(path)
     choice = matching.chosen
-    with scoring_progress() as progress:
+    with ScoringProgress() as progress:
         reads = ScoringSettings(choice, asks=False, saves=False, passage_progress=progress.passages)
         scored = score_answers(path, reads)
     _check_examined(path, scored, question)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from branchwise.base.errors import InputError
-from branchwise.runs.studies.samples import OPTION
+from branchwise.runs.options import ESTIMATE_FROM
 
 DryRun = Annotated[
     bool,
@@ -28,6 +28,8 @@ def check_forecast(pilot: int | None, estimate_from: Path | None, *, dry_run: bo
     if estimate_from is None:
         return
     if pilot is not None:
-        raise InputError("stands beside --pilot", where=OPTION, remedy="leave one of them out")
+        raise InputError(
+            "stands beside --pilot", where=ESTIMATE_FROM, remedy="leave one of them out"
+        )
     if not dry_run:
-        raise InputError("has no effect alone", where=OPTION, remedy="add --dry-run")
+        raise InputError("has no effect alone", where=ESTIMATE_FROM, remedy="add --dry-run")

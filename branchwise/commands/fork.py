@@ -15,7 +15,7 @@ from branchwise.base.numbers import number
 from branchwise.base.text import printable
 from branchwise.commands.declared_options import with_options
 from branchwise.commands.options import Key, read_keys, read_tools
-from branchwise.commands.run import allow_open_files
+from branchwise.commands.running import allow_open_files
 from branchwise.commands.score import exit_if_in_vain, score_and_save
 from branchwise.eval.bounds import MAX_EPOCHS
 from branchwise.report.terminal.console import console, error_console, output

@@ -10,7 +10,6 @@ import typer
 from branchwise.base.errors import InputError
 from branchwise.base.text import printable
 from branchwise.commands.options import AsJson, Key, read_keys
-from branchwise.commands.passage_progress import showing
 from branchwise.kg.answers import KgError
 from branchwise.kg.build import build_kg, kg_files
 from branchwise.kg.names.index import NameIndex
@@ -24,6 +23,7 @@ from branchwise.report.terminal.kg_tables import (
     print_answer,
     print_matches,
 )
+from branchwise.report.terminal.progress import Bar
 
 kg_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -66,7 +66,7 @@ def build(
     """
     kg_files(sources)  # a missing source is reported before a missing --out
     folder = out or _in_the_world(sources)
-    with showing("reading", "triples") as progress:
+    with Bar("reading", "triples") as progress:
         built = build_kg(sources, folder, progress, force=force)
     echo(f"{folder}: {sizes(built, NameIndex.open(folder).readings())}")
     echo(f'next: branchwise kg search {shlex.quote(str(folder))} "..."')

@@ -13,7 +13,6 @@ from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.keys import Keys
 from branchwise.base.text import one_line, printable
 from branchwise.commands.options import AsJson, Key, WriterApi, read_keys
-from branchwise.commands.passage_progress import showing
 from branchwise.commands.question_files import check_place
 from branchwise.corpora.conditions.conditions_file import read_conditions
 from branchwise.corpora.conditions.conditions_set import ConditionsSet
@@ -30,6 +29,7 @@ from branchwise.report.terminal.conditional_answers import (
     statistics_table,
 )
 from branchwise.report.terminal.console import console, echo, print_json
+from branchwise.report.terminal.progress import Bar
 from branchwise.runs.writing import BulkWriter, replies_file
 from branchwise.worlds.conditions.generate import (
     DraftSet,
@@ -198,7 +198,7 @@ def _reworded(
     """The drafts in a model's words. Exits with 1 where the model cannot go on."""
     writer = BulkWriter(spec, replies_file(out), concurrency=concurrency, api=api, keys=keys)
     try:
-        with showing("writing", "texts") as progress:
+        with Bar("writing", "texts") as progress:
             reworded, slips = reword(drafts, lambda prompts: writer.replies(prompts, progress))
     except ModelError as error:
         said = printable(one_line(str(error)))

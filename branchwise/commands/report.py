@@ -38,7 +38,6 @@ from branchwise.commands.report_runs import (
     warn_if_pending,
 )
 from branchwise.commands.score import announcing, print_runs, say, say_next
-from branchwise.commands.scoring_progress import scoring_progress
 from branchwise.eval.ceilings.breakdowns import check_grouping, groupings_of
 from branchwise.eval.grouping import META
 from branchwise.eval.scores import SUBSETS, Scores
@@ -56,6 +55,7 @@ from branchwise.report.terminal.console import (
     progress_console,
 )
 from branchwise.report.terminal.metric_failures import failure_lines
+from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.report.terminal.study_summary import study_summary
 from branchwise.runs.costs.kept_prices import prices_of
 from branchwise.runs.options import PriceOptions, ScoreOptions
@@ -253,7 +253,7 @@ def _write_html(reports: Sequence[StudyReport], path: Path) -> None:
 def _read(path: Path, settings: ScoringSettings) -> ScoredAnswers:
     warn_if_pending(path)
     priced = settings.prices or prices_of(path)
-    with scoring_progress() as progress:
+    with ScoringProgress() as progress:
         shown = replace(settings, passage_progress=progress.passages)
         return score_answers(path, replace(shown, prices=priced, announce=announcing(priced)))
 

@@ -1,22 +1,12 @@
-"""`branchwise run` and `branchwise resume`."""
+"""The options of `branchwise run` and `branchwise resume`."""
 
-import shlex
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
 import typer
 
-from branchwise import api
 from branchwise.agents.headers import read_headers
-from branchwise.agents.restraints import Restraints
-from branchwise.api import check_affordable
-from branchwise.base.errors import InputError
-from branchwise.base.files import read_lines
-from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.base.text import counted, printable
 from branchwise.commands.declared_options import is_given, with_options
 from branchwise.commands.forecast_options import DryRun, EstimateFrom, check_forecast
 from branchwise.commands.options import (
@@ -29,33 +19,8 @@ from branchwise.commands.options import (
     read_keys,
     read_questions,
 )
-from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, score_and_save
-from branchwise.commands.shutdowns import warn_of_shutdowns
-from branchwise.corpora.loaders import load_questions
-from branchwise.corpora.questions import QuestionSet
-from branchwise.eval.scores import Scores
-from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.selection import Selection
-from branchwise.eval.tasks import get_task, gold_of
 from branchwise.graphs.system import System
-from branchwise.report.study_report import SystemReport
-from branchwise.report.terminal.console import (
-    console,
-    error_console,
-    print_json,
-)
-from branchwise.report.terminal.study_plan_table import print_plan
-from branchwise.runs.costs.kept_prices import limit_of
-from branchwise.runs.costs.spending import Spending
-from branchwise.runs.experiment import Run, check_run
-from branchwise.runs.failures import Failures, Unanswered, failures_of
 from branchwise.runs.options import PaceOptions, RunOptions, ScoreOptions
-from branchwise.runs.scoring.score import ScoringSettings
-from branchwise.runs.store import open_run
-from branchwise.runs.studies.plan import PlanPace, plan_run
-from branchwise.runs.studies.samples import samples_of
-
-_REASONS = 3
 
 
 @with_options
@@ -82,84 +47,18 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-6-luna --out R
     """
     check_forecast(options.pilot, estimate_from, dry_run=dry_run)
-    choice, part = scoring.choice, options.part
-    options = options.model_copy(update={"max_cost": limit_of(out, options.max_cost)})
-    task = options.task
-    loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
-    selected = Selection(_read_ids(ids), options.limit, part).of(loaded)
-    wanted = _Wanted(system, selected, out, options, choice)
-    if dry_run and options.pilot is None:
-        wanted.forecast(estimate_from)
-        return
-    several = system.extract or asks_several(task or loaded.task)
-    allow_open_files(options.concurrency, several=several)
-    warn_of_shutdowns([system], system.keys, choice)
-    made = api.run(selected, system, options, scoring, out=out, progress=True)
-    if not is_given("model"):
-        _say_offline(system)
-    if options.pilot is not None and not made.state.stopped:
-        wanted.tell_pilot(made)
-    finish(made, Keys(system.keys), as_json=json_output, pace=options)
-
-
-def _say_offline(system: System) -> None:
-    """So that a forgotten `--model` is not taken for a poor one."""
-    line = f"no --model: {system.model} answered, a rule-based reader with no language model"
-    error_console().print(line, markup=False, soft_wrap=True)
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """A run that is asked for, and what is said of it beforehand."""
-
-    system: System
-    questions: QuestionSet
-    out: Path | None
-    options: RunOptions
-    scoring: ScoringChoice
-
-    def forecast(self, source: Path | None) -> None:
-        """Say what it may cost, then refuse what would be refused without `--dry-run`."""
-        refusal, digest = None, ""
-        try:
-            if self.options.max_cost is not None:
-                check_affordable(self.system, self.scoring, self.options.priced)
-            digest = check_run(
-                self.questions,
-                self.system,
-                out=self.out,
-                task=self.options.task,
-                epochs=self.options.epochs,
-                scoring=self.scoring,
-            )
-        except InputError as error:
-            refusal = error
-        self._print_plan(digest, self.out, source)
-        if refusal:
-            raise refusal
-
-    def tell_pilot(self, made: Run) -> None:
-        """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
-        from contextlib import closing
-
-        with closing(made.open()) as reader:
-            digest = reader.meta["system_digest"]
-        self._print_plan(digest, made.path, None)
-        console().print(
-            f"\nThe answers are kept; the run itself:\n  branchwise resume {_quoted(made.path)}",
-            markup=False,
-            soft_wrap=True,
-        )
-        found = say_failures([made.path], f"branchwise resume {_quoted(made.path)}")
-        sys.exit(1 if found.failed.items or found.is_total else 0)
-
-    def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
-        name = (folder or Path("run")).name
-        samples = samples_of({name: digest}, folder, source) if digest else {}
-        of, priced = self.options, self.options.priced
-        pace = PlanPace(of.concurrency, of.max_cost, samples)
-        plan = plan_run(name, self.system, self.questions, of.epochs, self.scoring, priced, pace)
-        print_plan(plan)
+    _running().answer_questions(
+        read_questions(questions, field, separator),
+        ids,
+        system,
+        options,
+        scoring,
+        out=out,
+        forecast_from=estimate_from,
+        is_forecast=dry_run,
+        names_model=is_given("model"),
+        as_json=json_output,
+    )
 
 
 @with_options
@@ -202,15 +101,11 @@ def resume(
 
     Example: branchwise resume runs/20260102-150405
     """
-    from contextlib import closing
-
-    keys = read_keys(key)
-    with closing(open_run(path)) as reader:
-        several = bool(reader.meta["system"].get("extract")) or asks_several(reader.task)
-    allow_open_files(pace.concurrency, several=several)
-    continued = api.resume(
+    _running().continue_run(
         path,
         pace,
+        read_keys(key),
+        as_json=json_output,
         corpus=corpus,
         retriever=retriever,
         reranker=reranker,
@@ -218,133 +113,13 @@ def resume(
         model=model,
         expander=expander,
         extractor=extractor,
-        keys=keys.variables,
         headers=read_headers(header or ()),
         retry_failed=retry_failed,
-        progress=True,
     )
-    finish(continued, keys, as_json=json_output, pace=pace)
 
 
-def asks_several(task: str) -> bool:
-    """Whether a question of the task may have several conversations at a time."""
-    flow = get_task(task).flow
-    return any(one.conversations > 1 for one in (flow, *flow.protocols.values()))
+def _running() -> ModuleType:
+    """What help and mistakes in options do not need."""
+    from branchwise.commands import running
 
-
-def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) -> None:
-    """Let this process hold a connection for each question at a time, as far as the system goes.
-
-    With extraction and in pipelines a question has `several`; each of `runs` has files of its own.
-    Many systems start a process with 256 or 1024 open files and let it ask for more.
-    """
-    import resource
-
-    # 1,000 connections at a time are the most that the client opens to a server.
-    needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if several else 0) + 8 * runs
-    soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        allowed = needed if most == resource.RLIM_INFINITY else min(needed, most)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
-
-
-def finish(
-    made: Run,
-    keys: Keys | None = None,
-    *,
-    as_json: bool = False,
-    pace: PaceOptions | None = None,
-) -> None:
-    """Say how the run ended: its scores where it is whole, how to go on where it is not.
-
-    Exits with 1 where it stopped or items failed. `pace`: where it was answered.
-    """
-    if made.state.stopped:
-        error_console().print(
-            f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {_quoted(made.path)}{_more_money(made.restraints)}"
-            f"{' --retry-failed' if made.state.is_endless else ''}"
-            f"{f' --on {shlex.quote(pace.on)}' if pace and pace.on else ''}"
-            f"{f' --workers {pace.workers}' if pace and pace.workers else ''}",
-            markup=False,
-            soft_wrap=True,
-        )
-        sys.exit(1)
-    show_scores(made, keys, as_json=as_json)
-    if say_failures([made.path], f"branchwise resume {_quoted(made.path)}").failed.items:
-        sys.exit(1)
-
-
-def _more_money(restraints: Restraints) -> str:
-    """What a run needs besides where it stopped for its cost: the limit itself stays with it."""
-    allowance = restraints.allowance
-    is_spent = isinstance(allowance, Spending) and allowance.has_refused
-    return " --max-cost HIGHER" if is_spent else ""
-
-
-CUT_REPLIES = "replies that were cut at the token limit"
-
-
-def say_failures(runs: Sequence[Path], again: str) -> Failures:
-    """Say on standard error how many items of runs failed, with the commonest reasons and the
-    command that asks again, and how many answers could not be read."""
-    found = failures_of(runs)
-    lines = []
-    if n := found.failed.items:
-        lines.append(f"{n} of {counted(found.items, 'item')} failed and {_count(n)} 0:")
-        lines += [*_reasons(found.failed), "again with:", f"  {again} --retry-failed"]
-    if (n := found.unreadable.items) and found.unreadable.first:
-        run, question = found.unreadable.first
-        answers = "an answer that could not be read" if n == 1 else "answers that could not be read"
-        lines.append(f"{n} of {counted(found.items, 'item')} gave {answers} and {_count(n)} 0:")
-        look = f"branchwise trace {_quoted(run)} --question={shlex.quote(question)}"
-        lines += [*_reasons(found.unreadable), "look at one with:", f"  {look}"]
-    if n := found.cut:
-        replies = "a reply that was cut at the token limit" if n == 1 else CUT_REPLIES
-        lines.append(f"{n} of {counted(found.items, 'item')} had {replies}; ask again with:")
-        lines.append(f"  {again} --retry-failed")
-    if lines:
-        error_console().print("\n".join(lines), markup=False, soft_wrap=True)
-    return found
-
-
-def _count(items: int) -> str:
-    return "counts" if items == 1 else "count"
-
-
-def _reasons(found: Unanswered) -> list[str]:
-    # As long as a server's sentence and what to do about it, which stands at the end.
-    lines = [f"  {n} x {printable(reason)[:500]}" for reason, n in found.reasons[:_REASONS]]
-    if others := sum(n for _, n in found.reasons[_REASONS:]):
-        lines.append(f"  {others} x other reasons")
-    return lines
-
-
-def show_scores(made: Run, keys: Keys | None = None, *, as_json: bool = False) -> Scores:
-    """Score the run, print the headline metrics and what to type next, or all as JSON."""
-    settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
-    scored, name = score_and_save(made.path, settings), made.path.resolve().name
-    if as_json:
-        document = {"name": name, "path": str(made.path), **scored.to_json()}
-        print_json(document)
-    else:
-        print_runs([SystemReport(name, scored)])
-        console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
-        say_next(made.path)
-    exit_if_in_vain(scored.settled, scored.scores)
-    return scored.scores
-
-
-def _quoted(path: Path) -> str:
-    return shlex.quote(str(path))
-
-
-def _read_ids(path: Path | None) -> list[str] | None:
-    if path is None:
-        return None
-
-    try:
-        return [line.decode().strip() for _, line in read_lines(path)]
-    except UnicodeDecodeError:
-        remedy = "name a file of ids, one a line"
-        raise InputError("is not UTF-8", where=str(path), remedy=remedy) from None
+    return running

@@ -25,7 +25,6 @@ from branchwise.commands.options import (
     read_questions,
 )
 from branchwise.commands.report_runs import warn_if_pending
-from branchwise.commands.scoring_progress import scoring_progress
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.eval.judging.grading import Announce, Demand
 from branchwise.eval.judging.settle import Settled
@@ -40,6 +39,7 @@ from branchwise.report.terminal.console import (
 from branchwise.report.terminal.judge_demand import demand_line
 from branchwise.report.terminal.matcher_notes import in_vain_lines
 from branchwise.report.terminal.metric_failures import failure_lines
+from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.report.terminal.run_report import predictions_report, run_report
 from branchwise.runs.costs.kept_prices import keep_prices, prices_of
 from branchwise.runs.costs.prices import Prices
@@ -123,7 +123,7 @@ def _asking(command: str, settings: ScoringSettings) -> Iterator[ScoringSettings
     `command` continues."""
     from dataclasses import replace
 
-    with scoring_progress(settings.restraints.outages) as progress:
+    with ScoringProgress(settings.restraints.outages) as progress:
         try:
             yield replace(
                 settings,

@@ -15,7 +15,7 @@ from branchwise.base.errors import InputError
 from branchwise.base.extras import require
 from branchwise.base.text import printable
 from branchwise.commands.options import Key, read_keys
-from branchwise.commands.run import allow_open_files
+from branchwise.commands.running import allow_open_files
 from branchwise.corpora.kinds import DEFAULT, NAMES
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.retrieval import MAX_K
@@ -59,14 +59,14 @@ def retrieve(
     Example: branchwise serve retrieve --corpus C --port 8000
     """
     require("serve", "serving")
-    from branchwise.tools.serving.retrieve import PATH, retrieve_app
-    from branchwise.tools.serving.web import listen
+    from branchwise.tools.serving import retrieve as service
+    from branchwise.tools.serving import web
 
     keys = read_keys(key)
-    listener = listen(host, port, "--host, --port")
+    listener = web.listen(host, port, "--host, --port")
     opened = open_retriever(corpus, retriever, keys=keys)
-    app = retrieve_app(Batcher(opened), _complain, only_loopback=listener.is_local)
-    _serve(app, listener, f"{PATH} ({opened.name}{f' of {corpus}' if corpus else ''})")
+    app = service.retrieve_app(Batcher(opened), _complain, only_loopback=listener.is_local)
+    _serve(app, listener, f"{service.PATH} ({opened.name}{f' of {corpus}' if corpus else ''})")
 
 
 @serve_app.command()
@@ -99,8 +99,7 @@ def mcp(
     Example: branchwise serve mcp --corpus C --kg W
     """
     require("mcp", "serving")
-    from branchwise.tools.serving import mcp_server
-    from branchwise.tools.serving.web import listen, parse_address
+    from branchwise.tools.serving import mcp_server, web
 
     # The client is told of its errors; without a handler Python prints the SDK's pages on them.
     logging.getLogger().addHandler(logging.NullHandler())
@@ -109,7 +108,9 @@ def mcp(
             "this speaks MCP on standard input and output, for a client that starts it "
             "(docs/serving.md); Ctrl-C ends it"
         )
-    listener = listen(*parse_address(http, "--http"), "--http") if http is not None else None
+    listener = (
+        web.listen(*web.parse_address(http, "--http"), "--http") if http is not None else None
+    )
     # Before anything that might print is loaded.
     streams = None if listener else mcp_server.take_standard_streams()
     keys = read_keys(key)

@@ -12,8 +12,6 @@ from branchwise.base.plugins.settings import read_settings
 from branchwise.base.text import printable
 from branchwise.commands.new_tool import write_tool
 from branchwise.commands.options import AsJson, Key, read_keys
-from branchwise.commands.tool_call import read_arguments, try_tool
-from branchwise.commands.tool_card import cards_of
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.report.terminal.console import echo, print_json
 from branchwise.tools.registry import installed_tools, known_tools
@@ -54,6 +52,9 @@ def show(spec: Spec, key: Key = None, json_output: AsJson = False) -> None:
 
     Example: branchwise tools show film_year.py:film_year
     """
+    # Lists and help need none of what plug-ins are made of.
+    from branchwise.commands.tool_card import cards_of
+
     cards = cards_of(spec, read_keys(key))
     if json_output:
         print_json([card.to_json() for card in cards])
@@ -86,6 +87,8 @@ def try_one(
 
     Example: branchwise tools try film_year.py:film_year --args '{"title": "King Kong"}'
     """
+    from branchwise.commands.tool_call import read_arguments, try_tool
+
     call = try_tool(
         spec,
         read_arguments(args),

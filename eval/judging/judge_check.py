@@ -7,16 +7,14 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import Aggregate, Summed, aggregate_drawn, aggregate_sums
 from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.consultant import Consulted, RequestProgress, role_spec
+from branchwise.eval.judging.consultant import Consulted, RequestProgress
 from branchwise.eval.judging.grading import Announce, Grader, GradeRequest, property_requests
-from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.tasks import is_graded
+from branchwise.eval.scoring_choice import CheckChoice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,25 +22,6 @@ if TYPE_CHECKING:
 
 ROLE = "judge check"
 _SEED = 0
-
-
-class CheckChoice(NamedTuple):
-    """How many `items` are graded twice; `beside`: by which other model (None: the same)."""
-
-    items: int
-    beside: str | None = None
-
-    @property
-    def options(self) -> str:
-        """As it is written on the command line."""
-        beside = f" --judge-beside {self.beside}" if self.beside else ""
-        return f"--judge-check {self.items}{beside}"
-
-    def require_grades(self, choice: ScoringChoice, task: str) -> None:
-        """Raise InputError where no judge grades the task's answers."""
-        if not (choice.judge_entities and is_graded(task)):
-            what = f"{self.options.split()[0]} has no effect: nothing is graded"
-            raise InputError(what, remedy="name a --judge, for a task with answers in free text")
 
 
 @dataclass(frozen=True)
@@ -166,16 +145,3 @@ def spearman(grades: "NDArray[np.float64]") -> float | None:
         return None
     ranks = rankdata(grades, axis=0)
     return float(np.asarray(np.corrcoef(ranks, rowvar=False))[0, 1])
-
-
-def check_of(items: int | None, beside: str | None) -> CheckChoice | None:
-    """What is to be graded twice. Raises InputError for a model that cannot judge."""
-    if beside is not None:
-        role_spec("judge-beside", beside)
-        beside = ScoringChoice(judge_entities=True, judge=beside).resolved(None).judge
-    if items is not None:
-        return CheckChoice(items, beside)
-    if beside is not None:
-        remedy = "say how many items to compare: --judge-check N"
-        raise InputError("--judge-beside has no effect alone", remedy=remedy)
-    return None

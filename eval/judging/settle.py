@@ -24,10 +24,10 @@ from branchwise.eval.judging.grading import (
 )
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
 from branchwise.eval.judging.judge_check import ROLE as CHECK
-from branchwise.eval.judging.judge_check import CheckChoice, JudgeCheck, check_judge
+from branchwise.eval.judging.judge_check import JudgeCheck, check_judge
 from branchwise.eval.judging.matcher import Agreement, MatcherReport, agreement, align_with_model
 from branchwise.eval.scores import Scorer
-from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.scoring_choice import CheckChoice, ScoringChoice
 from branchwise.eval.tasks import Task, get_task
 from branchwise.graphs.role_decoding import NO_ROLES, RoleDecoding, decoding_with
 

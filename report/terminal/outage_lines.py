@@ -11,12 +11,15 @@ from branchwise.base.text import printable
 SECONDS_BETWEEN_LINES = 30.0
 
 
-def outage_lines(outages: Outages | None) -> list[str]:
-    """A line for each server that is gone now, for a display that is drawn again and again."""
-    return [_line(one, outages.patience) for one in outages.now()] if outages else []
+def outage_lines(outages: Outages | None, noun: str = "question") -> list[str]:
+    """A line for each server that is gone now, for a display that is drawn again and again.
+
+    `noun`: what waits.
+    """
+    return [_line(one, outages.patience, noun) for one in outages.now()] if outages else []
 
 
-def _line(outage: Outage, patience: float, noun: str = "question") -> str:
+def _line(outage: Outage, patience: float, noun: str) -> str:
     return printable(f"{outage.line(noun)}; stops after {duration(patience)}")
 
 

@@ -1,129 +1,391 @@
-"""A run's progress: a bar with rate and time left on a terminal, plain lines elsewhere."""
+"""How far a command is: a view that a terminal draws anew, lines now and then elsewhere.
+
+`Bar` is for work of one kind, `RunProgress` for a run's questions, `StudyProgress` for the systems
+of a study, `ScoringProgress` for what scoring does.
+"""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from branchwise.base.text import printable
+from branchwise.agents.outages import Outages
+from branchwise.base.numbers import UNKNOWN, number, short_count, usd
+from branchwise.base.text import counted, printable
+from branchwise.report.terminal.cells import plain
 from branchwise.report.terminal.console import progress_console
 from branchwise.report.terminal.outage_lines import OutagePrinter, outage_lines
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.progress import Progress
+    from rich.console import Group, RenderableType
+    from rich.table import Table
 
-    from branchwise.agents.outages import Outages
+    from branchwise.agents.limits import Limits
     from branchwise.corpora.questions import Question
+    from branchwise.runs.costs.prices import Prices
+    from branchwise.runs.store import RunReader
+    from branchwise.runs.studies.systems import NamedSystem
+    from branchwise.runs.studies.tally import Tally
 
 SECONDS_BETWEEN_LINES = 10.0
+_MOST_REASON = 300
+_BAR_WIDTH = 40
+_MOST_PLAIN = 8
+"""Systems that have a plain line each; where there are more, one line is for all."""
+_LEAST_NAME = 8
+_ROWS_BESIDE = 7
+"""Rows of a terminal that the systems leave to headings, to the lines below, and to a prompt."""
 
 
-class RunProgress:
-    """An observer of a run (`eval.runner.Observer`) of `total` items, `ended` of them before.
+class _Display:
+    """A view on a terminal, lines elsewhere; either says which of the watched servers is gone.
 
-    `outages`: the servers that are watched, to say which of them the run waits for.
+    `waiting`: what waits for such a server.
     """
 
-    def __init__(self, total: int, ended: int = 0, outages: "Outages | None" = None) -> None:
-        self._total, self._ended, self._failed = total, ended, 0
-        self._before, self._outages = ended, outages
+    def __init__(self, outages: Outages | None = None, waiting: str = "question") -> None:
+        self._outages, self._waiting = outages, waiting
         self._console = progress_console()
-        self._bar: Progress | None = None
+        self._is_drawn = self._console.is_terminal
         self._shown = ExitStack()
-        self._began = self._printed = time.monotonic()
+        self._start_clock()
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._bar = _bar(self._console, lambda: outage_lines(self._outages))
-            self._task = self._bar.add_task("starting", total=None, failed="", rate="", count="")
-            self._shown.enter_context(self._bar)
+        if self._is_drawn:
+            from rich.live import Live
+
+            live = Live(
+                console=self._console,
+                get_renderable=self.view,
+                refresh_per_second=4,
+                redirect_stdout=False,  # which strikes out keys (report/terminal/console.py)
+            )
+            self._shown.enter_context(live)
         else:
-            self._shown.enter_context(OutagePrinter(self._outages, self._print))
+            self._shown.enter_context(OutagePrinter(self._outages, self._print, self._waiting))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._shown.close()
+
+    def view(self) -> "Group":
+        """What a terminal shows now."""
+        from rich.console import Group
+        from rich.text import Text
+
+        lines = outage_lines(self._outages, self._waiting)
+        gone = (Text(line, "yellow", no_wrap=True, overflow="ellipsis") for line in lines)
+        return Group(*self._parts(), *gone)
+
+    def _parts(self) -> "list[RenderableType]":
+        raise NotImplementedError
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, soft_wrap=True)
+
+    def _print_failure(self, names: str, error: str) -> None:
+        self._print(printable(f"failed: {names}: {error}"[:_MOST_REASON]))
+
+    def _start_clock(self) -> None:
+        self._began = self._printed = time.monotonic()
+
+    def _is_time_for_lines(self) -> bool:
+        now = time.monotonic()
+        if now - self._printed < SECONDS_BETWEEN_LINES:
+            return False
+        self._printed = now
+        return True
+
+    def _pace(self, here: int, waiting: int) -> tuple[str, ...]:
+        """Rate and time left, where `here` have ended since the clock was started."""
+        seconds = time.monotonic() - self._began
+        rate = here / seconds if seconds > 0 else 0.0
+        pace = f"{rate:,.{0 if rate >= 100 else 1}f} a second"
+        return (pace, f"{self._left(here, waiting)} left") if waiting > 0 else (pace,)
+
+    def _left(self, here: int, waiting: int) -> str:
+        if waiting <= 0:
+            return "0:00"
+        return clock((time.monotonic() - self._began) * waiting / here) if here else UNKNOWN
+
+
+class Bar(_Display):
+    """Work of one kind, such as indexing passages; called as a `base.progress.Progress`.
+
+    `asks`: the units are requests to servers. Lines are printed then only of what takes long, and
+    the rate counts from the start; of other work it leaves out the time before the first units,
+    since loading an encoder takes longer than a small corpus.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        unit: str = "passages",
+        *,
+        asks: bool = False,
+        outages: Outages | None = None,
+    ) -> None:
+        super().__init__(outages, "request")
+        self._what, self._unit, self._asks = what, unit, asks
+        self._done = self._total = 0
+        self._before = 0 if asks else None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._before is None and 0 < done != total:
+            self._before, self._began = done, time.monotonic()
+        self._done, self._total = done, total
+        is_last = done == total and not self._asks
+        is_due = is_last or ((done or self._asks) and self._is_time_for_lines())
+        if is_due and not self._is_drawn:
+            self._print(f"{self._what}: {', '.join(self._numbers())}")
+
+    def _parts(self) -> "list[RenderableType]":
+        what = self._what if self._done or self._asks else f"{self._what} (loading)"
+        return [_row(what, self._done, self._total or None, *self._numbers())]
+
+    def _numbers(self) -> tuple[str, ...]:
+        """Count, rate and time left; before the first units the time so far."""
+        count = f"{self._done}/{self._total}" if self._total else f"{self._done}"
+        pace: tuple[str, ...] = ()
+        if here := self._done - (self._before or 0):
+            pace = self._pace(here, self._total - self._done)
+        elif not self._done:
+            pace = (f"{time.monotonic() - self._began:.0f} s",)
+        return f"{count} {self._unit}", *pace
+
+
+class RunProgress(_Display):
+    """An observer of a run (`runs.runner.Observer`) of `total` items, `ended` of them before."""
+
+    def __init__(self, total: int, ended: int = 0, outages: Outages | None = None) -> None:
+        super().__init__(outages)
+        self._what, self._is_open = "starting", False
+        self._total, self._ended, self._before, self._failed = total, ended, ended, 0
 
     def opens(self, what: str) -> None:
         """Say what is opened; the questions are counted when all is."""
-        if not what:
-            self._began = time.monotonic()
-        if self._bar and what:
-            self._bar.update(self._task, description=printable(what))
-        elif self._bar:
-            self._bar.update(
-                self._task,
-                description="answering",
-                total=self._total,
-                completed=self._before,
-                count=self._count(),
-            )
+        self._what, self._is_open = printable(what) or "answering", not what
+        if self._is_open:
+            self._start_clock()
 
     def ended(self, question: "Question", record: dict[str, Any]) -> None:
         """Count an item that ended; where it failed, say why."""
         self._ended += 1
         if record["error"]:
             self._failed += 1
-            self._print(printable(f"failed: {question.id}: {record['error']}"[:300]))
-        if self._bar:
-            failed = f"{self._failed} failed" if self._failed else ""
-            self._bar.update(
-                self._task,
-                completed=self._ended,
-                failed=failed,
-                rate=self._rate(),
-                count=self._count(),
-            )
-        elif self._is_time_for_a_line():
-            self._print(f"{self._count()} ended, {self._rate()}")
+            self._print_failure(question.id, record["error"])
+        is_due = self._ended >= self._total or self._is_time_for_lines()
+        if is_due and not self._is_drawn:
+            self._print(", ".join(self._numbers()))
 
-    def _print(self, line: str) -> None:
-        self._console.print(line, markup=False, soft_wrap=True)
+    def _parts(self) -> "list[RenderableType]":
+        if not self._is_open:
+            return [_row(self._what, 0, None)]
+        failed = f"{self._failed} failed" if self._failed else ""
+        return [_row(self._what, self._ended, self._total, *self._numbers(), failed=failed)]
 
-    def _count(self) -> str:
-        return f"{self._ended}/{self._total}"
-
-    def _rate(self) -> str:
-        seconds = time.monotonic() - self._began
-        return f"{(self._ended - self._before) / seconds:.1f} a second" if seconds > 0 else ""
-
-    def _is_time_for_a_line(self) -> bool:
-        now = time.monotonic()
-        if self._ended < self._total and now - self._printed < SECONDS_BETWEEN_LINES:
-            return False
-        self._printed = now
-        return True
+    def _numbers(self) -> tuple[str, ...]:
+        pace = self._pace(self._ended - self._before, self._total - self._ended)
+        return f"{self._ended}/{self._total} ended", *pace
 
 
-def _bar(console: Any, below: Callable[[], Iterable[str]]) -> "Progress":
-    """A bar; `below` are the lines under it whenever it is drawn."""
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
+class ScoringProgress:
+    """What scoring does, if it takes long: a bar at a time, from its first report to the block's
+    end. `asked`: whether any model had to be asked."""
 
-    class Bar(Progress):
-        def get_renderables(self) -> "Iterator[RenderableType]":
-            yield from super().get_renderables()
-            yield from (Text(line, "yellow", no_wrap=True, overflow="ellipsis") for line in below())
+    def __init__(self, outages: Outages | None = None) -> None:
+        self._outages = outages
+        self._shown = ExitStack()
+        self._what = ""
+        self.asked = False
 
-    return Bar(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[count]}", style="green"),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        TextColumn("[red]{task.fields[failed]}"),
-        console=console,
-        redirect_stdout=False,  # which strikes out keys (report/terminal/console.py)
-    )
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._shown.close()
+
+    def requests(self, role: str, done: int, total: int) -> None:
+        """Report how many of a role's requests have ended."""
+        self.asked = True
+        self._show(f"asking the {role}", "requests", done, total)
+
+    def passages(self, done: int, total: int) -> None:
+        """Report how many passages of the corpus have been read."""
+        self._show("looking for answers in the corpus", "passages", done, total)
+
+    def _show(self, what: str, unit: str, done: int, total: int) -> None:
+        if what != self._what:
+            self._shown.close()
+            self._what = what
+            bar = Bar(what, unit, asks=unit == "requests", outages=self._outages)
+            self._bar = self._shown.enter_context(bar)
+        self._bar(done, total)
+
+
+class StudyProgress(_Display):
+    """An observer of a study (`runs.studies.running.StudyObserver`).
+
+    `max_cost` in USD is shown beside what was spent; `limits` where a server has refused requests.
+    """
+
+    def __init__(
+        self,
+        prices: "Prices",
+        limits: "Limits",
+        outages: Outages | None = None,
+        *,
+        max_cost: float | None = None,
+        retry_failed: bool = False,
+    ) -> None:
+        super().__init__(outages)
+        self._prices, self._limits = prices, limits
+        self._max_cost, self._retry_failed = max_cost, retry_failed
+        self._tallies: list[Tally] = []
+
+    def __exit__(self, *ended: object) -> None:
+        super().__exit__(*ended)
+        if not self._is_drawn and self._tallies:
+            self._print_lines()
+
+    def begins(self, system: "NamedSystem", run: "RunReader") -> "_SystemProgress":
+        """A system's run is open: count what has ended before, and watch the rest."""
+        # What a tally counts by, scores and tasks, is more than a bar needs.
+        from branchwise.runs.studies.tally import Tally
+
+        tally = Tally.of(system, run, self._prices, retry_failed=self._retry_failed)
+        self._tallies.append(tally)
+        self._start_clock()
+        return _SystemProgress(self, tally)
+
+    def ended(self, tally: "Tally", question: "Question", record: dict[str, Any]) -> None:
+        """An item of a system ended; where it failed, say why."""
+        tally.ended(question, record)
+        if record["error"]:
+            self._print_failure(f"{tally.name}: {question.id}", record["error"])
+        if not self._is_drawn and self._is_time_for_lines():
+            self._print_lines()
+
+    def _parts(self) -> "list[RenderableType]":
+        """As many systems as a terminal has rows for, and a line for all."""
+        shown = self._tallies[: max(1, self._console.size.height - _ROWS_BESIDE)]
+        if not shown:
+            return [plain("opening what the systems search", "dim")]
+        lines = [self._summary(), *self._slowed()]
+        if more := len(self._tallies) - len(shown):
+            lines.insert(0, f"… and {counted(more, 'more system')}")
+        return [self._table(shown), plain("\n".join(lines), "dim")]
+
+    def _table(self, tallies: "list[Tally]") -> "Table":
+        from rich import box
+        from rich.table import Table
+
+        titles = ("done", *_headings(tallies[0]), "tokens", "USD", "failed", "left")
+        rows = [self._cells(tally) for tally in tallies]
+        widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+        # The names get what the numbers leave: rich would cut both.
+        room = max(_LEAST_NAME, self._console.size.width - sum(widths) - 2 * len(widths) - 2)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("system", no_wrap=True)
+        for title, width in zip(titles, widths, strict=True):
+            table.add_column(title, justify="right", no_wrap=True, min_width=width)
+        for tally, cells in zip(tallies, rows, strict=True):
+            styled = ("bold red" if t == "failed" and tally.failed else "" for t in titles)
+            name = plain(_within(printable(tally.name), room))
+            table.add_row(name, *map(plain, cells, styled))
+        return table
+
+    def _cells(self, tally: "Tally") -> list[str]:
+        return [
+            f"{tally.ended_items}/{tally.total}",
+            *(number(mean) for mean in tally.means),
+            short_count(tally.tokens),
+            usd(tally.cost),
+            str(tally.failed),
+            self._left(tally.here, tally.total - tally.ended_items),
+        ]
+
+    def _summary(self) -> str:
+        done = sum(tally.ended_items for tally in self._tallies)
+        total = sum(tally.total for tally in self._tallies)
+        here = sum(tally.here for tally in self._tallies)
+        parts = [f"{done} of {counted(total, 'item')}", *self._pace(here, total - done)]
+        if self._max_cost is not None:
+            spent = [tally.cost for tally in self._tallies]
+            known = None if None in spent else sum(cost for cost in spent if cost is not None)
+            parts.append(f"{usd(known)} of {usd(self._max_cost)} USD")
+        return ", ".join(parts)
+
+    def _slowed(self) -> list[str]:
+        """The servers that have refused requests, and how many they get at a time now."""
+        lines = []
+        for address, limiter in self._limits.known().items():
+            if limiter.refusals:
+                held = f", waits {limiter.held:.0f} s as it asked" if limiter.held >= 1 else ""
+                limit = f"{limiter.limit} requests at a time{held}"
+                lines.append(printable(f"{address}: {limiter.refusals} refused (429), {limit}"))
+        return lines
+
+    def _print_lines(self) -> None:
+        systems = self._tallies if len(self._tallies) <= _MOST_PLAIN else []
+        for line in [*map(self._line, systems), self._summary(), *self._slowed()]:
+            self._print(line)
+
+    def _line(self, tally: "Tally") -> str:
+        done, *means, tokens, cost, failed, left = self._cells(tally)
+        scores = " ".join(map(" ".join, zip(_headings(tally), means, strict=True)))
+        failures = f", {failed} failed" if tally.failed else ""
+        return (
+            f"{printable(tally.name)}: {done} done, {scores}, "
+            f"{tokens} tokens, {cost} USD{failures}, {left} left"
+        )
+
+
+class _SystemProgress:
+    """One system's observer: it tells the whole display."""
+
+    def __init__(self, display: StudyProgress, tally: "Tally") -> None:
+        self._display, self._tally = display, tally
+
+    def opens(self, what: str) -> None:
+        """Its study has opened everything before."""
+
+    def ended(self, question: "Question", record: dict[str, Any]) -> None:
+        self._display.ended(self._tally, question, record)
+
+
+def _row(what: str, done: int, total: int | None, *numbers: str, failed: str = "") -> "Table":
+    """A bar, which only pulses without a total; `numbers`: count, rate, time left."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    bar = ProgressBar(total, done, width=_BAR_WIDTH, pulse=total is None)
+    row = Table.grid(padding=(0, 1, 0, 0))
+    texts = map(plain, numbers, ("green", "", "cyan"))
+    cells: list[RenderableType] = [plain(what), bar, *texts, plain(failed, "red")]
+    for cell in cells:
+        row.add_column(no_wrap=cell is not bar)  # which a narrow terminal shortens
+    row.add_row(*cells)
+    return row
+
+
+def _headings(tally: "Tally") -> list[str]:
+    """What the metrics are called in a row: the last line of a heading."""
+    return [column.heading.split("\n")[-1] for column in tally.columns]
+
+
+def _within(name: str, room: int) -> str:
+    """Both ends of a name that is too long: systems often differ at its end."""
+    if len(name) <= room:
+        return name
+    end = room // 2
+    return f"{name[: room - 1 - end]}…{name[-end:]}"
+
+
+def clock(seconds: float) -> str:
+    """ "0:07", "12:40", "3:05:00"; days beyond that."""
+    whole = round(seconds)
+    if whole >= 86_400:
+        return f"{whole / 86_400:.1f} d"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -6,8 +6,10 @@ from contextlib import asynccontextmanager
 from math import isfinite
 from typing import Any
 
+from branchwise.agents.limits import Limits
+from branchwise.agents.outages import Outages
 from branchwise.agents.reply import ModelError
-from branchwise.agents.restraints import AllowanceSpentError, Payment
+from branchwise.agents.restraints import AllowanceSpentError, Payment, Restraints
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import FLAGS, InputError, SettingNames
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -103,6 +105,17 @@ class Spending:
         if found is None:
             self._uncounted = spec
         return bound if found is None else found
+
+
+def restraints_of(
+    max_cost: float | None,
+    prices: Prices | None,
+    outages: Outages,
+    limits: Limits | None = None,
+) -> Restraints:
+    """What holds requests back; that costs have a bound must have been checked."""
+    allowance = None if max_cost is None else Spending(max_cost, prices or Prices.load())
+    return Restraints(limits, allowance, outages)
 
 
 def recorded_cost(system: System, run: RunReader, prices: Prices, name: str = "") -> float:

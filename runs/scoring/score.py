@@ -32,7 +32,6 @@ from branchwise.eval.errors.module_work import module_work, total_work
 from branchwise.eval.gold_sets import best_gold_sets, each_gold_set
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.grading import Announce
-from branchwise.eval.judging.judge_check import CheckChoice
 from branchwise.eval.judging.settle import (
     DEFAULT_DECODING,
     RoleProgress,
@@ -43,14 +42,14 @@ from branchwise.eval.judging.settle import (
 from branchwise.eval.plugin_metrics import MetricPlugin, Named, metrics_of
 from branchwise.eval.predictions_file import MISSING, read_predictions
 from branchwise.eval.scores import Scores, score_items
-from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
+from branchwise.eval.scoring_choice import BY_NAMES, CheckChoice, ScoringChoice
 from branchwise.eval.tasks import Task, get_task, gold_of, is_attributable
 from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.graphs.system import System
 from branchwise.runs.costs.kept_prices import prices_of
 from branchwise.runs.costs.prices import Prices
-from branchwise.runs.costs.spending import Spending, check_bounded_scoring
+from branchwise.runs.costs.spending import Spending, check_bounded_scoring, restraints_of
 from branchwise.runs.costs.usage import NO_COSTS, SPENT, file_costs, run_costs, spent_by
 from branchwise.runs.left_out import run_left_out, run_remarks
 from branchwise.runs.options import JudgingOptions
@@ -112,7 +111,7 @@ class ScoringSettings:
             keys=keys,
             roles=options.scorers,
             check=options.check,
-            restraints=options.restraints(prices),
+            restraints=restraints_of(options.max_cost, prices, options.outages),
         )
 
 

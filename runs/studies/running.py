@@ -23,6 +23,7 @@ from branchwise.runs.costs.spending import (
     check_bounded,
     check_bounded_scoring,
     recorded_cost,
+    restraints_of,
 )
 from branchwise.runs.experiment import (
     check_same_system,
@@ -199,11 +200,9 @@ def check_study(design: StudyDesign, out: Path, pace: StudyPace) -> dict[str, st
 
 
 def _restraints(design: StudyDesign, pace: StudyPace) -> Restraints:
-    if pace.max_cost is None:
-        return Restraints(pace.limits, None, pace.outages)
-    prices = pace.prices or Prices.load()
-    check_study_bounded(design, prices)
-    return Restraints(pace.limits, Spending(pace.max_cost, prices), pace.outages)
+    if pace.max_cost is not None:
+        check_study_bounded(design, pace.prices or Prices.load())
+    return restraints_of(pace.max_cost, pace.prices, pace.outages, pace.limits)
 
 
 def check_study_bounded(design: StudyDesign, prices: Prices) -> None:

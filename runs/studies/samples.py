@@ -5,11 +5,10 @@ from pathlib import Path
 
 from branchwise.base.errors import InputError
 from branchwise.runs.estimates import Sample
+from branchwise.runs.options import ESTIMATE_FROM
 from branchwise.runs.store.connection import DATABASE
 from branchwise.runs.studies.archive import folder_runs
 from branchwise.runs.studies.folder import STUDY_FILE
-
-OPTION = "--estimate-from"
 
 
 def samples_of(
@@ -33,7 +32,7 @@ def samples_of(
     if source is not None and not found:
         raise InputError(
             f"it has no answers of {'these systems' if len(digests) > 1 else 'this system'}",
-            where=f"{OPTION} {source}",
+            where=f"{ESTIMATE_FROM} {source}",
             remedy="name a run of the same model, settings and corpus, or ask a few: --pilot 5",
         )
     return found

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from branchwise.__main__ import main
-from branchwise.commands.run import allow_open_files
+from branchwise.commands.running import allow_open_files
 from branchwise.runs.store import open_run
 from support.by_role import by_role, turn_of
 from support.chat_server import call, say

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from branchwise.commands.run import allow_open_files
+from branchwise.commands.running import allow_open_files
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def test_help_shows_an_example(command):
 
 @pytest.mark.usefixtures("process")
 def test_loading_the_commands_loads_no_heavy_library():
-    heavy = ["torch", "faiss", "numpy", "sentence_transformers"]
+    heavy = ["torch", "faiss", "numpy", "sentence_transformers", "langchain_core"]
     program = (
         "import sys, branchwise.commands.corpus, branchwise.commands.tools;"
         f"print([name for name in {heavy} if name in sys.modules])"

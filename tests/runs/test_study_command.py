@@ -4,20 +4,12 @@ import json
 import re
 import shutil
 import sys
-from io import StringIO
 
 import pytest
 
 from branchwise.__main__ import main
-from branchwise.agents.limits import Limits
-from branchwise.agents.reply import ModelError
 from branchwise.base.errors import InputError
 from branchwise.commands import ablate as ablate_module
-from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.graphs.system import System
-from branchwise.report.terminal import study_live
-from branchwise.runs.costs.prices import Prices
-from branchwise.runs.studies.systems import NamedSystem
 from support.chat_server import fail
 from support.runs.studies import reply
 
@@ -37,7 +29,6 @@ factors:
 prices: prices.yaml
 """
 PRICES = "models: {openai:scripted: {input: 1000, output: 4000}}"
-HOSTILE = "q\x1b[2J\u202e[red]"
 
 
 @pytest.fixture
@@ -223,122 +214,3 @@ def test_more_systems_than_open_files_are_refused(monkeypatch):
     ablate_module._check_open_files(20)
     with pytest.raises(InputError, match="40 systems need 344 open files"):
         ablate_module._check_open_files(40)
-
-
-class Ended:
-    """A run without items that have ended."""
-
-    task = "branches"
-
-    def progress(self):
-        return {"total": 3}
-
-    def items(self):
-        return ()
-
-
-QUESTION = Question(
-    id=HOSTILE,
-    question="Who?",
-    branches=(Branch(name="default", answers=(Answer(text="right"),)),),
-)
-
-
-def record(answer, error=None):
-    usage = {"calls": 2, "input": 1_000, "output": 50, "cached": 0, "reasoning": 0, "seconds": 1.0}
-    prediction = {"answers": {"default": [answer]}} if error is None else {}
-    return {"prediction": prediction, "evidence": [], "usage": {"agent": usage}, "error": error}
-
-
-@pytest.fixture
-def shown_on(monkeypatch):
-    """A display of named systems on a terminal of this size, or on none."""
-    from rich.console import Console
-
-    def make(names, *, terminal, limits=None):
-        console = Console(
-            stderr=True, force_terminal=terminal, width=80, height=24, highlight=False
-        )
-        monkeypatch.setattr(study_live, "progress_console", lambda: console)
-        live = study_live.StudyLive(Prices.load(), limits or Limits(), max_cost=2.0)
-        system = System(model="openai:gpt-6-luna")
-        watching = [live.begins(NamedSystem(n, n, system, {}, "m", n, n), Ended()) for n in names]
-        return live, watching
-
-    return make
-
-
-def rendered(live):
-    """What a terminal would show, without its control codes."""
-    from rich.console import Console
-
-    page = StringIO()
-    Console(file=page, width=80, highlight=False).print(live.view())
-    return page.getvalue()
-
-
-def test_a_terminal_has_a_line_for_each_system(shown_on):
-    live, (base, other) = shown_on(["base", "other"], terminal=True)
-    with live:
-        base.ended(QUESTION, record("right"))
-        base.ended(QUESTION, record("wrong"))
-        other.ended(QUESTION, record("", error="server: \x9b31m no"))
-        lines = [line.split() for line in rendered(live).splitlines()]
-    by_name = {line[0]: line[1:] for line in lines if line}
-    assert by_name["system"] == ["done", "P", "R", "EM", "tokens", "USD", "failed", "left"]
-    # 2 x 1,000 tokens at .10 USD and 2 x 50 at .50 USD a million.
-    assert by_name["base"][:6] == ["2/3", ".50", ".50", ".50", "2,100", ".00025"]
-    assert by_name["base"][6] == "0"
-    assert by_name["other"][:4] == ["1/3", ".00", ".00", ".00"]
-    assert by_name["other"][6] == "1"
-    assert by_name["3"][:3] == ["of", "6", "items,"]
-
-
-def test_more_systems_than_a_terminal_has_rows_for_are_counted(shown_on):
-    live, _ = shown_on([f"s{n}" for n in range(40)], terminal=True)
-    with live:
-        lines = rendered(live).splitlines()
-    assert len(lines) <= 23
-    assert "… and 23 more systems" in lines
-
-
-def test_long_names_leave_room_for_the_numbers(shown_on):
-    names = [f"tools: {'+something_long ' * 5}{n}" for n in range(2)]
-    live, (first, _) = shown_on(names, terminal=True)
-    with live:
-        first.ended(QUESTION, record("right"))
-        shown = rendered(live)
-    assert all(len(line) <= 80 for line in shown.splitlines())
-    row = next(line for line in shown.splitlines() if "1/3" in line)
-    assert row.startswith("tools: ")
-    assert "long 0 " in row
-    assert ".00013" in row
-
-
-def test_plain_lines_hold_nothing_that_steers_a_terminal(shown_on, capfd):
-    live, (one,) = shown_on([f"[red]{HOSTILE}"], terminal=False)
-    with live:
-        one.ended(QUESTION, record("", error="server: \x9b31m no"))
-    said = capfd.readouterr().err
-    assert "[red]q" in said
-    assert "1/3 done, P .00 R .00 EM .00, 1,050 tokens, .00013 USD, 1 failed" in said
-    assert all(line.isprintable() for line in said.splitlines())
-
-
-async def test_a_server_that_refused_requests_is_named(shown_on):
-    limits = Limits(8)
-    with pytest.raises(ModelError):
-        async with limits.at("http://localhost:8000/v1").slot():
-            raise ModelError("rate_limit", "429", retryable=True, retry_after=50.0)
-    live, _ = shown_on(["base"], terminal=True, limits=limits)
-    with live:
-        shown = " ".join(rendered(live).split())
-    assert "localhost:8000/v1: 1 refused (429), 1 requests at a time, waits 50 s" in shown
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [(0.4, "0:00"), (7, "0:07"), (760, "12:40"), (11_100, "3:05:00"), (200_000, "2.3 d")],
-)
-def test_time_left_is_read_as_a_clock(seconds, shown):
-    assert study_live.clock(seconds) == shown

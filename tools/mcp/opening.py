@@ -24,14 +24,13 @@ def open_mcp_tools(specs: Sequence[str], keys: Keys = NO_KEYS) -> "dict[str, Seq
     if not by_server:
         return {}
     require("mcp", "a tool of an MCP server", "--tool mcp:")
-    from branchwise.tools.mcp.client import McpServer
-    from branchwise.tools.mcp.tools import mcp_tools
+    from branchwise.tools.mcp import client, tools
 
     opened: dict[str, Sequence[BaseTool]] = {}
     try:
         for server, named in by_server.items():
-            tools = mcp_tools(McpServer(server, keys), list(named.values()))
-            opened |= {text: tools[spec] for text, spec in named.items()}
+            of_spec = tools.mcp_tools(client.McpServer(server, keys), list(named.values()))
+            opened |= {text: of_spec[spec] for text, spec in named.items()}
     except BaseException:
         close_now(tool for some in opened.values() for tool in some)
         raise
