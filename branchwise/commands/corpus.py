@@ -25,7 +25,7 @@ from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.report.terminal.console import echo, print_json
 from branchwise.report.terminal.corpus_tables import print_forms
-from branchwise.report.terminal.progress import Bar
+from branchwise.report.terminal.progress import ProgressBar
 
 corpus_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -73,7 +73,7 @@ def build(
     Example: branchwise corpus build --from docs --split words:100 --out C
     Example: branchwise corpus build --from csv:p.csv --field text=body title=name --out C
     """
-    with Bar("reading", "passages") as progress:
+    with ProgressBar("reading", "passages") as progress:
         built = build_corpus(source, out, progress, fields=field or (), split=split)
     corpus = built.corpus
     if json_output:
@@ -199,7 +199,7 @@ def index(
         "dtype": dtype,
         "settings": settings,
     }
-    with Bar("taking over" if from_vectors else built.building) as progress:
+    with ProgressBar("taking over" if from_vectors else built.building) as progress:
         made = build_index(
             path, kind, **chosen, recall=recall, vectors=from_vectors, progress=progress
         )

@@ -33,7 +33,7 @@ from branchwise.eval.retrieval_evaluation import (
 )
 from branchwise.report.exports.csv_files import csv_files
 from branchwise.report.terminal.console import echo
-from branchwise.report.terminal.progress import Bar
+from branchwise.report.terminal.progress import ProgressBar
 from branchwise.report.terminal.retrieval_tables import as_json, print_evaluation, tables
 
 
@@ -125,7 +125,7 @@ def _evaluated(
     queries = judged_queries(questions, judgements)
     names: list[str | None] = [*(retrievers or index_names(path))] or [None]
     opened = [open_retriever(path, name, keys=keys) for name in dict.fromkeys(names)]
-    with Bar("searching", "queries") as progress:
+    with ProgressBar("searching", "queries") as progress:
         return evaluate_retrievers(
             corpus,
             opened,

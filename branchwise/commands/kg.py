@@ -23,7 +23,7 @@ from branchwise.report.terminal.kg_tables import (
     print_answer,
     print_matches,
 )
-from branchwise.report.terminal.progress import Bar
+from branchwise.report.terminal.progress import ProgressBar
 
 kg_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -66,7 +66,7 @@ def build(
     """
     kg_files(sources)  # a missing source is reported before a missing --out
     folder = out or _in_the_world(sources)
-    with Bar("reading", "triples") as progress:
+    with ProgressBar("reading", "triples") as progress:
         built = build_kg(sources, folder, progress, force=force)
     echo(f"{folder}: {sizes(built, NameIndex.open(folder).readings())}")
     echo(f'next: branchwise kg search {shlex.quote(str(folder))} "..."')

@@ -29,7 +29,7 @@ from branchwise.report.terminal.conditional_answers import (
     statistics_table,
 )
 from branchwise.report.terminal.console import console, echo, print_json
-from branchwise.report.terminal.progress import Bar
+from branchwise.report.terminal.progress import ProgressBar
 from branchwise.runs.writing import BulkWriter, replies_file
 from branchwise.worlds.conditions.generate import (
     DraftSet,
@@ -198,7 +198,7 @@ def _reworded(
     """The drafts in a model's words. Exits with 1 where the model cannot go on."""
     writer = BulkWriter(spec, replies_file(out), concurrency=concurrency, api=api, keys=keys)
     try:
-        with Bar("writing", "texts") as progress:
+        with ProgressBar("writing", "texts") as progress:
             reworded, slips = reword(drafts, lambda prompts: writer.replies(prompts, progress))
     except ModelError as error:
         said = printable(one_line(str(error)))

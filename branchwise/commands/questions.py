@@ -37,7 +37,7 @@ from branchwise.kg.answers import KgError
 from branchwise.kg.world_folder import WORLD_FILE
 from branchwise.report.plots.questions import question_figures
 from branchwise.report.terminal.console import echo, progress_console
-from branchwise.report.terminal.progress import Bar
+from branchwise.report.terminal.progress import ProgressBar
 from branchwise.report.terminal.question_tables import (
     accepted,
     as_json,
@@ -262,7 +262,7 @@ def _made(
     found = generate_questions(
         source.facts, source.names, settings, tally=tally, support=source.support, words=words
     )
-    with Bar("generating", "questions") as progress:
+    with ProgressBar("generating", "questions") as progress:
         try:
             for done, question in enumerate(found, start=1):
                 progress(done, settings.questions)

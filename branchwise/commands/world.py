@@ -7,7 +7,7 @@ import typer
 
 from branchwise.kg.world_folder import read_description
 from branchwise.report.terminal.console import echo, harmless_json
-from branchwise.report.terminal.progress import Bar
+from branchwise.report.terminal.progress import ProgressBar
 from branchwise.report.terminal.world_table import print_world
 from branchwise.worlds.make import make_world
 from branchwise.worlds.survey import survey
@@ -34,7 +34,7 @@ def make(
     Example: branchwise world make --entities 2000 --seed 7 --out W
     """
     named = [name.strip() for name in domains.split(",") if name.strip()]
-    with Bar("writing", "entities") as progress:
+    with ProgressBar("writing", "entities") as progress:
         made = make_world(out, entities, seed, ambiguity, named, progress)
     sizes = made.sizes
     echo(
@@ -55,7 +55,7 @@ def info(
     Example: branchwise world info W
     """
     description = read_description(path)
-    with Bar("reading", "lines") as progress:
+    with ProgressBar("reading", "lines") as progress:
         found = survey(path, progress)
     if json_output:
         import orjson

@@ -1,6 +1,6 @@
 """How far a command is: a view that a terminal draws anew, lines now and then elsewhere.
 
-`Bar` is for work of one kind, `RunProgress` for a run's questions, `StudyProgress` for the systems
+`ProgressBar` is for work of one kind, `RunProgress` for a run's questions, `StudyProgress` for the systems
 of a study, `ScoringProgress` for what scoring does.
 """
 
@@ -108,7 +108,7 @@ class _Display:
         return clock((time.monotonic() - self._began) * waiting / here) if here else UNKNOWN
 
 
-class Bar(_Display):
+class ProgressBar(_Display):
     """Work of one kind, such as indexing passages; called as a `base.progress.Progress`.
 
     `asks`: the units are requests to servers. Lines are printed then only of what takes long, and
@@ -217,7 +217,7 @@ class ScoringProgress:
         if what != self._what:
             self._shown.close()
             self._what = what
-            bar = Bar(what, unit, asks=unit == "requests", outages=self._outages)
+            bar = ProgressBar(what, unit, asks=unit == "requests", outages=self._outages)
             self._bar = self._shown.enter_context(bar)
         self._bar(done, total)
 

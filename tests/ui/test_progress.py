@@ -13,7 +13,12 @@ from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.graphs.system import System
 from branchwise.report.terminal import progress
 from branchwise.report.terminal.outage_lines import OutagePrinter
-from branchwise.report.terminal.progress import Bar, RunProgress, ScoringProgress, StudyProgress
+from branchwise.report.terminal.progress import (
+    ProgressBar,
+    RunProgress,
+    ScoringProgress,
+    StudyProgress,
+)
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.studies.systems import NamedSystem
 
@@ -61,7 +66,7 @@ def rendered(display):
 
 
 def test_a_bar_counts_from_the_first_passages_on(on_terminal):
-    with Bar("indexing C[old]") as bar:
+    with ProgressBar("indexing C[old]") as bar:
         assert "indexing C[old] (loading)" in rendered(bar)
         bar(20, 60)
         bar(40, 60)
@@ -73,7 +78,7 @@ def test_a_bar_counts_from_the_first_passages_on(on_terminal):
 
 
 def test_in_a_pipe_a_bar_has_a_line_now_and_then_and_a_last_one(in_pipe):
-    with Bar("reading", "triples") as bar:
+    with ProgressBar("reading", "triples") as bar:
         for in_pipe.seconds, done in ((130.0, 0), (140.0, 10), (141.0, 20), (150.0, 50), (152, 60)):
             bar(done, 60)
     assert in_pipe.read() == [
