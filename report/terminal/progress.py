@@ -1,7 +1,7 @@
 """How far a command is: a view that a terminal draws anew, lines now and then elsewhere.
 
-`ProgressBar` is for work of one kind, `RunProgress` for a run's questions, `StudyProgress` for the systems
-of a study, `ScoringProgress` for what scoring does.
+`ProgressBar` is for work of one kind, `RunProgress` for a run's questions, `StudyProgress` for the
+systems of a study, `ScoringProgress` for what scoring does.
 """
 
 import time
