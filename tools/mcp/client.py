@@ -12,7 +12,7 @@ import os
 import tempfile
 import threading
 import weakref
-from collections.abc import Awaitable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping
 from concurrent.futures import Future
 from functools import cache, partial
 from importlib.metadata import version
@@ -23,7 +23,7 @@ import httpx
 from langchain_core.tools import BaseTool
 from langchain_mcp_adapters.sessions import Connection, create_session
 from langchain_mcp_adapters.tools import load_mcp_tools
-from mcp import ClientSession, McpError, types
+from mcp import ClientSession, McpError, StdioServerParameters, stdio_client, types
 from pydantic import ValidationError
 
 from branchwise.base.errors import InputError
@@ -45,7 +45,7 @@ _CLOSING_SECONDS = 10.0
 _TAIL_BYTES = 4096
 _UNKNOWN_SESSION = 32600
 """The SDK's code for a server over HTTP that has been started anew."""
-_IN_A_GROUP = 'exec 2> "$0"; "$@"; kill -KILL 0'
+_IN_A_GROUP = '"$@"; kill -KILL 0'
 """A shell runs a server, so that what it started ends with it. The SDK makes the group."""
 
 _LOCK = threading.Lock()
@@ -185,7 +185,7 @@ class _Conversation:
 
     def __init__(self, server: Server, keys: Keys) -> None:
         self._server, self._keys = server, keys
-        self._errors = tempfile.NamedTemporaryFile("rb")  # noqa: SIM115 - `close` does
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - `close` does
         self._ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self._end = asyncio.Event()
         self._nonsense: Exception | None = None
@@ -256,7 +256,7 @@ class _Conversation:
         _open.discard(self)
 
     async def _live(self) -> None:
-        async with create_session(self._connection()) as session:
+        async with self._session() as session:
             self.hello = await session.initialize()
             self.tools = await load_mcp_tools(session)
             self._ready.set_result(session)
@@ -265,25 +265,34 @@ class _Conversation:
                 if self._server.url and self._calls:
                     await _is_well(session.send_ping(), _WATCH_SECONDS)
 
-    def _connection(self) -> Connection:
+    @contextlib.asynccontextmanager
+    async def _session(self) -> AsyncIterator[ClientSession]:
         """A program gets none of our keys; an address gets its own."""
-        ourselves = types.Implementation(name="branchwise", version=version("branchwise"))
-        settings = {"message_handler": self._hear, "client_info": ourselves}
+        settings: dict[str, Any] = {
+            "message_handler": self._hear,
+            "client_info": types.Implementation(name="branchwise", version=version("branchwise")),
+        }
         if url := self._server.url:
-            client = partial(_client, url, self._keys)
-            return {
+            connection: Connection = {
                 "transport": "streamable_http",
                 "url": url,
                 "session_kwargs": settings,
-                "httpx_client_factory": client,
+                "httpx_client_factory": partial(_client, url, self._keys),
             }
-        return {
-            "transport": "stdio",
-            "command": "sh",
-            "args": ["-c", _IN_A_GROUP, self._errors.name, *self._server.command],
-            "encoding_error_handler": "replace",
-            "session_kwargs": settings,
-        }
+            async with create_session(connection) as session:
+                yield session
+            return
+        # Not the adapters' session: its program writes to the stderr of the time of their import.
+        program = StdioServerParameters(
+            command="sh",
+            args=["-c", _IN_A_GROUP, "sh", *self._server.command],
+            encoding_error_handler="replace",
+        )
+        async with (
+            stdio_client(program, errlog=self._errors) as streams,
+            ClientSession(*streams, **settings) as session,
+        ):
+            yield session
 
     async def _hear(self, message: object) -> None:
         """A program may print a line of its own before it speaks the protocol."""
