@@ -1,4 +1,4 @@
-"""Columns of precision, recall and F1 by common text (`eval/option_scores.py`), in three ways.
+"""Columns of precision, recall and F1 by common text (`option_scores.py`), in three ways.
 
 The paper's way with the longest common substring, the same with the longest common subsequence,
 and that of CAmbigNQ's published code.

@@ -2,7 +2,7 @@
 
 Documents, scenario and question stand in the user's message, with hints of the gold as the system
 wants them. Scored are the short answer and the groups of conditions, as wholes and in part
-(`eval/group_scores.py`).
+(`group_scores.py`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
