@@ -81,15 +81,15 @@ TARGETS = (
     Target(
         "name-indexes",
         forms.member,
-        members("graph", "names.sqlite", "graph.json"),
+        members("kg", "names.sqlite", "graph.json"),
         in_folder(
-            "graph",
+            "kg",
             ("kg", "info", "folder"),
             ("kg", "search", "folder", "the"),
             ("kg", "search", "folder", "King Kong", "--json"),
             ("kg", "search", "folder", "directed by", "--kind", "property"),
         ),
-        needs=("graph",),
+        needs=("kg",),
     ),
     Target(
         "study-folders",

@@ -211,7 +211,7 @@ def _all_asks(kg: Any) -> list[Callable[[], object]]:
 
 
 TARGETS = (
-    Target("sparql", forms.query, lambda _: _SPARQL, _asked, needs=("graph",)),
+    Target("sparql", forms.query, lambda _: _SPARQL, _asked, needs=("kg",)),
     Target("sparql-results", forms.after_head, lambda _: _RESULTS, answered_by()),
     Target("wikibase-answers", forms.after_head, lambda _: _WIKIBASE, answered_by(True)),
 )

@@ -365,7 +365,7 @@ TARGETS = (
         forms.json_value,
         lambda _: _ARGUMENTS,
         in_run(_as_call, with_kg=True),
-        needs=(*_RUN, "graph"),
+        needs=(*_RUN, "kg"),
     ),
     Target("verdicts", forms.json_texts, lambda _: _VERDICTS, _scoring, needs=("questions",)),
 )
