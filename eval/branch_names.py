@@ -61,7 +61,7 @@ def name_words(text: str, *, articles: bool = False) -> BranchWords:
     """The words of a name: numbers as figures, and one form of a closed class for all.
 
     Numbers are "fourth", "four", "4th" and "IV", also as halves of "twenty-first"; a range
-    "1971-75" has both years. "one" after "the" ("the 1994 one") is no number.
+    "1971-75" has both years. "one" after "the" ("the 1994 one") is not a number.
     """
     years = _RANGE_OF_YEARS.sub(r"\1\2\1\3", text)
     plain = tokens(years, articles=articles)
@@ -166,7 +166,7 @@ class TellingName:
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """Figures that are no years."""
+        """Figures other than years."""
         return frozenset(word for word in self._plain if _NUMBER.fullmatch(word)) - self.years
 
     @cached_property

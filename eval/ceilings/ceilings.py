@@ -37,7 +37,7 @@ _EVERY_CALL = 24  # the default budget; after that, points grow apart
 class TracedItem(ScoredItem):
     """An item as it was scored (`matches`, `metrics`), and its evidence.
 
-    `evidence` is None where there is no trace: answers from a file.
+    `evidence` is None for answers from a file, which have no trace.
     """
 
     matches: BranchMatches
@@ -287,8 +287,8 @@ class CurvePoint:
 class Curve:
     """Recall over what was retrieved, point by point; non-decreasing.
 
-    Its last point is the run's ceiling over everything that was retrieved. Without any evidence in
-    the whole run there is no point.
+    Its last point is the run's ceiling over everything that was retrieved. A run without any
+    evidence has no points.
     """
 
     by: Effort

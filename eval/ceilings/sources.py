@@ -370,7 +370,7 @@ def _known_ids(path: Path, sha256: str | None, wanted: Collection[WantedEntity])
     index = NameIndex.open(folder)
     try:
         qids = frozenset().union(*(one.qids for one in wanted))
-        # `written_id`: as the index writes it; None for what is no id, texts or not.
+        # `written_id`: as the index writes it; None for texts and others that are not ids.
         return frozenset(q for q in qids if (id := written_id(encodable(q))) and index.knows(id))
     finally:
         index.close()

@@ -5,6 +5,7 @@ systems of a study, `ScoringProgress` for what scoring does.
 """
 
 import time
+from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
@@ -36,7 +37,7 @@ _ROWS_BESIDE = 7
 """Rows of a terminal that the systems leave to headings, to the lines below, and to a prompt."""
 
 
-class _Display:
+class _Display(ABC):
     """A view on a terminal, lines elsewhere; either says which of the watched servers is gone.
 
     `waiting`: what waits for such a server.
@@ -76,8 +77,9 @@ class _Display:
         gone = (Text(line, "yellow", no_wrap=True, overflow="ellipsis") for line in lines)
         return Group(*self._parts(), *gone)
 
+    @abstractmethod
     def _parts(self) -> "list[RenderableType]":
-        raise NotImplementedError
+        """What is shown above the servers that are gone."""
 
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, soft_wrap=True)
