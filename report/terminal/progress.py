@@ -357,10 +357,10 @@ class _SystemProgress:
 
 def _row(what: str, done: int, total: int | None, *numbers: str, failed: str = "") -> "Table":
     """A bar, which only pulses without a total; `numbers`: count, rate, time left."""
-    from rich.progress_bar import ProgressBar
+    from rich.progress_bar import ProgressBar as DrawnBar
     from rich.table import Table
 
-    bar = ProgressBar(total, done, width=_BAR_WIDTH, pulse=total is None)
+    bar = DrawnBar(total, done, width=_BAR_WIDTH, pulse=total is None)
     row = Table.grid(padding=(0, 1, 0, 0))
     texts = map(plain, numbers, ("green", "", "cyan"))
     cells: list[RenderableType] = [plain(what), bar, *texts, plain(failed, "red")]
