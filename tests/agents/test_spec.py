@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from branchwise.agents.spec import ModelSpec, check_ready, suggested
 from branchwise.base.errors import InputError
+from support.ports import unused_port
 
 
 @pytest.mark.parametrize(
@@ -129,8 +130,9 @@ def test_behind_a_proxy_the_server_itself_is_not_connected(monkeypatch: pytest.M
 def test_a_server_of_ones_own_must_listen_but_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        spec = ModelSpec.parse(f"openai:m@http://127.0.0.1:{listening.getsockname()[1]}/v1")
+    port = unused_port()
+    with socket.create_server(("127.0.0.1", port)):
+        spec = ModelSpec.parse(f"openai:m@http://127.0.0.1:{port}/v1")
         check_ready(spec)
     with pytest.raises(InputError, match="nothing answers at http"):
         check_ready(spec)

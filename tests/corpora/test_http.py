@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from branchwise.base.http import HTTP, ExchangeError
+from support.ports import unused_port
 from support.retrieval_server import RetrievalServer, drops
 
 LONG = f"http://{'x' * 70}.invalid/"
@@ -59,14 +60,12 @@ def test_the_systems_own_word_is_the_reason(monkeypatch):
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     assert fault("http://host.example/") == ("unreachable", "Name or service not known")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = unused_port()
     assert fault(f"http://127.0.0.1:{port}/") == ("unreachable", "Connection refused")
 
 
 def test_of_several_addresses_the_last_ones_failure_is_told(monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = unused_port()
     two = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"127.0.0.{n}", port)) for n in (1, 2)]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: two)
     assert fault(f"http://host.example:{port}/") == ("unreachable", "Connection refused")

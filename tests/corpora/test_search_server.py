@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import json
-import socket
 from dataclasses import replace
 
 import pytest
@@ -22,6 +21,7 @@ from branchwise.corpora.search_server import (
 )
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.passage_tools import make_local_retriever
+from support.ports import unused_port
 from support.retrieval_server import RetrievalServer, bare, cut, drips, drops, hangs, sends
 
 QUICK = RequestBounds(attempts=3, seconds=20.0, total=60.0, pause=0.0)
@@ -311,8 +311,7 @@ def test_opening_asks_one_query(server):
 
 
 def test_nobody_there_is_one_line_at_the_start():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = unused_port()
     with pytest.raises(InputError) as raised:
         open_search_server(f"http:http://127.0.0.1:{port}", RequestBounds(attempts=1))
     assert str(raised.value) == (

@@ -27,6 +27,7 @@ from branchwise.tools.registry import ToolContext, make_tools
 from support import TESTS
 from support.chat_server import call, hang, say
 from support.plugins.node_cases import turns, write_questions
+from support.ports import unused_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("process")]
 
@@ -34,18 +35,12 @@ FILMS = TESTS / "support" / "plugins" / "mcp_films.py"
 STDIO = f"mcp:python {shlex.quote(str(FILMS))}"
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def started(port):
     """The server over HTTP, ready."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen([sys.executable, FILMS, str(port)], **quiet)
     deadline = time.monotonic() + 300
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and process.poll() is None:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return process
@@ -54,7 +49,7 @@ def started(port):
 
 @pytest.fixture(scope="module")
 def http_spec(process: None):
-    port = free_port()
+    port = unused_port()
     process = started(port)
     yield f"mcp:http://127.0.0.1:{port}/mcp"
     process.kill()
@@ -210,7 +205,7 @@ def test_a_server_that_is_stuck_is_replaced(fresh, monkeypatch):
 
 
 def test_a_server_over_http_may_end_and_come_back(fresh):
-    port = free_port()
+    port = unused_port()
     process = started(port)
     tools = fresh(f"mcp:http://127.0.0.1:{port}/mcp")
     assert "the MCP server is gone" in ask(tools["dies"]).error

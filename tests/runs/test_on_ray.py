@@ -47,6 +47,7 @@ from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
 from branchwise.runs.studies.systems import NamedSystem
 from support import TESTS
 from support.chat_server import Answer, Body, ChatServer, call, fail, hang, say
+from support.ports import unused_port
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs ray: pip install 'branchwise[ray]'"
@@ -497,8 +498,9 @@ def test_a_head_is_gone_when_it_refuses_connections_again_and_again(
 
 
 def test_only_a_refusal_says_that_a_head_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
+    port = unused_port()
+    address = f"127.0.0.1:{port}"
+    with socket.create_server(("127.0.0.1", port)):
         assert not head._is_refused(address)
     assert head._is_refused(address)
 
