@@ -37,27 +37,6 @@ def test_every_package_at_the_root_is_a_room():
     assert packages - {"examples"} == {*ROOMS}
 
 
-def test_own_modules_are_imported_at_the_top_of_a_file():
-    """But for what would load a heavy library, needs an extra, or would close a circle."""
-    inside = [
-        f"{file.relative_to(ROOT)}:{node.lineno}"
-        for file in product_files()
-        for node in imports_in_functions(ast.parse(file.read_text(encoding="utf-8")))
-    ]
-    assert len(inside) <= 40, inside
-
-
-def imports_in_functions(module: ast.Module) -> set[ast.ImportFrom]:
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef
-    functions = [node for node in ast.walk(module) if isinstance(node, kinds)]
-    found = {node for one in functions for node in ast.walk(one)}
-    return {
-        node
-        for node in found
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("branchwise")
-    }
-
-
 LOADED = """
 import sys
 from branchwise.__main__ import main
