@@ -30,6 +30,7 @@ from branchwise.commands.question_files import (
     schema,
     write_questions,
 )
+from branchwise.commands.question_review import review
 from branchwise.commands.report_files import write_folder
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 
 questions_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-for command in (check, convert, forms, schema):
+for command in (check, convert, forms, schema, review):
     questions_app.command()(command)
 
 OF_A_WORLD = 600
