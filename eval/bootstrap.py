@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+Intervals = Literal["below", "beside", "columns", "none"]
+"""Where tables for LaTeX have the interval of a mean."""
 RESAMPLES = 2_000
 _LOW, _HIGH = 2.5, 97.5
 # Draws are made in blocks so that memory does not grow with resamples x questions.

@@ -1,9 +1,31 @@
-"""How long the text is that two texts share: in one piece, or with gaps."""
+"""What two texts share: words (token F1), or characters in one piece or with gaps."""
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
-from branchwise.base.normalise import MAX_CHARACTERS
+from branchwise.base.normalise import MAX_CHARACTERS, tokens
+
+
+def text_f1(predicted: str, gold: str) -> float:
+    """Harmonic mean of token precision and recall over multisets, 0 to 1.
+
+    F1 = 2 |P and G| / (|P| + |G|) with P, G the tokens after normalisation (Rajpurkar et al. 2016,
+    section 6.1). 0 where either text has no token.
+    """
+    return counts_f1(token_counts(predicted), token_counts(gold))
+
+
+def token_counts(text: str) -> Counter[str]:
+    """The multiset of a text's tokens."""
+    return Counter(tokens(text))
+
+
+def counts_f1(predicted: Counter[str], gold: Counter[str]) -> float:
+    """`text_f1` of texts already counted."""
+    if not predicted or not gold:
+        return 0.0
+    return 2 * (predicted & gold).total() / (predicted.total() + gold.total())
 
 
 def longest_substring(one: str, other: str) -> int:

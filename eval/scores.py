@@ -15,8 +15,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.base.plugins.call import PluginFailure
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate, Summed, aggregate, aggregate_all_sums
-from branchwise.eval.gold_sets import best_gold_sets
-from branchwise.eval.items import Accepted, AnsweredItem
+from branchwise.eval.items import Accepted, AnsweredItem, best_gold_sets
 from branchwise.eval.predictions_file import MISSING
 from branchwise.eval.tasks import Column, Metrics, Task, Total, get_task, totals_of
 
@@ -318,7 +317,7 @@ def score_items(
     """Score items of one question set; their order changes nothing.
 
     A failed item is scored with an empty prediction, even if it holds one, and one whose question
-    has alternatives by its best gold set (`eval.gold_sets`). `scorer` describes the
+    has alternatives by its best gold set (`best_gold_sets`). `scorer` describes the
     scoring where models took part in it; without one it is the task's own. `metrics`: further
     ones, of plug-ins; where one brings nothing the item is unscored, and says why.
     """

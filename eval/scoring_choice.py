@@ -8,10 +8,11 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located, suggested
 from branchwise.base.errors import InputError, SettingError, nearest
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.judging.consultant import check_role, no_replay, role_spec
 from branchwise.eval.tasks import get_task, is_attributable, is_graded, variants_of
 
+JudgePairs = Literal["all", "aligned"]
+"""Which pairs of a question's properties are graded: all, or those that token F1 aligns."""
 MatcherKind = Literal["lexical", "llm", "both"]
 KINDS: tuple[MatcherKind, ...] = get_args(MatcherKind)
 _NEAR, _PERHAPS = 0.76, 0.65

@@ -24,7 +24,6 @@ from branchwise.agents.journal import CallKey
 from branchwise.agents.prediction import Prediction
 from branchwise.agents.reply import ReplyToken
 from branchwise.base.text import one_line
-from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.items import AnsweredItem, Graded
 from branchwise.eval.judging.consultant import (
     DECLINED,
@@ -36,11 +35,13 @@ from branchwise.eval.judging.consultant import (
 )
 from branchwise.eval.properties import (
     ConditionalAnswer,
+    PropertyGrade,
+    PropertyPair,
     align_properties,
     gold_properties,
     predicted_properties,
 )
-from branchwise.eval.property_grades import PropertyGrade, PropertyPair
+from branchwise.eval.scoring_choice import JudgePairs
 from branchwise.graphs.ledger import RoleUsage
 
 if TYPE_CHECKING:

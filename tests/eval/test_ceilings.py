@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_scores import GoldPair
-from branchwise.eval.ceilings.ceilings import (
+from branchwise.eval.ceilings import (
     CEILINGS,
     LOSSES,
     Ceilings,
@@ -16,8 +16,8 @@ from branchwise.eval.ceilings.ceilings import (
     ceiling_metrics,
     item_ceilings,
 )
-from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
-from branchwise.eval.ceilings.reach import Reach
+from branchwise.eval.ceilings import ceilings as run_ceilings
+from branchwise.eval.reach import Reach
 from support.eval.traced_cases import evidence, traced, traced_items
 
 RECALL = "strict_recall"

@@ -7,16 +7,10 @@ from typing import Any
 import pytest
 
 from branchwise import run
-from branchwise.eval.ceilings.ceilings import (
-    Ceilings,
-    TracedItem,
-    ceilings,
-    item_ceilings,
-    recall_curve,
-)
-from branchwise.eval.ceilings.reach import Reach, find_reach
-from branchwise.eval.ceilings.sources import run_sources
+from branchwise.eval.ceilings import Ceilings, TracedItem, ceilings, item_ceilings, recall_curve
 from branchwise.eval.errors.attribution import examine
+from branchwise.eval.reach import Reach, find_reach
+from branchwise.eval.sources import run_sources
 from support.by_role import by_role
 from support.chat_server import ChatServer, call, say
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_scores import GoldPair
-from branchwise.eval.ceilings.ceilings import TracedItem, in_order
+from branchwise.eval.ceilings import TracedItem, in_order
 from branchwise.eval.items import GoldKey
 from branchwise.eval.scores import SUBSETS, ItemScore, aggregates_by_subset, of_subset
 from branchwise.eval.tasks import Column, Total

@@ -18,10 +18,10 @@ from typing import Any, Literal, TypeVar, get_args
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_scores import BranchMatches, GoldPair
-from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
 from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.items import GoldKey
+from branchwise.eval.reach import Reach
 from branchwise.eval.scores import ItemScore, aggregates_by_subset, aggregates_of
 from branchwise.eval.tasks import Metrics
 

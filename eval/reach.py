@@ -14,7 +14,8 @@ from typing import Any
 from branchwise.base.progress import Progress, silent
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_scores import GoldPair
-from branchwise.eval.ceilings.sources import (
+from branchwise.eval.items import GoldKey
+from branchwise.eval.sources import (
     Holding,
     Sources,
     UnknownHolding,
@@ -23,7 +24,6 @@ from branchwise.eval.ceilings.sources import (
     kg_holding,
     wanted_pairs,
 )
-from branchwise.eval.items import GoldKey
 
 QUICKLY = 60.0
 """Seconds that a corpus may be read for mentions without being told to."""

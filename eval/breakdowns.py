@@ -7,7 +7,7 @@ from typing import Any
 
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.ceilings import CeilingScores, TracedItem, ceiling_metrics
+from branchwise.eval.ceilings import CeilingScores, TracedItem, ceiling_metrics
 from branchwise.eval.grouping import (
     MAX_LABELS,
     META,

@@ -6,8 +6,7 @@ from typing import Any
 
 from branchwise.base.errors import InputError
 from branchwise.base.numbers import interval, p_value, signed
-from branchwise.eval.scores import SUBSETS, ItemScore, Scores
-from branchwise.eval.statistics.paired_tests import (
+from branchwise.eval.paired_tests import (
     FLIPS,
     LeftOutQuestions,
     PairedTest,
@@ -23,6 +22,7 @@ from branchwise.eval.statistics.paired_tests import (
     total_interval,
     total_test,
 )
+from branchwise.eval.scores import SUBSETS, ItemScore, Scores
 from branchwise.eval.tasks import totals_of
 
 _SCORER_FIELDS = ("version", "matcher", "threshold", "model", "judge", "prompts")
