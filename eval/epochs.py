@@ -65,12 +65,12 @@ class EpochSpread:
         return {
             "epochs": self.epochs,
             "metrics": {
-                subset: {metric: spread.to_json() for metric, spread in found.items()}
-                for subset, found in self.metrics.items()
+                subset: {metric: spread.to_json() for metric, spread in spreads.items()}
+                for subset, spreads in self.metrics.items()
             },
             "union": {
-                subset: {metric: value.to_json() for metric, value in found.items()}
-                for subset, found in self.union.items()
+                subset: {metric: value.to_json() for metric, value in values.items()}
+                for subset, values in self.union.items()
             },
         }
 
@@ -172,22 +172,12 @@ def _union_rows(items: Sequence[TracedItem], epochs: Sequence[int]) -> list[Item
         first = asked[0]
         if len(asked) < len(epochs) or not first.pairs:
             continue
+        right: dict[GoldKey, set[GoldPair]] = defaultdict(set)
+        for item in asked:
+            right[item.item.gold_key] |= item.right
+        counts = {item.item.gold_key: len(item.pairs) for item in asked}
         mean = fmean(len(item.right) / len(item.pairs) for item in asked)
-        union = max(map(_found_together, _by_gold_set(asked)))
+        union = max(len(pairs) / counts[key] for key, pairs in right.items())
         values = (mean, union, union - mean)
         rows.append(first.row(dict(zip(UNION_METRICS, values, strict=True))))
     return rows
-
-
-def _by_gold_set(asked: Iterable[TracedItem]) -> list[list[TracedItem]]:
-    """The epochs of a question, those together that were scored against the same gold set."""
-    groups: dict[GoldKey, list[TracedItem]] = defaultdict(list)
-    for item in asked:
-        groups[item.item.gold_key].append(item)
-    return [*groups.values()]
-
-
-def _found_together(items: Sequence[TracedItem]) -> float:
-    """Share of the gold pairs that any of these epochs answered."""
-    right: frozenset[GoldPair] = frozenset().union(*(item.right for item in items))
-    return len(right) / len(items[0].pairs)

@@ -4,7 +4,7 @@ That is the one of its question that suits its answer best, which is decided her
 errors, ceilings and whatever shows an item read the branches that the question then has.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
@@ -115,6 +115,12 @@ class AnsweredItem:
         return (self.error or "").startswith("interrupted: ")
 
     @property
+    def has_texts(self) -> bool:
+        """Whether any branch of the prediction holds a text that is not blank."""
+        answers = self.prediction.answers.values()
+        return any(text.strip() for texts in answers for text in texts)
+
+    @property
     def gold_key(self) -> GoldKey:
         """Of the gold set that the item is scored against."""
         return self.question.id, self.gold_set or 0
@@ -130,7 +136,15 @@ def each_gold_set(items: Iterable[AnsweredItem]) -> list[AnsweredItem]:
 
     For models that settle something before the scores are known; `best_gold_sets` then decides.
     """
-    return [one for item in items for one in _by_gold_sets(item)]
+    by_sets: list[AnsweredItem] = []
+    for item in items:
+        question = item.question
+        if item.gold_set is not None or not question.alternatives:
+            by_sets.append(item)
+            continue
+        for number in range(len(question.gold_sets)):
+            by_sets.append(replace(item, question=question.by_gold_set(number), gold_set=number))
+    return by_sets
 
 
 def best_gold_sets(task: "Task", items: Iterable[AnsweredItem]) -> list[AnsweredItem]:
@@ -152,7 +166,7 @@ def best_gold_sets(task: "Task", items: Iterable[AnsweredItem]) -> list[Answered
 
 def by_best_gold_set(task: "Task", item: AnsweredItem) -> AnsweredItem:
     """The same for one item; one that was decided stays."""
-    return _best(task, list(_by_gold_sets(item)))
+    return best_gold_sets(task, [item])[0]
 
 
 def gold_set_note(task: "Task", several: int, of: int) -> str:
@@ -164,37 +178,30 @@ def gold_set_note(task: "Task", several: int, of: int) -> str:
     )
 
 
-def _by_gold_sets(item: AnsweredItem) -> Iterator[AnsweredItem]:
-    if item.gold_set is not None or not item.question.alternatives:
-        yield item
-        return
-    for number in range(len(item.question.gold_sets)):
-        yield replace(item, question=item.question.by_gold_set(number), gold_set=number)
-
-
-def _is_by_next_set(one: AnsweredItem, other: AnsweredItem) -> bool:
+def _is_by_next_set(item: AnsweredItem, other: AnsweredItem) -> bool:
     """Whether the other is the same item by a later gold set."""
-    if one.gold_set is None or other.gold_set is None or one.gold_set >= other.gold_set:
+    if item.gold_set is None or other.gold_set is None or item.gold_set >= other.gold_set:
         return False
-    return (one.question.id, one.epoch) == (other.question.id, other.epoch)
+    return (item.question.id, item.epoch) == (other.question.id, other.epoch)
 
 
 def _best(task: "Task", candidates: Sequence[AnsweredItem]) -> AnsweredItem:
     if len(candidates) == 1:
         return candidates[0]
+
+    def worth(item: AnsweredItem) -> tuple[list[float], int, int]:
+        metrics, branches = task.score(item.as_scored), item.question.branches
+        values = [_value(column, metrics) for column in _preferred(task)]
+        return values, len(branches), sum(len(branch.answers) for branch in branches)
+
     # `max` takes the first of equal ones.
     ordered = sorted(candidates, key=lambda item: sorted(map(orjson.dumps, item.question.branches)))
-    return max(ordered, key=lambda item: (_values(task, item), _size(item)))
+    return max(ordered, key=worth)
 
 
 def _preferred(task: "Task") -> list["Column"]:
     """The metrics that decide, the first before the others."""
     return list(dict.fromkeys((task.main, *task.headline)))
-
-
-def _values(task: "Task", item: AnsweredItem) -> tuple[float, ...]:
-    metrics = task.score(item.as_scored)
-    return tuple(_value(column, metrics) for column in _preferred(task))
 
 
 def _value(column: "Column", metrics: "Metrics") -> float:
@@ -203,8 +210,3 @@ def _value(column: "Column", metrics: "Metrics") -> float:
     if value is None and column.total and (vector := column.total.vector(metrics)):
         value = column.total.of(*vector)
     return float("-inf") if value is None else value
-
-
-def _size(item: AnsweredItem) -> tuple[int, int]:
-    branches = item.question.branches
-    return len(branches), sum(len(branch.answers) for branch in branches)

@@ -126,8 +126,7 @@ def names_to_match(item: AnsweredItem) -> NamesToMatch | None:
     holds answers, not which.
     """
     answers = item.prediction.answers
-    texts = (text for branch in answers.values() for text in branch)
-    if item.error is not None or not any(text.strip() for text in texts):
+    if item.error is not None or not item.has_texts:
         return None
     # Without answers, which names do not depend on and whose comparison takes most of the time.
     bare = (replace(branch, answers=()) for branch in item.question.branches)
