@@ -263,7 +263,7 @@ def branch_matches(gold: GoldBranches, answers: Answers, alignment: Alignment) -
     for index, branches in _united(answers, alignment):
         # The first branch and text that write a key.
         written: dict[str, tuple[str, str]] = {}
-        for name, text in sorted((name, text) for name in branches for text in answers[name]):
+        for name, text in sorted((key, text) for key in branches for text in answers[key]):
             if text.strip():
                 written.setdefault(read_name(text).key, (name, text))
         target = None if index is None else gold.sets[index]

@@ -163,45 +163,29 @@ def paired_tests(pairs: Pairs, *, seed: int = 0, flips: int = FLIPS) -> list[Pai
     difference, exact where at most 16 questions differ, else with `flips` random sign vectors,
     the same ones for all metrics. Without any difference p is 1.
     """
-    names = [_choose(pairs, row) for row in range(len(pairs.metrics))]
-    drawn = [row for row, name in enumerate(names) if name == "permutation"]
-    p_values = random_flips(pairs.differences[drawn], seed=seed, flips=flips) if drawn else []
-    monte_carlo = dict(zip(drawn, p_values, strict=True))
+    import numpy as np
+
     tests: list[PairedTest | None] = []
-    for row, name in enumerate(names):
-        changed = _changed(pairs, row)
-        if name is None:
-            tests.append(None)
-        elif name == "McNemar":
+    drawn: list[int] = []
+    for row, change in enumerate(pairs.differences):
+        paired = ~np.isnan(change)
+        # Signs of differences that are 0 change no sum.
+        changed = change[paired & (change != 0)]
+        test: PairedTest | None = None
+        if paired.sum() < 2:
+            pass
+        elif np.isin([pairs.base[row][paired], pairs.other[row][paired]], (0.0, 1.0)).all():
             p = mcnemar(int((changed > 0).sum()), int((changed < 0).sum()))
-            tests.append(PairedTest(name, p))
-        elif name == "exact permutation":
-            tests.append(PairedTest(name, all_flips(changed)))
+            test = PairedTest("McNemar", p)
+        elif len(changed) <= EXACT_UP_TO:
+            test = PairedTest("exact permutation", all_flips(changed))
         else:
-            tests.append(PairedTest(name, monte_carlo[row]))
+            drawn.append(row)
+        tests.append(test)
+    p_values = random_flips(pairs.differences[drawn], seed=seed, flips=flips) if drawn else []
+    for row, p in zip(drawn, p_values, strict=True):
+        tests[row] = PairedTest("permutation", p)
     return tests
-
-
-def _choose(pairs: Pairs, row: int) -> TestName | None:
-    import numpy as np
-
-    paired = ~np.isnan(pairs.differences[row])
-    if paired.sum() < 2:
-        return None
-    values = np.concatenate([pairs.base[row][paired], pairs.other[row][paired]])
-    if np.isin(values, (0.0, 1.0)).all():
-        return "McNemar"
-    few = len(_changed(pairs, row)) <= EXACT_UP_TO
-    return "exact permutation" if few else "permutation"
-
-
-def _changed(pairs: Pairs, row: int) -> "NDArray[np.float64]":
-    """The differences that are there and not 0: signs of the others change no sum."""
-    import numpy as np
-
-    differences = pairs.differences[row]
-    changed: NDArray[np.float64] = differences[~np.isnan(differences) & (differences != 0)]
-    return changed
 
 
 def mcnemar(gained: int, lost: int) -> float:
@@ -326,7 +310,7 @@ class TotalPairs:
     def paired(self) -> list[tuple[_Vector, _Vector]]:
         """The questions that both systems have scored."""
         both = zip(self.base, self.other, strict=True)
-        return [(one, other) for one, other in both if one is not None and other is not None]
+        return [(own, other) for own, other in both if own is not None and other is not None]
 
     @property
     def left_out(self) -> LeftOutQuestions:
@@ -348,10 +332,10 @@ class TotalPairs:
 
     def questions(self) -> Iterator[float]:
         """other - base of each question alone, where its own scores are defined."""
-        for one, other in self.paired:
-            base, value = self.total.of(*one), self.total.of(*other)
-            if base is not None and value is not None:
-                yield round(value - base, 12)
+        for vector, other_vector in self.paired:
+            base, other = self.total.of(*vector), self.total.of(*other_vector)
+            if base is not None and other is not None:
+                yield round(other - base, 12)
 
     @property
     def change(self) -> Callable[..., float | None]:
@@ -386,7 +370,7 @@ def total_interval(
 
     Both systems get the same questions in each resample. None for fewer than two questions.
     """
-    together = Summed([(*one, *other) for one, other in pairs.paired], pairs.change)
+    together = Summed([(*base, *other) for base, other in pairs.paired], pairs.change)
     score = aggregate_sums(together, seed=seed, resamples=resamples)
     return None if score.low is None or score.high is None else (score.low, score.high)
 
@@ -402,8 +386,7 @@ def total_test(pairs: TotalPairs, *, seed: int = 0, flips: int = FLIPS) -> Paire
 
     if len(pairs.paired) < 2:
         return None
-    base = np.array([one for one, _ in pairs.paired])
-    other = np.array([two for _, two in pairs.paired])
+    base, other = (np.array(vectors) for vectors in zip(*pairs.paired, strict=True))
     # Plain numbers, here and below: what comes of them is written as JSON.
     sums = [*base.sum(axis=0).tolist(), *other.sum(axis=0).tolist()]
     observed = pairs.change(*sums)
@@ -411,7 +394,10 @@ def total_test(pairs: TotalPairs, *, seed: int = 0, flips: int = FLIPS) -> Paire
         return None
     gain = (other - base)[(other != base).any(axis=1)]
     exact = len(gain) <= EXACT_UP_TO
-    swaps = _all_swaps(len(gain)) if exact else random_heads(len(gain), seed=seed, flips=flips)
+    swaps = random_heads(len(gain), seed=seed, flips=flips)
+    if exact:  # every choice of questions to swap, once
+        choices = np.arange(2 ** len(gain))[:, None] >> np.arange(len(gain)) & 1
+        swaps = iter([choices.astype(np.float64)])
     least = abs(observed) - ROUNDING * max(1.0, abs(observed))
     extreme = made = 0
     for block in swaps:
@@ -423,11 +409,3 @@ def total_test(pairs: TotalPairs, *, seed: int = 0, flips: int = FLIPS) -> Paire
     if exact:
         return PairedTest("exact permutation", extreme / made)
     return PairedTest("permutation", (extreme + 1) / (made + 1))
-
-
-def _all_swaps(questions: int) -> "Iterator[NDArray[np.float64]]":
-    """Every choice of questions to swap, once: float64 [2^questions, questions]."""
-    import numpy as np
-
-    numbers = np.arange(2**questions)[:, None]
-    yield (numbers >> np.arange(questions) & 1).astype(np.float64)

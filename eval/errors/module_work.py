@@ -1,11 +1,12 @@
-"""What tools, query expansion, evidence extraction and plug-ins' nodes did, from a trace's records.
+"""What tools, query expansion, evidence extraction and nodes did, and what of them did nothing.
 
-A report that shows scores alone looks the same whether a module worked or never brought anything.
+A report that shows scores alone looks the same whether a module worked or never brought anything;
+and no difference to another system is the work of what did nothing.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self, TypeVar, get_args
 
 from branchwise.agents.reply import FailureKind
@@ -62,8 +63,8 @@ class NodeWork:
         if node.error is None:
             return cls(1, changed=int(not node.update.is_empty))
         # The graph puts the node's name before it, which is said already.
-        said = one_line(node.error).removeprefix(f"{node.name}: ")
-        return cls(1, failed=1, first_error=said[:MAX_ERROR_CHARS])
+        error = one_line(node.error).removeprefix(f"{node.name}: ")
+        return cls(1, failed=1, first_error=error[:MAX_ERROR_CHARS])
 
 
 W = TypeVar("W", NodeWork, ToolWork)
@@ -77,23 +78,18 @@ def _by_name(work: Iterable[tuple[str, W]]) -> dict[str, W]:
     return totals
 
 
-def node_names(identity: object) -> tuple[str, ...]:
-    """The nodes of a run's system, from what it keeps as its identity."""
-    return _names(_records(identity, "nodes"))
-
-
 def tool_names(identity: object) -> tuple[str, ...]:
-    """The tools of a run's system, likewise."""
-    return _names(one.get("function") for one in _records(identity, "tools"))
+    """The tools of a run's system, from what it keeps as its identity."""
+    return _names(tool.get("function") for tool in _records(identity, "tools"))
 
 
 def _records(identity: object, key: str) -> list[Mapping[str, Any]]:
-    listed = identity.get(key) if isinstance(identity, Mapping) else None
-    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    records = identity.get(key) if isinstance(identity, Mapping) else None
+    return [r for r in records if isinstance(r, Mapping)] if isinstance(records, list) else []
 
 
 def _names(records: Iterable[object]) -> tuple[str, ...]:
-    names = [one.get("name") for one in records if isinstance(one, Mapping)]
+    names = [record.get("name") for record in records if isinstance(record, Mapping)]
     return tuple(name for name in names if isinstance(name, str))
 
 
@@ -123,16 +119,13 @@ class _Counts:
         return self.failures.total()
 
     def __add__(self, other: Self) -> Self:
-        names = [one.name for one in fields(self)]
-        return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in names})
+        theirs = vars(other)
+        return type(self)(**{name: value + theirs[name] for name, value in vars(self).items()})
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the fields, and `failed`."""
-        counts = {
-            name: dict(value) if isinstance(value, Counter) else value
-            for name, value in vars(self).items()
-        }
-        return {**counts, "failed": self.failed}
+        counters = {"failures": dict(self.failures), "dropped": dict(self.dropped)}
+        return {**vars(self), **counters, "failed": self.failed}
 
 
 @dataclass(frozen=True)
@@ -150,18 +143,15 @@ class ExpansionWork(_Counts):
     @classmethod
     def of(cls, expansions: Sequence[Expansion]) -> "ExpansionWork":
         """What these expansions did."""
-        counts = [len(one.readings) for one in expansions]
-        expanded = sum(count > 0 for count in counts)
-        dropped = _dropped(line for one in expansions for line in one.dropped)
-        looked = [search for one in expansions for search in one.looked]
+        looked = [search for expansion in expansions for search in expansion.looked]
         return cls(
             _failures(expansions),
-            dropped,
-            len(expansions),
-            expanded,
-            sum(counts),
-            len(looked),
-            sum(search.error is not None for search in looked),
+            _dropped(line for expansion in expansions for line in expansion.dropped),
+            items=len(expansions),
+            expanded=sum(bool(expansion.readings) for expansion in expansions),
+            readings=sum(len(expansion.readings) for expansion in expansions),
+            searches=len(looked),
+            failed_searches=sum(search.error is not None for search in looked),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -216,7 +206,7 @@ class ExtractionWork(_Counts):
     @classmethod
     def of(cls, extractions: Sequence[Extraction]) -> "ExtractionWork":
         """What these extractions did."""
-        passages = [passage for one in extractions for passage in one.passages]
+        passages = [passage for extraction in extractions for passage in extraction.passages]
         fresh = [passage for passage in passages if not passage.reused]
         read = [passage for passage in fresh if passage.how != "failed"]
         with_spans = [passage for passage in read if passage.spans]
@@ -227,9 +217,9 @@ class ExtractionWork(_Counts):
             with_spans=len(with_spans),
             spans=sum(len(passage.spans) for passage in with_spans),
             whole=sum(passage.whole for passage in with_spans),
-            emptied=sum(bool(one.dropped) for one in read if not one.spans),
-            shared=sum(one.shared for one in fresh),
-            together=sum(len(one.requests) for one in extractions),
+            emptied=sum(bool(passage.dropped) for passage in read if not passage.spans),
+            shared=sum(passage.shared for passage in fresh),
+            together=sum(len(extraction.requests) for extraction in extractions),
             reused=len(passages) - len(fresh),
         )
 
@@ -263,23 +253,22 @@ class ModuleWork:
             work = replace(work, expansion=ExpansionWork())
         if system.get("extract") is True and work.extraction is None:
             work = replace(work, extraction=ExtractionWork())
-        nodes = {name: NodeWork() for name in node_names(identity)}
+        nodes = {name: NodeWork() for name in _names(_records(identity, "nodes"))}
         tools = {name: ToolWork() for name in tool_names(identity)}
         return ModuleWork(nodes=nodes, tools=tools) + work
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: counts of each module, or None; `nodes` and `tools` by name if there
         are any."""
-        named = {
-            kind: {name: {**vars(one)} for name, one in work.items()}
-            for kind, work in (("nodes", self.nodes), ("tools", self.tools))
-            if work
-        }
-        return {
+        record: dict[str, Any] = {
             "expansion": self.expansion.to_json() if self.expansion is not None else None,
             "extraction": self.extraction.to_json() if self.extraction is not None else None,
-            **named,
         }
+        if self.nodes:
+            record["nodes"] = {name: {**vars(work)} for name, work in self.nodes.items()}
+        if self.tools:
+            record["tools"] = {name: {**vars(work)} for name, work in self.tools.items()}
+        return record
 
 
 def module_work(events: Iterable[Event]) -> ModuleWork:
@@ -293,13 +282,14 @@ def module_work(events: Iterable[Event]) -> ModuleWork:
     # What has no name is passed over.
     nodes = [body for body in bodies if isinstance(body, Node) and "name" not in body.problems]
     called = [body for body in bodies if isinstance(body, Tool) and body.call.name]
-    tools = [(one.call.tool, ToolWork(1, int(one.failed))) for one in called]
-    tools += [(look.tool, ToolWork(searches=1)) for one in expansions for look in one.looked]
+    tools = [(tool.call.tool, ToolWork(1, int(tool.failed))) for tool in called]
+    looked = (search for expansion in expansions for search in expansion.looked)
+    tools += [(search.tool, ToolWork(searches=1)) for search in looked]
     return ModuleWork(
         ExpansionWork.of(expansions) if expansions else None,
         ExtractionWork.of(extractions) if extractions else None,
-        _by_name((one.name[:MAX_NAME_CHARS], NodeWork.of(one)) for one in nodes),
-        _by_name((name[:MAX_TOOL_CHARS], one) for name, one in tools),
+        _by_name((node.name[:MAX_NAME_CHARS], NodeWork.of(node)) for node in nodes),
+        _by_name((name[:MAX_TOOL_CHARS], work) for name, work in tools),
     )
 
 
@@ -308,10 +298,10 @@ def total_work(works: Iterable[ModuleWork]) -> ModuleWork:
     return sum(works, ModuleWork())
 
 
-def _sum(one: C | None, other: C | None) -> C | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other
+def _sum(work: C | None, other: C | None) -> C | None:
+    if work is None or other is None:
+        return other if work is None else work
+    return work + other
 
 
 def _failures(calls: Iterable[Expansion | Extracted]) -> Counter[str]:
@@ -344,10 +334,8 @@ _OF_SCORING = ("matcher", "judge")
 def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
     """What did nothing in a whole run.
 
-    These are tools that neither agent nor expansion ever asked, expansion that wrote no readings,
-    extraction that kept nothing or cut nothing, nodes that changed nothing, a pipeline of questions
-    back that never asked, a matcher that aligned as names alone do, and a judge that accepted
-    nothing.
+    A tool whose description stands in the prompt may change answers without a single call, and so
+    may a module that only costs turns. A test cannot tell that from the thing at work.
     """
     parts = {
         f"tool {name}": InertPart(f"the tool {name}", "it was never called")
@@ -361,8 +349,9 @@ def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
         parts["extraction"] = InertPart("extraction", how)
     for name, work in modules.nodes.items():
         if not work.changed:
-            how = f"it changed nothing in {counted(work.calls, 'call')}"
-            how = how if work.calls else "it was never called"
+            how = "it was never called"
+            if work.calls:
+                how = f"it changed nothing in {counted(work.calls, 'call')}"
             parts[f"node {name}"] = InertPart(f"the node {name}", how)
     if how := _clarification(settled.items):
         parts["clarification"] = InertPart("asking back", how)

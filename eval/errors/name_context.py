@@ -75,15 +75,11 @@ def _begins_word(text: str, start: int) -> bool:
         if before in ("'", "’") and start >= 2 and is_word(text[start - 2]):
             return bool(_ELISION.search(text[max(0, start - 8) : start]))
         if before == "-" and start >= 2 and is_word(text[start - 2]):
-            return _prefix_is_lower(text, start - 1)
+            # "anti-" is a prefix, "Jean-" a name.
+            prefix = re.search(r"\w+$", text[max(0, start - 31) : start - 1])
+            return prefix is not None and prefix[0].islower()
         return not (before == "·" or before == "・") or not is_word(text[start - 2 : start - 1])
     return False
-
-
-def _prefix_is_lower(text: str, hyphen: int) -> bool:
-    """Whether the word before a hyphen is a prefix, "anti-", and no name, "Jean-"."""
-    prefix = re.search(r"\w+$", text[max(0, hyphen - 30) : hyphen])
-    return prefix is not None and prefix[0].islower()
 
 
 def _ends_word(text: str, end: int) -> bool:
@@ -91,7 +87,8 @@ def _ends_word(text: str, end: int) -> bool:
     if not after:
         return True
     if _joined(last, after):
-        return bool(_HANGUL.fullmatch(last)) and _is_particle(text, end)
+        particle = _HANGUL.match(text[end : end + 8]) if _HANGUL.fullmatch(last) else None
+        return particle is not None and particle[0] in HANGUL_PARTICLES
     if after in "'’":
         return not is_word(second) or bool(_CLITIC.match(text[end : end + 5]))
     if after in "+#":
@@ -103,20 +100,13 @@ def _ends_word(text: str, end: int) -> bool:
     return True
 
 
-def _is_particle(text: str, end: int) -> bool:
-    rest = _HANGUL.match(text[end : end + 8])
-    return rest is not None and rest[0] in HANGUL_PARTICLES
-
-
 def _joined(left: str, right: str) -> bool:
     """Whether two neighbouring characters are of one word."""
     if not (is_word(left) and is_word(right)):
         return False
     if left.isascii() and right.isascii():
         return True
-    if right in _THAI_FOLLOWING:
-        return True
-    if not right.isalnum():  # a mark on the last letter
+    if right in _THAI_FOLLOWING or not right.isalnum():  # a vowel, a mark on the last letter
         return True
     if _KATAKANA.match(left) and _KATAKANA.match(right):
         return True
@@ -199,11 +189,8 @@ def _was_begun(before: str, name: str) -> bool:
     if word is None or not word[1][0].isupper() or word[1].endswith(("'s", "’s", "s'", "s’")):
         return False
     lowered = word[1].lower()
-    if (
-        lowered in TITLES
-        or lowered in ("the", "a", "an")
-        or (_is_capitals(name) and word[1].isupper())
-    ):
+    in_capitals = _is_capitals(name) and word[1].isupper()
+    if lowered in TITLES or lowered in ("the", "a", "an") or in_capitals:
         return False
     if not _SENTENCE_START.search(before[: word.start(1)]):
         return True
@@ -314,10 +301,12 @@ def is_bare_number(text: str, start: int, end: int) -> bool:
     if is_year:
         return True
     is_day = value.isdecimal() and 1 <= int(value[:9]) <= 31
+    # A capitalised word right before makes it a name: "Apollo 11".
+    word = _CAPITAL_BEFORE.search(before)
     return not (
         _MAGNITUDE.match(after)
         or (is_day and (_MONTH_AFTER.match(after) or _MONTH_BEFORE.search(before)))
-        or _names_a_thing(before)
+        or (word and word[1][0].isupper() and word[1].lower() not in _PLAIN_BEFORE)
     )
 
 
@@ -343,9 +332,3 @@ def _free_after(after: str, is_year: bool) -> bool:
     if sign in "-–" and sign and following.isdigit():
         return is_year and bool(_RANGE_AFTER.match(after) or _DATE_AFTER.match(after))
     return not (sign == "-" and following.isupper())
-
-
-def _names_a_thing(before: str) -> bool:
-    """Whether a capitalised word stands right before that makes it a name: "Apollo 11"."""
-    word = _CAPITAL_BEFORE.search(before)
-    return bool(word and word[1][0].isupper() and word[1].lower() not in _PLAIN_BEFORE)

@@ -105,11 +105,14 @@ def unmatched(item: AnsweredItem) -> list[Unmatched]:
     missing: dict[int, list[Entity]] = defaultdict(list)
     for branch_index, entity in matches.missing:
         missing[branch_index].append(gold.sets[branch_index].entities[entity])
-    return [
-        _unmatched(item, gold.names[index], [t for _, t in sorted(texts.items())], missing[index])
-        for index, texts in sorted(wrong.items())
-        if missing[index]
-    ]
+    parts = []
+    for index, by_shown in sorted(wrong.items()):
+        texts, entities = [text for _, text in sorted(by_shown.items())], missing[index]
+        if entities:
+            unasked = (max(0, len(texts) - MAX_LISTED), max(0, len(entities) - MAX_LISTED))
+            asked = tuple(texts[:MAX_LISTED]), tuple(entities[:MAX_LISTED])
+            parts.append(Unmatched(item.question.question, gold.names[index], *asked, unasked))
+    return parts
 
 
 def with_alias(question: Question, branch: str, entity: Entity, text: str) -> Question:
@@ -125,14 +128,6 @@ def with_alias(question: Question, branch: str, entity: Entity, text: str) -> Qu
             branches[number] = replace(gold_branch, answers=tuple(answers))
             break
     return question.model_copy(update={"branches": tuple(branches)})
-
-
-def _unmatched(
-    item: AnsweredItem, branch: str, texts: Sequence[str], entities: Sequence[Entity]
-) -> Unmatched:
-    unasked = (max(0, len(texts) - MAX_LISTED), max(0, len(entities) - MAX_LISTED))
-    asked, listed_entities = tuple(texts[:MAX_LISTED]), tuple(entities[:MAX_LISTED])
-    return Unmatched(item.question.question, branch, asked, listed_entities, unasked)
 
 
 def _with_aliases(entity: Entity) -> str:
@@ -170,14 +165,6 @@ class JudgeReport(ModelReport):
         }
 
 
-class JudgedItems(NamedTuple):
-    """The items in order, questions with accepted aliases, the report, and all verdicts."""
-
-    items: list[AnsweredItem]
-    report: JudgeReport
-    verdicts: Mapping[MappingRequest, MappingOutcome]
-
-
 async def judge_entities(
     items: Sequence[AnsweredItem],
     judge: ModelCaller,
@@ -187,9 +174,10 @@ async def judge_entities(
     concurrency: int = 8,
     progress: RequestProgress | None = None,
     ready: Ready = check_ready,
-) -> JudgedItems:
+) -> tuple[list[AnsweredItem], JudgeReport, Mapping[MappingRequest, MappingOutcome]]:
     """Let a model judge the texts and gold answers that are left over under the same branch.
 
+    The items in order, questions with accepted aliases, the report, and all verdicts.
     Call it with aligned items. `judgements` is a cache by request, as for `align_with_model`, and
     failures end the same way; a request that fails alone accepts nothing. `known`: earlier
     verdicts; they are not requested again, and no count of calls includes them.
@@ -203,26 +191,34 @@ async def judge_entities(
     requests = dict.fromkeys(part.request for parts in left for part in parts)
     new = [request for request in requests if request not in known]
     outcomes = {**known, **await mapper.map_each(new, concurrency=concurrency, progress=progress)}
-    settled = [_settled(item, parts, outcomes) for item, parts in zip(items, left, strict=True)]
+    settled: list[AnsweredItem] = []
+    failed, unasked = list[ReportedItem](), list[ReportedItem]()
+    claimed = accepted = 0
+    for item, parts in zip(items, left, strict=True):
+        accepting, claims = accept(item, parts, outcomes)
+        settled.append(accepting)
+        claimed += claims
+        accepted += len(settled[-1].accepted) - len(item.accepted)
+        for part in parts:
+            key = item.question.id, item.epoch
+            if (problem := outcomes[part.request].problem) is not None:
+                failed.append(ReportedItem(*key, f"{part.branch}: {problem}"))
+            if any(part.unasked):
+                given, gold = part.unasked
+                why = f"{part.branch}: {given} given and {gold} gold answers"
+                unasked.append(ReportedItem(*key, why))
     report = JudgeReport(
         model=judge.spec.model,
         asked=sum(map(bool, left)),
         ended=Ended.of(outcomes[request] for request in requests),
-        accepted=sum(result.accepted for result in settled),
-        refused=sum(result.refused for result in settled),
+        accepted=accepted,
+        refused=claimed - accepted,
         repaired=sum(outcomes[request].repaired for request in requests),
-        failed=tuple(item for result in settled for item in result.failed),
-        unasked=_unasked(items, left),
+        failed=tuple(failed),
+        unasked=tuple(unasked),
         consulted=mapper.consulted,
     )
-    return JudgedItems([result.item for result in settled], report, outcomes)
-
-
-class _Settled(NamedTuple):
-    item: AnsweredItem
-    accepted: int
-    refused: int
-    failed: tuple[ReportedItem, ...]
+    return settled, report, outcomes
 
 
 class _Claim(NamedTuple):
@@ -233,28 +229,18 @@ class _Claim(NamedTuple):
     entity: Entity
 
 
-def _settled(
+def accept(
     item: AnsweredItem,
     parts: Sequence[Unmatched],
     outcomes: Mapping[MappingRequest, MappingOutcome],
-) -> _Settled:
-    """The item after all its verdicts, taken in order of branch and text."""
-    claims = [claim for part in parts for claim in _claims(part, outcomes[part.request])]
-    failed = tuple(
-        ReportedItem(item.question.id, item.epoch, f"{part.branch}: {problem}")
-        for part in parts
-        if (problem := outcomes[part.request].problem) is not None
-    )
-    settled = _with_claims(item, claims) if claims else item
-    accepted = len(settled.accepted) - len(item.accepted)
-    return _Settled(settled, accepted, len(claims) - accepted, failed)
-
-
-def _claims(part: Unmatched, mapped: MappingOutcome) -> list[_Claim]:
-    if mapped.indices is None:
-        return []
-    pairs = zip(part.texts, mapped.indices, strict=True)
-    return [_Claim(part, text, part.entities[i]) for text, i in pairs if i is not None]
+) -> tuple[AnsweredItem, int]:
+    """The item after all its verdicts, taken in order of branch and text, and their claims."""
+    claims = []
+    for part in parts:
+        indices = outcomes[part.request].indices or [None] * len(part.texts)
+        pairs = zip(part.texts, indices, strict=True)
+        claims += [_Claim(part, text, part.entities[i]) for text, i in pairs if i is not None]
+    return (_with_claims(item, claims) if claims else item), len(claims)
 
 
 def _with_claims(item: AnsweredItem, claims: Sequence[_Claim]) -> AnsweredItem:
@@ -265,16 +251,17 @@ def _with_claims(item: AnsweredItem, claims: Sequence[_Claim]) -> AnsweredItem:
     """
     first = {(claim.part.branch, claim.entity): claim for claim in reversed(claims)}
     single = [claim for claim in claims if first[claim.part.branch, claim.entity] is claim]
-    right = _right(item)
+    strict, pooled = _right(item)
     together = functools.reduce(_with_claim, single, item)
-    if _right(together).exceeds(right, len(single)):
+    right, right_pooled = _right(together)
+    if right == strict + len(single) and right_pooled >= pooled:
         return together
     # Rare: try one at a time, to find which.
     for claim in claims:
         candidate = _with_claim(item, claim)
-        more = _right(candidate)
-        if more.exceeds(right, 1):
-            item, right = candidate, more
+        right, right_pooled = _right(candidate)
+        if right == strict + 1 and right_pooled >= pooled:
+            item, strict, pooled = candidate, right, right_pooled
     return item
 
 
@@ -285,31 +272,8 @@ def _with_claim(item: AnsweredItem, claim: _Claim) -> AnsweredItem:
     return replace(item, question=question, accepted=(*item.accepted, pair))
 
 
-class _Right(NamedTuple):
-    strict: int
-    pooled: int
-
-    def exceeds(self, before: "_Right", by: int) -> bool:
-        """Whether exactly so many more are right under their branches, and not fewer pooled."""
-        return self.strict == before.strict + by and self.pooled >= before.pooled
-
-
-def _right(item: AnsweredItem) -> _Right:
+def _right(item: AnsweredItem) -> tuple[int, int]:
+    """How many are right under their branches, and pooled."""
     gold, answers = gold_branches(item.question.branches), item.prediction.answers
     strict = strict_score(gold, answers, alignment_of(item, gold))
-    return _Right(strict.right, pooled_score(gold, answers).right)
-
-
-def _unasked(
-    items: Sequence[AnsweredItem], left: Sequence[Sequence[Unmatched]]
-) -> tuple[ReportedItem, ...]:
-    return tuple(
-        ReportedItem(
-            item.question.id,
-            item.epoch,
-            f"{part.branch}: {part.unasked[0]} given and {part.unasked[1]} gold answers",
-        )
-        for item, parts in zip(items, left, strict=True)
-        for part in parts
-        if any(part.unasked)
-    )
+    return strict.right, pooled_score(gold, answers).right

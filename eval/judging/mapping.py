@@ -204,6 +204,12 @@ class MappingOutcome:
     def is_usable(self) -> bool:
         return self.indices is not None
 
+    @property
+    def is_to_one(self) -> bool:
+        """Whether several keys were all mapped to one value."""
+        indices = self.indices or ()
+        return len(indices) > 1 and len(set(indices)) == 1 and indices[0] is not None
+
 
 class Mapper(Consultant):
     """A model that maps; the prompt of its role (`matcher`, `judge`) has the role's name."""

@@ -7,7 +7,7 @@ decide (`eval.alignment`); Cohen's kappa says how far the two agree.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.spec import check_ready
@@ -15,7 +15,6 @@ from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.items import AnsweredItem, GoldKey, Matched
 from branchwise.eval.judging.consultant import (
-    Consulted,
     Ended,
     Judgements,
     ModelReport,
@@ -80,6 +79,11 @@ class NamesToMatch:
             alignment |= dict.fromkeys(row, column)
         return Matched("llm", alignment, repaired=mapped.repaired)
 
+    def named(self, alignment: Alignment) -> BranchMapping:
+        """The rows by the names of their gold branches."""
+        indices = {row[0]: alignment[row[0]] for row in self.rows}
+        return {name: None if i is None else self.gold[i] for name, i in indices.items()}
+
 
 @dataclass(frozen=True, kw_only=True)
 class MatcherReport(ModelReport):
@@ -109,13 +113,6 @@ class MatcherReport(ModelReport):
             "lexical": [item.to_json() for item in self.lexical],
             "to_one": [item.to_json() for item in self.to_one],
         }
-
-
-class MatchedItems(NamedTuple):
-    """The items in order, `matched` if a model was to align them, and the report."""
-
-    items: list[AnsweredItem]
-    report: MatcherReport
 
 
 def names_to_match(item: AnsweredItem) -> NamesToMatch | None:
@@ -150,9 +147,10 @@ async def align_with_model(
     concurrency: int = 8,
     progress: RequestProgress | None = None,
     ready: Ready = check_ready,
-) -> MatchedItems:
+) -> tuple[list[AnsweredItem], MatcherReport]:
     """Let a model align the branches of every item that names alone cannot decide.
 
+    The items in order, `matched` if a model was to align them, and the report.
     `judgements` is a cache by request: equal requests are sent once, however many items share them,
     and not at all if the reply was kept. A reply that does not map these names to these readings is
     repaired once; items that still fail are aligned by names and marked.
@@ -169,42 +167,27 @@ async def align_with_model(
     too_long = MappingOutcome(None, f"more than {MAX_NAMES} names are too many for one request")
     mapped = [outcomes[request] if request else too_long for request in requests]
     matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]
-    changed = sum(m.alignment != n.lexical for n, m in zip(asked, matched, strict=True) if n and m)
-    ended = [replace(item, matched=m) for item, m in zip(items, matched, strict=True)]
-    of_requests = Ended.of(outcomes.values())
-    return MatchedItems(
-        ended, _report(matcher, ended, mapped, changed, of_requests, mapper.consulted)
-    )
-
-
-def _report(
-    matcher: ModelCaller,
-    items: Sequence[AnsweredItem],
-    mapped: Sequence[MappingOutcome],
-    changed: int,
-    ended: Ended,
-    consulted: Consulted,
-) -> MatcherReport:
-    pairs = [(i, i.matched, m) for i, m in zip(items, mapped, strict=True) if i.matched]
-    return MatcherReport(
+    of_items = zip(items, asked, matched, mapped, strict=True)
+    settled = [(item, n, m, outcome) for item, n, m, outcome in of_items if n and m]
+    report = MatcherReport(
         model=matcher.spec.model,
-        asked=len(pairs),
-        ended=ended,
-        changed=changed,
-        repaired=sum(matched.repaired for _, matched, _ in pairs),
-        lexical=tuple(_reported(i, m.problem) for i, m, _ in pairs if m.by == "lexical"),
-        to_one=tuple(_reported(item) for item, _, m in pairs if _is_to_one(m)),
-        consulted=consulted,
+        asked=len(settled),
+        ended=Ended.of(outcomes.values()),
+        changed=sum(m.alignment != n.lexical for _, n, m, _ in settled),
+        repaired=sum(m.repaired for _, _, m, _ in settled),
+        lexical=tuple(
+            ReportedItem(item.question.id, item.epoch, m.problem)
+            for item, _, m, _ in settled
+            if m.by == "lexical"
+        ),
+        to_one=tuple(
+            ReportedItem(item.question.id, item.epoch)
+            for item, _, _, outcome in settled
+            if outcome.is_to_one
+        ),
+        consulted=mapper.consulted,
     )
-
-
-def _reported(item: AnsweredItem, why: str | None = None) -> ReportedItem:
-    return ReportedItem(item.question.id, item.epoch, why)
-
-
-def _is_to_one(mapped: MappingOutcome) -> bool:
-    indices = mapped.indices or ()
-    return len(indices) > 1 and len(set(indices)) == 1 and indices[0] is not None
+    return [replace(item, matched=m) for item, m in zip(items, matched, strict=True)], report
 
 
 @dataclass(frozen=True)
@@ -272,11 +255,7 @@ class Agreement:
             "kappa": self.kappa,
             "observed": self.observed,
             "pairs": self.pairs,
-            "both": self.both,
-            "lexical_only": self.lexical_only,
-            "llm_only": self.llm_only,
-            "neither": self.neither,
-            "questions": self.questions,
+            **vars(self),
             "differences": [difference.to_json() for difference in self.differences],
         }
 
@@ -304,15 +283,7 @@ def agreement(items: Iterable[AnsweredItem]) -> Agreement:
             for column in names.columns:
                 counts[lexical[row[0]] == column, llm[row[0]] == column] += 1
         if any(lexical[row[0]] != llm[row[0]] for row in names.rows):
-            mappings = _named(names, lexical), _named(names, llm)
+            mappings = names.named(lexical), names.named(llm)
             differences.append(Disagreement(item.question.id, item.epoch, *mappings))
     both, lexical_only, llm_only, neither = counts.values()
     return Agreement(both, lexical_only, llm_only, neither, len(seen), tuple(differences))
-
-
-def _named(names: NamesToMatch, alignment: Alignment) -> BranchMapping:
-    named: dict[str, str | None] = {}
-    for row in names.rows:
-        index = alignment[row[0]]
-        named[row[0]] = None if index is None else names.gold[index]
-    return named

@@ -1,4 +1,8 @@
-"""What models decide about a run's items before they are scored, and the scorer that says so."""
+"""What models decide about a run's items before they are scored, and the scorer that says so.
+
+`check_judge` says how far a judge's grades can be relied on: the same requests are graded again, by
+the same judge under sample numbers of their own, or by another one beside it.
+"""
 
 import random
 from collections import defaultdict
@@ -101,13 +105,9 @@ async def check_judge(
     )
     both = defaultdict[str, list[tuple[float, float]]](list)
     for request, question in asked.items():
-        earlier_grade, other = first.known(request), again[request]
-        if (
-            earlier_grade is not None
-            and earlier_grade.value is not None
-            and other.value is not None
-        ):
-            both[question].append((earlier_grade.value, other.value))
+        grade, other = first.known(request), again[request]
+        if grade is not None and grade.value is not None and other.value is not None:
+            both[question].append((grade.value, other.value))
     twice = list(both.values())
     graded = sum(map(len, twice))
     return JudgeCheck(
@@ -205,9 +205,7 @@ class Settled:
             reports["matcher"] = self.matcher
         if self.grades and self.grades.brought_nothing:
             reports["judge"] = self.grades
-        judges = [
-            report for report in (self.judge, self.lexical_judge) if report and report.requests
-        ]
+        judges = [r for r in (self.judge, self.lexical_judge) if r and r.requests]
         if judges and all(report.brought_nothing for report in judges):
             reports["judge"] = judges[0]
         return reports
