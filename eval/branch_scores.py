@@ -69,12 +69,10 @@ class SetScore:
 
     @property
     def precision(self) -> float:
-        """right / predicted; 0 for an empty prediction."""
         return self.right / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """right / gold; 0 without gold."""
         return self.right / self.gold if self.gold else 0.0
 
     @property
@@ -85,10 +83,7 @@ class SetScore:
 
 @dataclass(frozen=True)
 class GoldBranches:
-    """A question's gold as it is scored: names ordered and distinct, entities by branch and pooled.
-
-    Branches whose names do not differ (but for case and punctuation) are one branch.
-    """
+    """A question's gold as it is scored: distinct names in order, entities by branch and pooled."""
 
     names: tuple[str, ...]
     sets: tuple[AnswerSet, ...]
@@ -145,11 +140,9 @@ def pooled_score(gold: GoldBranches, answers: Answers) -> SetScore:
 
 
 class TextMatches(NamedTuple):
-    """What predicted texts stand for, each by its key (`distinct_forms`).
-
-    `right`: key to the entity of the target that it counts as. `wrong`: keys that count as wrong,
-    which are `wrong_entities` different ones: texts that write one gold entity out are one.
-    """
+    """What predicted texts stand for, by key: `right` to the entity of the target that it counts
+    as; `wrong`, which are `wrong_entities` different ones (texts that write one gold entity out are
+    one)."""
 
     right: dict[str, int]
     wrong: tuple[str, ...]
@@ -196,11 +189,8 @@ def _paired(named: Mapping[str, Sequence[ComparedName]], target: AnswerSet) -> d
 def _rivals(
     named: Mapping[str, Sequence[ComparedName]], right: Mapping[str, int], target: AnswerSet
 ) -> list[str]:
-    """Keys of texts too many with a disambiguator, for gold names that have none.
-
-    "Heat (1986)" and "Heat (1995)" may each stand for "Heat", but two different disambiguators
-    never match: to list them all must not be free.
-    """
+    """Keys of texts too many with a disambiguator, for gold names that have none: to list "Heat
+    (1986)" and "Heat (1995)" for "Heat" must not be free."""
     by_head: dict[str, set[str]] = defaultdict(set)
     for forms in named.values():
         for name in forms:
@@ -224,7 +214,7 @@ class GoldPair(NamedTuple):
 
 
 class Right(NamedTuple):
-    """A predicted text that was counted as a gold entity under its own branch."""
+    """A predicted text that counts as a gold entity under its own branch."""
 
     pair: GoldPair
     branch: str
@@ -232,7 +222,7 @@ class Right(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """A predicted text that was counted as wrong, under its predicted branch."""
+    """A predicted text that counts as wrong, under its predicted branch."""
 
     branch: str
     text: str
@@ -253,11 +243,8 @@ class BranchMatches:
 
 
 def branch_matches(gold: GoldBranches, answers: Answers, alignment: Alignment) -> BranchMatches:
-    """The pairs that `strict_score` counts, in order of gold branch and text.
-
-    Of texts that differ in case or punctuation only, in one predicted branch or in united ones,
-    one stands for all. The order of branches and answers changes nothing.
-    """
+    """The pairs that `strict_score` counts, in order of gold branch and text. Of texts that differ
+    in case or punctuation only, under one gold branch, one stands for all."""
     right: list[Right] = []
     wrong: list[Wrong] = []
     for index, branches in _united(answers, alignment):

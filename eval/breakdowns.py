@@ -35,7 +35,6 @@ class Bin:
     aggregates: Mapping[str, Aggregate]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         found = {metric: value.to_json() for metric, value in self.aggregates.items()}
         return dict(vars(self)) | {"aggregates": found}
 
@@ -49,7 +48,6 @@ class Breakdown:
     bins: tuple[Bin, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return dict(vars(self)) | {"bins": [found.to_json() for found in self.bins]}
 
 
@@ -74,8 +72,7 @@ def breakdown(
     *,
     seed: int = 0,
 ) -> Breakdown:
-    """Scores in the bins of a grouping: of the task's `columns`, and of the same items' ceilings
-    where these are given. `rows`: every item's metrics.
+    """Scores in the bins of a grouping: of the task's `columns`, and of the same items' ceilings.
 
     Epochs of a question are averaged within a bin; where they fall into several (by calls), the
     question counts once in each. Questions without the property are in `UNKNOWN`; where none has

@@ -35,10 +35,7 @@ _EVERY_CALL = 24  # the default budget; after that, points grow apart
 
 @dataclass(frozen=True)
 class TracedItem(ScoredItem):
-    """An item as it was scored (`matches`, `metrics`), and its evidence.
-
-    `evidence` is None for answers from a file, which have no trace.
-    """
+    """An item as it was scored, and its evidence; None for answers from a file, without a trace."""
 
     matches: BranchMatches
     evidence: GoldEvidence | None = None
@@ -101,11 +98,8 @@ def in_order(items: Iterable[_Item]) -> list[_Item]:
 
 
 def with_evidence(items: Sequence[TracedItem]) -> list[TracedItem]:
-    """The items whose evidence is known: none where no item of the set recorded any.
-
-    That is a system without tools, or answers from a file. Where others searched, an item that
-    did not is known to have found nothing.
-    """
+    """The items whose evidence is known: none where no item of the set recorded any, as without
+    tools. Where others searched, an item that did not is known to have found nothing."""
     if not any(item.has_evidence for item in items):
         return []
     return [item for item in items if item.evidence is not None]
@@ -132,10 +126,8 @@ def ceiling_metrics(recall: str) -> tuple[str, ...]:
 class CeilingScores:
     """Ceilings of a run: `ceiling_metrics` of every item, and their means by subset.
 
-    `recall`: the key under which the answers' own recall stands beside them.
-    As in `Scores`, means are over questions, epochs of one question averaged first. A loss is the
-    mean of the items' differences, over those where both sides are known. `unknown`: in words,
-    what reach could not be found out about.
+    `recall`: the key of the answers' own recall. Means are as in `Scores`; a loss is the mean of
+    the items' differences, where both sides are known. `unknown`: in words, what reach leaves open.
     """
 
     recall: str
@@ -144,7 +136,6 @@ class CeilingScores:
     unknown: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: aggregates by subset and metric, items, what is unknown."""
         items = [{**vars(item), "metrics": dict(item.metrics)} for item in self.items]
         for item in items:
             if item["gold_set"] is None:
@@ -214,34 +205,26 @@ def found_in_any_epoch(items: Sequence[TracedItem]) -> dict[GoldKey, set[GoldPai
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """The perfect reader's mean recall when so many calls were made, or tokens spent.
-
-    `searching`: items that made a tool call after the point before this one, and so could still
-    gain; the others keep their last value. `recall` is over all questions, at every point.
-    """
+    """The perfect reader's mean recall over all questions, when so many calls were made, or tokens
+    spent. `searching`: items that made a call after the point before, and so could still gain."""
 
     effort: int
     recall: Aggregate
     searching: int
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return dict(vars(self)) | {"recall": self.recall.to_json()}
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Recall over what was retrieved, point by point; non-decreasing.
-
-    Its last point is the run's ceiling over everything that was retrieved. A run without any
-    evidence has no points.
-    """
+    """Recall over what was retrieved, point by point, up to the run's ceiling; without any evidence
+    there are no points."""
 
     by: Effort
     points: tuple[CurvePoint, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return {"by": self.by, "points": [point.to_json() for point in self.points]}
 
 

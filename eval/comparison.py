@@ -78,8 +78,8 @@ class ScoreDifference:
 class Comparison:
     """All differences of one system to its base, by subset and then by metric.
 
-    `cautions`: what else differs between the two sides, one phrase each, and may explain a
-    difference. They hold names of models: plain text, to be escaped where shown.
+    `cautions`: what else differs between the two sides, as plain text, and may explain a
+    difference.
     """
 
     differences: tuple[ScoreDifference, ...]

@@ -42,7 +42,6 @@ class MetricSpread:
     agreement: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return dict(vars(self))
 
 
@@ -50,10 +49,9 @@ class MetricSpread:
 class EpochSpread:
     """Spread of a run, by subset (all, ambiguous, unambiguous) and metric.
 
-    `union`: over the questions that ended in every epoch, the mean of recall, the recall of
-    all epochs' right pairs together, and the gain, one less the other: what asking again finds.
-    Epochs that were scored against different gold sets are together only with their like; the best
-    recall counts.
+    `union`: over the questions that ended in every epoch, the mean of recall, the recall of all
+    epochs' right pairs together (of those that were scored against one gold set), and the gain:
+    what asking again finds.
     """
 
     epochs: int
@@ -61,7 +59,6 @@ class EpochSpread:
     union: Mapping[str, Mapping[str, Aggregate]]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return {
             "epochs": self.epochs,
             "metrics": {
@@ -78,10 +75,9 @@ class EpochSpread:
 def epoch_spread(
     items: Iterable[TracedItem], columns: Sequence[Column], *, seed: int = 0
 ) -> EpochSpread | None:
-    """Spread of these metrics of the items over their epochs; None where there is only one.
+    """Spread of these metrics over the items' epochs; None where there is only one.
 
-    Epochs are compared on the same questions: one that has not ended in every epoch (a run that
-    goes on), or is unscored in one, stays out, and `n` says how many are left.
+    A question that is unscored in an epoch stays out; `n` says how many are left.
     """
     ordered = in_order(items)
     epochs = sorted({item.item.epoch for item in ordered})

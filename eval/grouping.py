@@ -12,11 +12,8 @@ from branchwise.eval.items import AnsweredItem
 
 @dataclass(frozen=True)
 class Bins:
-    """Bins that begin at each of the ascending `edges`; the last one is open.
-
-    Fixed, not quantiles, so that a bin holds the same in every run. The first edge is the least
-    value that can be.
-    """
+    """Bins that begin at each of the ascending `edges`, fixed so that a bin holds the same in every
+    run. The last is open; the first edge is the least value that can be."""
 
     edges: tuple[int, ...]
 

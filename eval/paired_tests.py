@@ -85,16 +85,13 @@ class Pairs:
 
     @cached_property
     def differences(self) -> "NDArray[np.float64]":
-        """other - base, NaN where either is unscored.
-
-        Rounded to 12 digits: an epoch mean of 1/3 and 2/3 must equal 1/2.
-        """
+        """other - base, NaN where either is unscored; rounded: an epoch mean of 1/3 and 2/3 equals
+        1/2."""
         import numpy as np
 
         return np.round(self.other - self.base, 12)
 
     def left_out(self, row: int) -> LeftOutQuestions:
-        """What stays out of the metric with this number."""
         import numpy as np
 
         base, other = np.isnan(self.base[row]), np.isnan(self.other[row])
@@ -122,10 +119,8 @@ def pair_questions(base: Scores, other: Scores, metrics: Sequence[str], subset: 
 
 
 def check_same_questions(base: Scores, other: Scores) -> None:
-    """Raise InputError where a question is ambiguous for one system and not for the other.
-
-    Then they answered different questions under one id, and no difference means anything.
-    """
+    """Raise InputError where a question is ambiguous for one system and not for the other: then
+    they answered different questions under one id."""
     ambiguous = {row.id: row.ambiguous for row in base.items}
     for row in other.items:
         if ambiguous.get(row.id, row.ambiguous) != row.ambiguous:
@@ -295,10 +290,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 @dataclass(frozen=True)
 class TotalPairs:
-    """Two systems' addends over the questions that both have, in order of their ids.
-
-    `base`, `other`: a question's addends, epochs averaged; None is unscored.
-    """
+    """Two systems' addends over the questions that both have, by id, epochs averaged; None is
+    unscored."""
 
     total: Total
     base: tuple[_Vector | None, ...]
@@ -314,7 +307,6 @@ class TotalPairs:
 
     @property
     def left_out(self) -> LeftOutQuestions:
-        """What stays out."""
         unscored = [(a is None, b is None) for a, b in zip(self.base, self.other, strict=True)]
         count = unscored.count
         return LeftOutQuestions(

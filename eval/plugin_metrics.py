@@ -1,5 +1,5 @@
 """Metrics of one's own: `@metric`, a function from an answered item to a number, as a column of
-every report."""
+every report; and BERTScore, the one that comes with the package."""
 
 import inspect
 import re
@@ -158,16 +158,15 @@ def load_metrics(named: Iterable[Named]) -> tuple[MetricPlugin, ...]:
 
     Raises InputError where there is no such metric, or two columns would have one name.
     """
-    found: dict[str, MetricPlugin] = {}
-    for one in named:
-        loaded = _load(one)
-        other = found.setdefault(loaded.name, loaded)
+    by_name: dict[str, MetricPlugin] = {}
+    for loaded in map(_load, named):
+        other = by_name.setdefault(loaded.name, loaded)
         if other.source.identity != loaded.source.identity or other.place != loaded.place:
             raise InputError(
                 f"two metrics are called {loaded.name!r}: {other.spec} and {loaded.spec}",
                 remedy='name one of them otherwise: @metric(name="...")',
             )
-    return tuple(found.values())
+    return tuple(by_name.values())
 
 
 def metrics_of(asked: Iterable[Named], kept: Iterable[str], where: str) -> tuple[MetricPlugin, ...]:
@@ -185,10 +184,10 @@ def metrics_of(asked: Iterable[Named], kept: Iterable[str], where: str) -> tuple
             before.setdefault(metric.name, metric)
         except InputError as error:
             if spec not in [metric.spec for metric in chosen]:
-                what = f"{where}: without its metric {spec}, which cannot be loaded: {error}"
-                warn(what)
-    names = [metric.name for metric in chosen]
-    return (*(one for name, one in before.items() if name not in names), *chosen)
+                warn(f"{where}: without its metric {spec}, which cannot be loaded: {error}")
+    for metric in chosen:
+        before.pop(metric.name, None)
+    return (*before.values(), *chosen)
 
 
 def _load(named: Named) -> MetricPlugin:
@@ -210,11 +209,14 @@ def _load(named: Named) -> MetricPlugin:
 
 
 _LAYER = re.compile(r"(.*)@(\d+)", re.DOTALL)
-_SECONDS = 600.0
 
 
 def load_bertscore(spec: str) -> MetricPlugin:
-    """The metric with its model, which is loaded here.
+    """BERTScore of clarification questions, `bertscore:FOLDER[@LAYER]`, with its model loaded.
+
+    Zhang et al. 2020, "BERTScore: Evaluating Text Generation with BERT", by its authors' package:
+    F1 of the question that was asked back against the gold one, neither rescaled nor weighted by
+    idf, by a model in a local folder. Without a question it is 0; without a gold one, nothing.
 
     Raises InputError without the package, for a folder that holds no model, and for a layer that
     it has not.
@@ -256,7 +258,7 @@ def load_bertscore(spec: str) -> MetricPlugin:
         heading="BERTScore",
         description=f"F1 by layer {layer} of {folder.resolve().name}, not rescaled, without idf",
         digits=3,
-        seconds=_SECONDS,
+        seconds=600.0,
         source=PluginSource(str(folder), digests, f"bert-score=={version('bert-score')}"),
         spec=spec,
     )

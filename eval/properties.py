@@ -205,11 +205,8 @@ def score_citations(
 def cite_everything(
     predicted: Sequence[ConditionalAnswer], shown: Iterable[str]
 ) -> tuple[ConditionalAnswer, ...]:
-    """The same answers, each citing every passage that the agent was shown.
-
-    The baseline to read citation scores against: it has the highest recall that these answers
-    can have, and the precision of not choosing.
-    """
+    """The same answers, each citing every passage that the agent was shown: the baseline with the
+    highest recall that they can have, and the precision of not choosing."""
     everything = frozenset(shown)
     return tuple(replace(property, citations=everything) for property in predicted)
 

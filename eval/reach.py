@@ -53,10 +53,8 @@ class Reach:
         return (pairs or {}).get(pair)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: by question id a list of [branch, entity, true, false or null].
-
-        Of alternatives, where there are any, [question id, number of the gold set, such a list].
-        """
+        """By question id a list of [branch, entity, true, false or null]; of alternatives, where
+        there are any, [question id, number of the gold set, such a list]."""
         further = [[*gold, _listed(pairs)] for gold, pairs in self.alternatives.items()]
         return {
             "within": {question: _listed(pairs) for question, pairs in self.within.items()},
@@ -69,7 +67,6 @@ class Reach:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> "Reach":
-        """What `to_json` gave."""
         within = {question: _pairs(listed) for question, listed in kept["within"].items()}
         further = {(id, n): _pairs(listed) for id, n, listed in kept.get("alternatives", ())}
         passages = {(id, n): _pairs(listed) for id, n, listed in kept["passages"]}

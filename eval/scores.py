@@ -47,7 +47,6 @@ class ItemScore:
     gold_set: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Without what does not apply."""
         record: dict[str, Any] = {
             "id": self.id,
             "epoch": self.epoch,
@@ -116,10 +115,8 @@ def aggregates_by_subset(
 
 
 def question_sums(rows: Iterable[ItemScore], total: Total) -> dict[str, tuple[float, ...] | None]:
-    """Question id to the addends of a total, each the mean over the question's epochs.
-
-    In order of first mention. Epochs in which one is unscored stay out; None where all are.
-    """
+    """Question id to the addends of a total, each the mean over the epochs that are scored; in
+    order of first mention, None where none is."""
     by_question: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     for row in rows:
         vectors = by_question[row.id]
@@ -132,10 +129,8 @@ def question_sums(rows: Iterable[ItemScore], total: Total) -> dict[str, tuple[fl
 
 
 def question_means(rows: Iterable[ItemScore], metric: str) -> list[float | None]:
-    """Mean of a metric over the epochs of each question, questions in order of first mention.
-
-    Epochs in which it is unscored stay out; None where all are.
-    """
+    """Mean of a metric over the scored epochs of each question, in order of first mention; None
+    where none is."""
     by_question: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         values = by_question[row.id]
@@ -267,7 +262,6 @@ class Scores:
         return len({item.id for item in of_subset(self.items, subset)})
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: scorer, digest, counts, aggregates by subset and metric, items."""
         return {
             "scorer": self.scorer.to_json(),
             "digest": self.digest,

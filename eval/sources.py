@@ -42,10 +42,8 @@ _SAMPLE = 2.0
 
 @dataclass(frozen=True)
 class SearchedCorpus:
-    """The corpus that was searched: where it was, and its SHA-256; None where nothing says.
-
-    `served`: by a retrieval server, which alone knows what it searches.
-    """
+    """The corpus that was searched: its folder and SHA-256, None where nothing says. `served`: by a
+    retrieval server, which alone knows what it searches."""
 
     path: Path | None = None
     sha256: str | None = None
@@ -62,10 +60,8 @@ class SearchedKg:
 
 @dataclass(frozen=True)
 class Sources:
-    """What a run's tools searched; `others` are the names of tools that ask anything else.
-
-    A corpus or graph that the system had but no tool for is not among them.
-    """
+    """What a run's tools searched, not what the system had but no tool for; `others`: the names of
+    tools that ask anything else."""
 
     corpus: SearchedCorpus | None = None
     kg: SearchedKg | None = None
@@ -83,10 +79,8 @@ class Sources:
 def run_sources(
     meta: Mapping[str, Any], *, corpus: Path | None = None, kg: str | None = None
 ) -> Sources:
-    """The sources of a run, from what its store says (`RunReader.meta`).
-
-    `corpus` and `kg` say where they lie now, if elsewhere.
-    """
+    """The sources of a run, from what its store says (`RunReader.meta`); `corpus` and `kg`: where
+    they lie now, if elsewhere."""
     system, identity = meta["system"], meta["identity"]
     names = tool_names(identity)
     folder = corpus or (Path(system["corpus"]) if system.get("corpus") else None)

@@ -52,8 +52,6 @@ _DECLINED = ("refusal", "content_filter")
 
 @dataclass(frozen=True)
 class _Case:
-    """An item with all that its labels are decided on."""
-
     gold: GoldBranches
     alignment: Alignment
     matches: BranchMatches
@@ -226,10 +224,8 @@ def _given(gold: GoldBranches, answers: Answers, matches: BranchMatches) -> froz
 
 
 def _unread(item: AnsweredItem, reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
-    """Gold answers in the agent's last text, where this could not be read as an answer.
-
-    Of a node's text, where one stands in its place. A refusal is none, whatever it mentions.
-    """
+    """Gold answers in the agent's last text, where this could not be read as an answer; of a node's
+    text, where one stands in its place. A refusal is none, whatever it mentions."""
     turn = _last_turn(reading)
     if turn is None or item.how not in ("repaired", "failed"):
         return frozenset()

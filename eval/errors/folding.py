@@ -63,11 +63,10 @@ class Cluster(NamedTuple):
 
 
 class FoldedText(NamedTuple):
-    """A text, its fold, and where each character of the fold came from.
+    """`shown`: a text with JSON's and HTML's escapes undone; its fold; where characters came from.
 
-    `shown` is the text with JSON's and HTML's escapes undone. Between `clusters` a character of
-    the fold stands for one character of `shown`. `origins` maps indices of `shown` to those of the
-    text as given; None where they agree.
+    Between `clusters` a character of the fold stands for one of `shown`. `origins` maps indices of
+    `shown` to those of the text as given; None where they agree.
     """
 
     shown: str
@@ -113,11 +112,8 @@ def fold(text: str) -> str:
 
 
 def loose(text: str) -> str:
-    """A fold by which two ways of typing a name are one.
-
-    Apostrophes, hyphens, full stops and commas are left out, and spaces between characters of
-    Chinese and Japanese.
-    """
+    """A fold by which two ways of typing a name are one: without apostrophes, hyphens, full stops,
+    commas, and spaces between characters of Chinese and Japanese."""
     folded = fold(text).replace("–", "")
     if folded.isascii():
         return folded.translate(_LOOSE)
@@ -127,10 +123,8 @@ def loose(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """The letters and digits of a fold alone, without what stands between them.
-
-    Whatever is typed between its words, a name is in one piece here where a text mentions it.
-    """
+    """The letters and digits of a fold alone: whatever is typed between its words, a name is in one
+    piece here where a text mentions it."""
     # As bytes, since these are filtered four times as fast; what is beyond ASCII stays whole.
     plain = fold(text).encode("utf-8", "surrogatepass").translate(None, _NO_LETTERS)
     letters = plain.decode("utf-8", "surrogatepass")

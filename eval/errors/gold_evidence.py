@@ -109,11 +109,8 @@ class Targets:
         return found
 
     def named(self, id: str, names: Iterable[str]) -> TargetNumbers:
-        """Which things something of a graph is: by its id, or by its names.
-
-        An entity with Wikidata ids is none with another Wikidata id, whatever the names say:
-        shared names are what questions of this kind are about.
-        """
+        """Which things something of a graph is, by its id or names; an entity with Wikidata ids is
+        none with another id, whatever the names say: such questions are about shared names."""
         by_id = self._by_qid.get(id, ())
         found = _NOTHING.union(*(self.in_text(name) for name in names if name), by_id)
         if not found or not _QID.fullmatch(id):
@@ -125,8 +122,8 @@ class Targets:
 class Sighting(NamedTuple):
     """A piece of evidence: what it mentions (`things`), and which of these the agent saw there.
 
-    `taken`: of those that it did not see, the step of the node that took them out. `step`: of the
-    node that brought the piece; None for what the tool itself brought.
+    `taken`: of the others, the step of the node that took them out. `step`: of the node that
+    brought the piece; None for what the tool itself brought.
     """
 
     things: TargetNumbers
@@ -157,10 +154,8 @@ class _ChangedResult:
 def _changed(
     pieces: Iterable[Sighting], changed_by: Sequence[Change], targets: Targets
 ) -> Iterator[Sighting]:
-    """What a tool brought, with what nodes left of it, and then what nodes brought themselves.
-
-    The agent saw the last of the texts.
-    """
+    """What a tool brought, with what nodes left of it, and then what nodes brought themselves: the
+    agent saw the last of the texts."""
     changes = [_ChangedResult(change, targets) for change in changed_by]
     last = changes[-1]
     known: set[int] = set()
@@ -246,10 +241,8 @@ def _extracted(call: ToolCall, passages: Sequence[ShownPassage]) -> Sequence[Ext
 def _in_spans(
     record: Extracted, title: str, things: TargetNumbers, targets: Targets
 ) -> TargetNumbers:
-    """Of a passage with spans the agent sees the title and these, of one without nothing.
-
-    Where the extraction failed, or a span is the whole passage, it sees all.
-    """
+    """What the agent sees of a passage: all where extraction failed or took the whole, nothing
+    without a span, else the title and the spans."""
     if record.how == "failed" or record.whole:
         return things
     if not record.spans:
@@ -286,10 +279,8 @@ _Places = tuple[EvidencePlace, ...]
 
 
 class CallCost(NamedTuple):
-    """A tool call of the item: its event, its tool, and the tokens spent before it was made.
-
-    `tokens` are input and output of all model calls until then, the one that made it included.
-    """
+    """A tool call: its event, its tool, and the input and output tokens of all model calls until
+    then."""
 
     step: int
     tool: str
@@ -330,12 +321,9 @@ class GoldEvidence:
 
 
 def gold_evidence(targets: Targets, reading: Conversation) -> GoldEvidence:
-    """Where in an item's trace the gold answers of a question are, and predicted texts.
-
-    Evidence is what tools returned (passages with their titles, rows, matches, else their text)
-    and the passages given with the question; never the text of a call that failed, which repeats
-    what was asked.
-    """
+    """Where in an item's trace the gold answers of a question are, and predicted texts: in what
+    tools returned and the passages given with the question, never in the text of a call that
+    failed."""
     sighted = _places_of_things(targets, reading)
     places, elsewhere = _by_support(sighted, targets)
     return GoldEvidence(

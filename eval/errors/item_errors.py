@@ -177,11 +177,7 @@ def failed_calls(calls: Iterable[ToolCall]) -> Iterator[FailedCall]:
 
 @dataclass(frozen=True)
 class LabelTotal:
-    """How many `items` have a label, how many `missing` gold answers, how many `wrong` texts.
-
-    Labels that no answer carries (tool calls, format, budget; missing_branch is its branch's)
-    count items only.
-    """
+    """How many `items` have a label, how many `missing` gold answers, how many `wrong` texts."""
 
     items: int = 0
     missing: int = 0
@@ -218,7 +214,6 @@ class ErrorTotals:
     subsets: Mapping[str, SubsetTotals]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable, by subset."""
         return {subset: plain(totals) for subset, totals in self.subsets.items()}
 
 
@@ -257,17 +252,14 @@ Count = Callable[[SubsetTotals], int]
 
 
 def missing_with(label: Label) -> Count:
-    """How many missing gold answers have a label."""
     return lambda subset: subset.labels[label].missing
 
 
 def wrong_with(label: Label) -> Count:
-    """How many wrong texts have a label."""
     return lambda subset: subset.labels[label].wrong
 
 
 def items_with(label: Label) -> Count:
-    """How many items have a label."""
     return lambda subset: subset.labels[label].items
 
 

@@ -26,10 +26,7 @@ CallFailure = Literal["arguments", "unknown_tool", "failed", "not_run"]
 
 
 class Label(StrEnum):
-    """A kind of error: its value for programs, its `words` wherever people read it.
-
-    `definition` is also the member's docstring.
-    """
+    """A kind of error: its value for programs, its `words` for people, and a `definition`."""
 
     words: str
     definition: str
@@ -139,10 +136,8 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 @dataclass(frozen=True)
 class ErrorType(Generic[T_contra]):
-    """What happened: its key in files, its heading in its class, what it says in a few words.
-
-    `holds`: whether it happened to an item; None where that cannot be known.
-    """
+    """What happened: its key in files, its heading in its class, what it says in a few words, and
+    whether it `holds` of an item; None where that cannot be known."""
 
     key: str
     title: str
@@ -152,11 +147,8 @@ class ErrorType(Generic[T_contra]):
 
 @dataclass(frozen=True)
 class ErrorClass(Generic[T_contra]):
-    """Error types that belong together; an item of any of them is of the class.
-
-    `published`: the class as the paper that it is of words it, where that is not the same; it is
-    counted beside the class, and is none of its types.
-    """
+    """Error types that belong together; an item of any of them is of the class. `published`: the
+    class as its paper words it, where that is not the same, counted beside the types."""
 
     key: str
     title: str

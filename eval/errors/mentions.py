@@ -54,11 +54,8 @@ _FEW = 100  # anchors are looked for one by one sooner than all the n-grams of a
 
 
 class Mentions:
-    """Finds which of several things a text mentions.
-
-    `answers`: for each thing its forms, the text and its aliases. Forms that are empty after
-    folding find nothing.
-    """
+    """Finds which of several things a text mentions; `answers`: for each thing its text and
+    aliases."""
 
     def __init__(self, answers: Sequence[Sequence[str]]) -> None:
         things = (_Thing.of(index, name_forms(texts)) for index, texts in enumerate(answers))
@@ -237,12 +234,8 @@ def _has_capital(text: str, start: int, end: int, form: NameForm) -> bool:
 
 
 class ManyNames:
-    """Things with their forms, tens of thousands of them, to be found in many texts.
-
-    It finds what `Mentions` finds. That tries every name on every text; this looks the text's
-    character n-grams up in a table of how the names' anchors begin, so that a text costs the same
-    however many names there are. Memory grows with the names.
-    """
+    """Finds what `Mentions` finds, of tens of thousands of things in many texts: a text's n-grams
+    are looked up in a table of how the names' anchors begin. Memory grows with the names."""
 
     def __init__(self, things: Sequence[Sequence[str]]) -> None:
         self._things = things

@@ -59,7 +59,6 @@ class NodeWork:
 
     @classmethod
     def of(cls, node: Node) -> "NodeWork":
-        """What one call did."""
         if node.error is None:
             return cls(1, changed=int(not node.update.is_empty))
         # The graph puts the node's name before it, which is said already.
@@ -142,7 +141,6 @@ class ExpansionWork(_Counts):
 
     @classmethod
     def of(cls, expansions: Sequence[Expansion]) -> "ExpansionWork":
-        """What these expansions did."""
         looked = [search for expansion in expansions for search in expansion.looked]
         return cls(
             _failures(expansions),
@@ -195,7 +193,7 @@ class ExtractionWork(_Counts):
         return not (self.together or self.shared or self.reused)
 
     def to_json(self) -> dict[str, Any]:
-        """As of all counts; with `requests` and `reused` only where passages were read together."""
+        """With `requests` and `reused` only where passages were read together."""
         counts = super().to_json()
         shared = ("shared", "together", "reused")
         counts = {name: value for name, value in counts.items() if name not in shared}
@@ -205,7 +203,6 @@ class ExtractionWork(_Counts):
 
     @classmethod
     def of(cls, extractions: Sequence[Extraction]) -> "ExtractionWork":
-        """What these extractions did."""
         passages = [passage for extraction in extractions for passage in extraction.passages]
         fresh = [passage for passage in passages if not passage.reused]
         read = [passage for passage in fresh if passage.how != "failed"]
@@ -258,8 +255,6 @@ class ModuleWork:
         return ModuleWork(nodes=nodes, tools=tools) + work
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: counts of each module, or None; `nodes` and `tools` by name if there
-        are any."""
         record: dict[str, Any] = {
             "expansion": self.expansion.to_json() if self.expansion is not None else None,
             "extraction": self.extraction.to_json() if self.extraction is not None else None,
@@ -272,10 +267,8 @@ class ModuleWork:
 
 
 def module_work(events: Iterable[Event]) -> ModuleWork:
-    """Count what expansions, extractions, nodes and tools record; other events are passed over.
-
-    Whatever wrote them: what is not as it should be counts as not there.
-    """
+    """What expansions, extractions, nodes and tools record, whatever wrote them; other events, and
+    what is not as it should be, are passed over."""
     bodies = [event.body for event in events]
     expansions = [body for body in bodies if isinstance(body, Expansion)]
     extractions = [body for body in bodies if isinstance(body, Extraction)]
@@ -322,7 +315,6 @@ class InertPart(NamedTuple):
 
     @property
     def words(self) -> str:
-        """ "the tool wikisparql did nothing: it was never called"."""
         return f"{self.what} did nothing: {self.how}"
 
 
@@ -364,10 +356,8 @@ def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
 
 
 def inert_cautions(base: Inert, other: Inert, base_name: str) -> list[str]:
-    """What is to be said beside a comparison: what did nothing in the system, or in its base alone.
-
-    A matcher or judge that did nothing on both sides does not explain their difference.
-    """
+    """What did nothing in the system, or in its base alone. A matcher or judge that did nothing on
+    both sides does not explain their difference."""
     own = [part.words for key, part in other.items() if not (key in _OF_SCORING and key in base)]
     alone = [part for key, part in base.items() if key not in other]
     return [*own, *(f"{part.what} did nothing in {base_name}: {part.how}" for part in alone)]

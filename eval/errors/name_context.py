@@ -198,11 +198,8 @@ def _was_begun(before: str, name: str) -> bool:
 
 
 def _word_before(before: str) -> re.Match[str] | None:
-    """The word at the end of a text, with a space behind it.
-
-    Only what follows the last other space is searched: a pattern that is bound to the end alone
-    is tried at every word.
-    """
+    """The word at the end of a text, with a space behind it. Searched from the last other space on:
+    a pattern that is bound to the end alone is tried at every word."""
     return _WORD_BEFORE.search(before, max(0, before.rfind(" ", 0, -1)))
 
 
@@ -221,11 +218,8 @@ def is_title_at_start(text: str, end: int) -> bool:
 
 
 def names_own_bearer(text: str, start: int, end: int, known: tuple[str, ...]) -> bool | None:
-    """Which bearer of a name is meant: the one with these disambiguators, another, or unsaid.
-
-    "King Kong (1933 film)" and "the 1933 film King Kong" are not "King Kong (1976 film)".
-    Brackets that hold no year and no kind of thing say nothing.
-    """
+    """Which bearer of a name is meant: the one with these disambiguators, another ("King Kong (1933
+    film)" is not "King Kong (1976 film)"), or None: brackets without year and kind say nothing."""
     bracketed = _BRACKETED.match(text[end : end + _NEAR])
     if bracketed and all(_contradicts(bracketed[1], own) for own in known):
         return False

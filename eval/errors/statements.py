@@ -79,10 +79,8 @@ class _Asked(NamedTuple):
 
 
 class AnswerStatements:
-    """Tells which places of a trace state an answer of its question.
-
-    A row of a query or a match by name is an answer to what was asked: it always does.
-    """
+    """Tells which places of a trace state an answer of its question; a row of a query or a match by
+    name always does."""
 
     def __init__(self, question: str, reading: Conversation) -> None:
         self._question, self._reading = question, reading
@@ -101,12 +99,8 @@ class AnswerStatements:
     def stating(
         self, branch: str, forms: Sequence[str], spans: _Spans, places: Sequence[EvidencePlace]
     ) -> tuple[EvidencePlace, ...]:
-        """Those of the places that state an answer under its branch; `forms`: its ways of writing,
-        `spans`: where a text mentions it.
-
-        Time is linear in the texts of the places, and in those of the passages about what the
-        question names.
-        """
+        """Those of the places that state an answer under its branch. `forms`: its ways of writing,
+        `spans`: where a text mentions it. Time is linear in the texts."""
         asked = self._asked(branch)
         named = {run for form in forms if (run := _run(base_name(form))) in asked.run}
         if named:

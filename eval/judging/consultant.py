@@ -73,10 +73,7 @@ def _of_role(error: InputError, role: str) -> InputError:
 
 
 class Judgements(Journal, Protocol):
-    """A journal by request digest and sample number.
-
-    Unlike an item's journal it counts no occurrences (equal requests are one) and has no trace.
-    """
+    """A journal by request digest and sample number: equal requests are one, without a trace."""
 
     def recall(self, key: CallKey, sample: int = 0) -> Slot:
         """What is kept of a request; `sample` tells repeated measurements of it apart."""
@@ -107,7 +104,6 @@ class ReportedItem(NamedTuple):
     why: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Without fields that are empty."""
         return {key: value for key, value in self._asdict().items() if value is not None}
 
 
@@ -175,7 +171,6 @@ class Consulted:
         return replace(self, left_out=left_out, remarks=remarks)
 
     def to_json(self) -> dict[str, Any]:
-        """Calls, tokens and seconds of both, and what the requests lacked."""
         left_out = {"left_out": list(self.left_out)} if self.left_out else {}
         remarks = {"remarks": dict(self.remarks)} if self.remarks else {}
         return {"fresh": self.fresh.record(), "cached": self.cached.record(), **left_out, **remarks}
@@ -209,7 +204,6 @@ class ModelReport:
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; `calls` has calls, tokens and seconds, fresh and cached."""
         return {
             "model": self.model,
             "asked": self.asked,

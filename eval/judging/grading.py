@@ -225,10 +225,8 @@ class Grader(Consultant):
 
 
 def grade_by(replies: Sequence[GradingReply], samples: int) -> Grade | None:
-    """The grade by these replies, made in this order; None where one more is needed.
-
-    The first with probabilities decides, or else the mean of `samples` of them.
-    """
+    """The grade by these replies: the first with probabilities decides, or else the mean of
+    `samples` of them. None where one more is needed."""
     if not replies:
         return None
     last = read_grade(replies[-1])
@@ -247,10 +245,8 @@ def grade_by(replies: Sequence[GradingReply], samples: int) -> Grade | None:
 
 
 def read_grade(reply: GradingReply) -> int | str:
-    """The integer of a reply, or why there is none: nothing but a whole number is taken.
-
-    Not even that of a reply that was cut: 1 may be the beginning of 10.
-    """
+    """The integer of a reply, or why there is none: only a whole number is taken, not of a reply
+    that was cut, since 1 may be the beginning of 10."""
     if declined := DECLINED.get(reply.finish):
         return declined
     text = reply.text
@@ -304,11 +300,8 @@ def _places(tokens: Sequence[ReplyToken], number: str) -> Iterator[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class GradeReport(ModelReport):
-    """What the judge did. Items are questions by epoch; a request may serve several.
-
-    `pairs`: which were to be graded. `sampled`: grades that are means of several replies, where the
-    server gave no probabilities. `ungraded`: items that lack grades, which leaves them unscored.
-    """
+    """What the judge did. `pairs`: which were to be graded. `sampled`: grades that are means of
+    several replies. `ungraded`: items that lack grades, which leaves them unscored."""
 
     pairs: JudgePairs
     sampled: int

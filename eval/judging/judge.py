@@ -54,11 +54,10 @@ ROLE = "judge"
 
 @dataclass(frozen=True)
 class Unmatched:
-    """What is unmatched of one item under one gold branch.
+    """What is unmatched of one item under one gold branch: distinct predicted texts and gold
+    entities.
 
-    `texts`: distinct predicted texts, wrong under branches aligned with it, by their shown form.
-    `entities`: unmatched gold entities. `unasked`: numbers of texts and entities, if there are more
-    than one request may hold.
+    `unasked`: how many more of both there are than one request may hold.
     """
 
     question: str
@@ -139,13 +138,12 @@ def _with_aliases(entity: Entity) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeReport(ModelReport):
-    """What the judge did. Items are questions by epoch; a request may serve several.
+    """What the judge did; a request is about one branch, and may serve several items.
 
-    A request is about one branch. `accepted`: texts that count now. `refused`: claims of it that do
-    not (on a gold answer that another text has, or one that would not make more answers right).
-    `repaired`: requests answered by the second reply. `failed`: branches of items where nothing
-    that it said could be used, so that nothing was accepted. `unasked`: those where there was more
-    than one request may hold.
+    `accepted`: texts that count now. `refused`: claims that do not (on a gold answer that another
+    text has, or that would not make more answers right). `repaired`: requests answered by the
+    second reply. `failed`, `unasked`: branches of items where nothing could be used, or there was
+    too much to ask.
     """
 
     accepted: int
@@ -244,11 +242,8 @@ def accept(
 
 
 def _with_claims(item: AnsweredItem, claims: Sequence[_Claim]) -> AnsweredItem:
-    """The item with all claims accepted that each make one more answer right.
-
-    Others are refused: a second claim on a gold answer, and an alias that removes a match, as when
-    its bare name is that of another gold answer, which is then no longer unique.
-    """
+    """The item with all claims accepted that each make one more answer right. Others are refused: a
+    second claim on a gold answer, and an alias that makes another answer's bare name ambiguous."""
     first = {(claim.part.branch, claim.entity): claim for claim in reversed(claims)}
     single = [claim for claim in claims if first[claim.part.branch, claim.entity] is claim]
     strict, pooled = _right(item)

@@ -116,12 +116,8 @@ class MatcherReport(ModelReport):
 
 
 def names_to_match(item: AnsweredItem) -> NamesToMatch | None:
-    """The request about an item; None if there is nothing to ask.
-
-    That is so if there is only one gold branch, if nothing was predicted, or if the only predicted
-    name is `default`, which never aligns with a named branch. It matters only whether any branch
-    holds answers, not which.
-    """
+    """The request about an item; None if there is nothing to ask: one gold branch, no answers, or
+    no predicted name but `default`. It matters only whether any branch holds answers, not which."""
     answers = item.prediction.answers
     if item.error is not None or not item.has_texts:
         return None
@@ -192,10 +188,7 @@ async def align_with_model(
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A question on which the matchers differ: both mappings of the names in question.
-
-    `epoch` is the first with these names.
-    """
+    """A question on which the matchers differ, the first such epoch, and both mappings."""
 
     id: str
     epoch: int
@@ -208,10 +201,8 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Counts of (predicted branch, gold branch) pairs by which matcher aligned them.
-
-    `questions`: how many different (question, predicted names) the pairs come from.
-    """
+    """Counts of (predicted branch, gold branch) pairs by which matcher aligned them, over so many
+    different `questions` with their predicted names."""
 
     both: int
     lexical_only: int
@@ -250,7 +241,6 @@ class Agreement:
         return ((self.both + self.neither) * n - chance) / (n * n - chance)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable, differences by name."""
         return {
             "kappa": self.kappa,
             "observed": self.observed,

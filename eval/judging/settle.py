@@ -65,7 +65,6 @@ class JudgeCheck:
     consulted: Consulted
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; `calls` are those of the second grades."""
         return {
             "model": self.spec,
             "beside": self.beside,
@@ -190,10 +189,7 @@ class Settled:
     check: JudgeCheck | None = None
 
     def decided(self, task: Task) -> "Settled":
-        """With one item for each that was settled by several gold sets: the one that scores best.
-
-        What the models did stays as it was: an item counts there by each of its gold sets.
-        """
+        """With one item for each that was settled by several gold sets: that which scores best."""
         lexical = None if self.lexical is None else best_gold_sets(task, self.lexical)
         return replace(self, items=best_gold_sets(task, self.items), lexical=lexical)
 
@@ -211,7 +207,6 @@ class Settled:
         return reports
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: what the models did, and how far the matchers agree."""
         reports = {
             "matcher": self.matcher,
             "judge": self.judge,
