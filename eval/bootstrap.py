@@ -135,8 +135,8 @@ def aggregate_drawn(
     if questions < 2 or whole is None:
         return Aggregate(whole, questions, None, None)
     drawn = (times for block in _draws(questions, seed, resamples) for times in block)
-    found = [value for times in drawn if (value := score(times)) is not None]
-    return _around(whole, questions, found)
+    scores = [value for times in drawn if (value := score(times)) is not None]
+    return _around(whole, questions, scores)
 
 
 def _around(score: float | None, n: int, resampled: Sequence[float]) -> Aggregate:

@@ -35,8 +35,8 @@ class Bin:
     aggregates: Mapping[str, Aggregate]
 
     def to_json(self) -> dict[str, Any]:
-        found = {metric: value.to_json() for metric, value in self.aggregates.items()}
-        return dict(vars(self)) | {"aggregates": found}
+        values = {metric: value.to_json() for metric, value in self.aggregates.items()}
+        return {**vars(self), "aggregates": values}
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Breakdown:
     bins: tuple[Bin, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return dict(vars(self)) | {"bins": [found.to_json() for found in self.bins]}
+        return {**vars(self), "bins": [own.to_json() for own in self.bins]}
 
 
 Places = Mapping[tuple[str, int], Sequence[BinPlace]]

@@ -28,27 +28,27 @@ def counts_f1(predicted: Counter[str], gold: Counter[str]) -> float:
     return 2 * (predicted & gold).total() / (predicted.total() + gold.total())
 
 
-def longest_substring(one: str, other: str) -> int:
+def longest_substring(text: str, other: str) -> int:
     """Characters of the longest text that is in both, in one piece."""
     start = 0
-    # A window over `one`, as long as the longest so far: each step makes it longer or moves it.
-    for end in range(1, len(one) + 1):
-        if one[start:end] not in other:
+    # A window over `text`, as long as the longest so far: each step makes it longer or moves it.
+    for end in range(1, len(text) + 1):
+        if text[start:end] not in other:
             start += 1
-    return len(one) - start
+    return len(text) - start
 
 
-def longest_subsequence(one: str, other: str) -> int:
+def longest_subsequence(text: str, other: str) -> int:
     """Characters of the longest text that both become by leaving characters out.
 
-    Bit-parallel (Hyyrö 2004): a zero bit of `ends` is a character of `one` that ends a longer one.
+    Bit-parallel (Hyyrö 2004): a zero bit of `ends` is a character of `text` that ends a longer one.
     """
-    ends = everything = (1 << len(one)) - 1
+    ends = everything = (1 << len(text)) - 1
     # Bits above are carries, which nothing below depends on.
-    for at in filter(None, map(_places(one).get, other)):
+    for at in filter(None, map(_places(text).get, other)):
         met = ends & at
         ends = ends + met | ends - met
-    return len(one) - (ends & everything).bit_count()
+    return len(text) - (ends & everything).bit_count()
 
 
 @lru_cache(maxsize=16)

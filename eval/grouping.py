@@ -101,8 +101,8 @@ def _meta(key: str, item: ScoredItem) -> Sequence[BinPlace]:
     """The values of a key: words, numbers, or a list of them."""
     value = item.item.question.meta.get(key)
     listed = value if isinstance(value, list | tuple) else [value]
-    known = dict.fromkeys(one for one in listed if isinstance(one, str | int | float))
-    return [(_rank(one), label) for one in known for _, label in labels([str(one)])]
+    known = dict.fromkeys(value for value in listed if isinstance(value, str | int | float))
+    return [(_rank(value), label) for value in known for _, label in labels([str(value)])]
 
 
 def _rank(value: str | float) -> int:

@@ -120,8 +120,8 @@ def _parse(record: dict[str, Any], where: str) -> _Line:
         raise InputError(f'"answers" {what}', where=where, remedy=_SHAPE)
     for name, value in answers.items():
         if not isinstance(value, list | str | int | float):
-            found = json_kind(value)
-            what = f"answers under {name[:80]!r} must be a list of texts, found {found}"
+            type_of = json_kind(value)
+            what = f"answers under {name[:80]!r} must be a list of texts, found {type_of}"
             raise InputError(what, where=where, remedy=_SHAPE)
     record = record | {"answers": {name: members(value) for name, value in answers.items()}}
     if isinstance(citations := record.get("citations"), list):

@@ -195,11 +195,11 @@ def score_citations(
             precision += len(cited & expected) / len(cited)
             recall += len(cited & expected) / len(expected)
     cites, wanted = (
-        frozenset().union(*(one.citations for one in these)) for these in (predicted, gold)
+        frozenset().union(*(own.citations for own in properties))
+        for properties in (predicted, gold)
     )
-    return CitationScore(
-        precision / judged if judged else 0.0, recall / citing, len(cites & wanted) / len(wanted)
-    )
+    of_question = len(cites & wanted) / len(wanted)
+    return CitationScore(precision / judged if judged else 0.0, recall / citing, of_question)
 
 
 def cite_everything(

@@ -115,8 +115,8 @@ def evidence_words(meta: Mapping[str, Any]) -> str:
 
 def _corpus_sha256(retriever: Mapping[str, Any]) -> str | None:
     """From a retriever's identity; one that is fused names it with its parts."""
-    if found := retriever.get("corpus_sha256"):
-        return str(found)
+    if sha256 := retriever.get("corpus_sha256"):
+        return str(sha256)
     return next(filter(None, map(_corpus_sha256, retriever.get("parts", ()))), None)
 
 

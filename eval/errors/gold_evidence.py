@@ -85,16 +85,16 @@ class Targets:
     def in_passage(self, title: str, text: str) -> TargetNumbers:
         """What a passage mentions, in its title or its text."""
         key = (title, text)
-        if (found := self._passages.get(key)) is None:
+        if (things := self._passages.get(key)) is None:
             present = self._mentions.present(f"{title}\n{text}")
-            found = self._passages[key] = frozenset(present) if present else _NOTHING
-        return found
+            things = self._passages[key] = frozenset(present) if present else _NOTHING
+        return things
 
     def in_text(self, text: str) -> TargetNumbers:
         """What any other text mentions."""
-        if (found := self._names.get(text)) is None:
-            found = self._names[text] = frozenset(self._mentions.present(text))
-        return found
+        if (things := self._names.get(text)) is None:
+            things = self._names[text] = frozenset(self._mentions.present(text))
+        return things
 
     def spans(self, pair: GoldPair, text: str) -> list[TextSpan]:
         """Where a text mentions a gold pair."""
@@ -104,19 +104,19 @@ class Targets:
     def among(self, things: TargetNumbers, text: str) -> TargetNumbers:
         """Which of these things a text mentions."""
         key = (things, text)
-        if (found := self._among.get(key)) is None:
-            found = self._among[key] = frozenset(self._mentions.present(text, among=things))
-        return found
+        if (mentioned := self._among.get(key)) is None:
+            mentioned = self._among[key] = frozenset(self._mentions.present(text, among=things))
+        return mentioned
 
     def named(self, id: str, names: Iterable[str]) -> TargetNumbers:
         """Which things something of a graph is, by its id or names; an entity with Wikidata ids is
         none with another id, whatever the names say: such questions are about shared names."""
         by_id = self._by_qid.get(id, ())
-        found = _NOTHING.union(*(self.in_text(name) for name in names if name), by_id)
-        if not found or not _QID.fullmatch(id):
-            return found
+        things = _NOTHING.union(*(self.in_text(name) for name in names if name), by_id)
+        if not things or not _QID.fullmatch(id):
+            return things
         others = {n for n, qids in enumerate(self._qids) if qids and id not in qids}
-        return found - others
+        return things - others
 
 
 class Sighting(NamedTuple):
@@ -138,11 +138,11 @@ class _ChangedResult:
     """A tool result as the node of a step left it."""
 
     def __init__(self, change: Change, targets: Targets) -> None:
-        found = change.message.found
+        artifact = change.message.found
         self.step, self._targets = change.step, targets
         self.content = change.message.content
         # By id; None where its artifact lists none.
-        self.passages = {p.id: p for p in found.passages} if found.lists_passages else None
+        self.passages = {p.id: p for p in artifact.passages} if artifact.lists_passages else None
 
     def visible(self, things: TargetNumbers, passage: str | None) -> TargetNumbers:
         """Which of these a reader of the text sees; nothing of a passage that is not listed."""
@@ -199,11 +199,11 @@ def _sightings(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
 
 
 def _brought(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
-    content, found = call.result.content, call.result.found
-    records = _extracted(call, found.passages) if call.extraction is not None else ()
+    content, artifact = call.result.content, call.result.found
+    records = _extracted(call, artifact.passages) if call.extraction is not None else ()
     visible = targets.in_text(content) if _CUT.search(content[-_MAX_CUT:]) else None
     # Most of the work on a trace is here: the same passages come again and again.
-    for number, passage in enumerate(found.passages):
+    for number, passage in enumerate(artifact.passages):
         things = shown = targets.in_passage(passage.title, passage.text)
         if not things:
             continue
@@ -213,20 +213,20 @@ def _brought(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
         elif visible is not None:
             shown = things & visible
         yield Sighting(things, shown, passage.id)
-    for piece in other_pieces(found, content):
+    for piece in other_pieces(artifact, content):
         if things := _mentioned(piece, targets):
             yield Sighting(things, things, row=piece.number)
 
 
 def _mentioned(piece: EvidencePiece, targets: Targets) -> TargetNumbers:
     """Entities by the id at the end of their IRI and by their names, texts by what they say."""
-    found: set[int] = set()
+    things: set[int] = set()
     for address, names in piece.things:
         id = address[max(address.rfind("/"), address.rfind("#")) + 1 :]
-        found |= targets.named(id, names)
+        things |= targets.named(id, names)
     for text in piece.texts:
-        found |= targets.in_text(text)
-    return frozenset(found)
+        things |= targets.in_text(text)
+    return frozenset(things)
 
 
 def _extracted(call: ToolCall, passages: Sequence[ShownPassage]) -> Sequence[Extracted | None]:

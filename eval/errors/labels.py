@@ -201,10 +201,10 @@ def found_errors(
 ) -> FoundErrors:
     """The errors of an item by what is `known` of it."""
     holds = {error.key: error.holds(known) for error in classes.counted}
-    found, unknown = (
+    known_to_hold, unknown = (
         frozenset(key for key, value in holds.items() if value is wanted) for wanted in (True, None)
     )
-    return FoundErrors(id, epoch, ambiguous, found, unknown)
+    return FoundErrors(id, epoch, ambiguous, known_to_hold, unknown)
 
 
 def _type(key: str, words: str, cause: Label | LostAt, title: str = "") -> "ErrorType[ItemErrors]":

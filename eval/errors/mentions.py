@@ -258,7 +258,7 @@ class ManyNames:
 
     def _candidates(self, text: str) -> set[int]:
         """The things of which the text holds an anchor."""
-        searched, found = squeezed(text), set[int]()
+        searched, candidates = squeezed(text), set[int]()
         for length, table in self._tables.items():
             grams: Iterable[str] = table
             if len(table) > _FEW:
@@ -267,8 +267,8 @@ class ManyNames:
             for gram in grams:
                 for anchor, numbers in table[gram]:
                     if anchor in searched:
-                        found |= numbers
-        return found
+                        candidates |= numbers
+        return candidates
 
     def _of(self, number: int) -> Mentions:
         """One thing's names, made when it is first looked for closely."""
@@ -279,7 +279,7 @@ class ManyNames:
 
 def mentioned(things: Sequence[Sequence[str]], texts: Iterable[str]) -> dict[int, int]:
     """Numbers of the things that any of the texts mentions, with that of the first text."""
-    names, found = ManyNames(things), dict[int, int]()
+    names, first = ManyNames(things), dict[int, int]()
     for number, text in enumerate(texts):
-        found |= dict.fromkeys(names.present(text, found.keys()), number)
-    return found
+        first |= dict.fromkeys(names.present(text, first.keys()), number)
+    return first

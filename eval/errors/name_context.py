@@ -259,30 +259,32 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
-def _contradicts(said: str, own: str) -> bool:
+def _contradicts(given: str, own: str) -> bool:
     """Whether a disambiguator in a text cannot be one's own."""
-    said_words, own_words = _words(said), _words(own)
-    if said_words <= own_words or own_words <= said_words:
+    given_words, own_words = _words(given), _words(own)
+    if given_words <= own_words or own_words <= given_words:
         return False
-    said_years, own_years = set(_YEAR.findall(said)), set(_YEAR.findall(own))
-    if said_years and own_years and not said_years & own_years:
-        return not re.search(r"\d{4}\s?[–-]", said) or bool("born" in own_words)
-    said_kinds, own_kinds = said_words & KINDS, own_words & KINDS
-    if not said_kinds or len(said_words) > 6:
+    given_years, own_years = set(_YEAR.findall(given)), set(_YEAR.findall(own))
+    if given_years and own_years and not given_years & own_years:
+        return not re.search(r"\d{4}\s?[–-]", given) or bool("born" in own_words)
+    given_kinds, own_kinds = given_words & KINDS, own_words & KINDS
+    if not given_kinds or len(given_words) > 6:
         return False
-    if _is_other(WORK_KINDS, said_words, own_words):
+    if _is_other(WORK_KINDS, given_words, own_words):
         return True
-    if said_kinds <= PERSON_KINDS and own_kinds and own_kinds <= PERSON_KINDS:
-        return not (said_kinds & own_kinds or said_years & own_years)
-    said_rest, own_rest = said_words - KINDS, own_words - KINDS
-    return bool(said_rest and own_rest and not said_rest & own_rest) or not own_kinds & said_kinds
+    if given_kinds <= PERSON_KINDS and own_kinds and own_kinds <= PERSON_KINDS:
+        return not (given_kinds & own_kinds or given_years & own_years)
+    given_rest, own_rest = given_words - KINDS, own_words - KINDS
+    return (
+        bool(given_rest and own_rest and not given_rest & own_rest) or not own_kinds & given_kinds
+    )
 
 
-def _is_other(groups: tuple[frozenset[str], ...], said: set[str], own: set[str]) -> bool:
+def _is_other(groups: tuple[frozenset[str], ...], given: set[str], own: set[str]) -> bool:
     """Whether both name things of these groups, and no group has a word of both."""
-    said_groups = [group for group in groups if group & said]
+    given_groups = [group for group in groups if group & given]
     own_groups = [group for group in groups if group & own]
-    return bool(said_groups and own_groups) and not any(g in own_groups for g in said_groups)
+    return bool(given_groups and own_groups) and not any(g in own_groups for g in given_groups)
 
 
 def is_bare_number(text: str, start: int, end: int) -> bool:

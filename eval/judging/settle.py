@@ -257,15 +257,14 @@ class Settling:
             matcher, agreed = None, None
             if self.choice.matcher != "lexical":
                 caller = self._caller("matcher", self.choice.model, callers)
-                matched = await align_with_model(
-                    items, caller, self.judgements, **self._settings("matcher")
+                items, matcher = await align_with_model(
+                    items, caller, self.judgements, ready=self.ready, **self._settings("matcher")
                 )
-                items, matcher = matched
                 agreed = agreement(items) if lexical is not None else None
             judge = lexical_judge = None
             if self.choice.judge_entities:
                 caller = self._caller("judge", self.choice.judge, callers)
-                settings = self._settings("judge")
+                settings = {"ready": self.ready, **self._settings("judge")}
                 judged = await judge_entities(items, caller, self.judgements, **settings)
                 items, judge, verdicts = judged
                 if lexical is not None:
@@ -278,25 +277,18 @@ class Settling:
     async def _graded(self, items: Sequence[AnsweredItem], callers: AsyncExitStack) -> Settled:
         decoding = self.decoding.model_copy(update=GRADING)
         caller = self._caller("judge", self.choice.judge, callers, decoding)
-        settings = self._settings("judge")
-        ready = settings.pop("ready")
-        grader = Grader(caller, self.judgements, "judge", ready)
-        pairs = self.choice.judge_pairs
-        graded, report = await grade_items(
-            items, grader, pairs=pairs, announce=self.announce, **settings
-        )
+        grader = Grader(caller, self.judgements, "judge", self.ready)
+        asking: dict[str, Any] = {"pairs": self.choice.judge_pairs, "announce": self.announce}
+        graded, report = await grade_items(items, grader, **asking, **self._settings("judge"))
         if self.check is None:
             return Settled(graded, grades=report)
         beside = self.check.beside
         if beside:
             caller = self._caller("judge", beside, callers, decoding)
-        second = Grader(caller, self.judgements, "judge", ready)
+        second = Grader(caller, self.judgements, "judge", self.ready)
         second.first = 0 if beside else SAMPLES
         settings = self._settings(CHECK)
-        settings.pop("ready")
-        check = await check_judge(
-            items, grader, second, self.check, pairs=pairs, announce=self.announce, **settings
-        )
+        check = await check_judge(items, grader, second, self.check, **asking, **settings)
         return Settled(graded, grades=report, check=check)
 
     def _caller(
@@ -321,7 +313,7 @@ class Settling:
     def _settings(self, role: str) -> dict[str, Any]:
         report = self.progress
         progress = None if report is None else lambda done, of: report(role, done, of)
-        return {"concurrency": self.concurrency, "progress": progress, "ready": self.ready}
+        return {"concurrency": self.concurrency, "progress": progress}
 
 
 def scorer_of(
