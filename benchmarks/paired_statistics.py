@@ -23,9 +23,9 @@ from scipy import stats
 from simulated_pairs import EPOCHS, KINDS, Kind, Values, recall
 
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.comparison import compare
+from branchwise.eval.paired_tests import random_flips
 from branchwise.eval.scores import SUBSETS, Counts, ItemScore, Scorer, Scores
-from branchwise.eval.statistics import compare
-from branchwise.eval.statistics.paired_tests import random_flips
 
 LEVEL = 0.05
 LARGE = 1_000

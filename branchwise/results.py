@@ -13,8 +13,8 @@ from branchwise.base.extras import require
 from branchwise.base.text import printable
 from branchwise.base.warning import StoppedWarning, warn
 from branchwise.corpora.questions import Question
+from branchwise.eval.comparison import Comparison, ScoreDifference
 from branchwise.eval.scores import Scores
-from branchwise.eval.statistics import Comparison, ScoreDifference
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables.changes import changes_table
 from branchwise.report.tables.results import results_tables, scores_table

@@ -20,7 +20,6 @@ own ("Kino (Velmaran city)" for "Kino, Velmara").
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.eval.branch_names import TellingName, TellingNames, telling_names
@@ -41,11 +40,8 @@ _ROUNDING = 1e-9
 _ALMOST = 0.999
 
 
-class _Candidates(NamedTuple):
-    """The columns that a name can stand for, and its similarity to them."""
-
-    columns: tuple[int, ...]
-    similarity: float
+_Candidates = tuple[Sequence[int], float]
+"""The columns that a name can stand for, and its similarity to them."""
 
 
 def align(gold: Sequence[str], predicted: Iterable[str]) -> Alignment:
@@ -84,9 +80,9 @@ def _assign(names: TellingNames) -> dict[int, int]:
     certain = [n for n, (columns, _) in enumerate(candidates) if len(columns) == 1]
     assigned: dict[int, int] = {}
     taken: set[int] = set()
-    for row in sorted(certain, key=lambda n: (-candidates[n].similarity, n)):
-        [column] = candidates[row].columns
-        if column not in taken or candidates[row].similarity > LEFTOVER_THRESHOLD:
+    for row in sorted(certain, key=lambda n: (-candidates[n][1], n)):
+        [column], similarity = candidates[row]
+        if column not in taken or similarity > LEFTOVER_THRESHOLD:
             assigned[row] = column
         taken.add(column)
     for row, (columns, _) in enumerate(candidates):
@@ -99,9 +95,9 @@ def _assign(names: TellingNames) -> dict[int, int]:
 def _candidates(names: TellingNames, row: TellingName) -> _Candidates:
     values = [_similarity(names, row, column) for column in names.gold]
     if 1.0 in values:
-        return _Candidates((values.index(1.0),), 1.0)
-    if (supporting := _supporting(names, row)) and len(supporting) == 1:
-        return _Candidates((supporting[0],), _ALMOST)
+        return [values.index(1.0)], 1.0
+    if len(supporting := _supporting(names, row)) == 1:
+        return supporting, _ALMOST
     covers = {
         n: names.weight(row.words & names.gold[n].words) for n, value in enumerate(values) if value
     }
@@ -110,7 +106,7 @@ def _candidates(names: TellingNames, row: TellingName) -> _Candidates:
     if len(best) > 1:
         common = frozenset.intersection(*(names.gold[n].words for n in best))
         best = [n for n in best if names.gold[n].words == common] or best
-    return _Candidates(tuple(best), max((values[n] for n in best), default=0.0))
+    return best, max((values[n] for n in best), default=0.0)
 
 
 def _similarity(names: TellingNames, predicted: TellingName, gold: TellingName) -> float:
@@ -139,15 +135,12 @@ def _supporting(names: TellingNames, row: TellingName) -> list[int]:
     ]
 
 
-def _contradict(one: TellingName, other: TellingName) -> bool:
-    pairs = (
-        (one.years, other.years),
-        (one.numbers, other.numbers),
-        (one.countries, other.countries),
-    )
-    if any(a and b and a.isdisjoint(b) for a, b in pairs) or one.kinds.contradict(other.kinds):
+def _contradict(name: TellingName, other: TellingName) -> bool:
+    years, numbers = (name.years, other.years), (name.numbers, other.numbers)
+    pairs = (years, numbers, (name.countries, other.countries))
+    if any(a and b and a.isdisjoint(b) for a, b in pairs) or name.kinds.contradict(other.kinds):
         return True
-    ours, theirs = read_name(one.text), read_name(other.text)
+    ours, theirs = read_name(name.text), read_name(other.text)
     if not (ours.certain and theirs.certain and ours.head == theirs.head):
         return False
     return traits_in(ours.qualifier).contradicts(traits_in(theirs.qualifier))

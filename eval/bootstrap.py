@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+Intervals = Literal["below", "beside", "columns", "none"]
+"""Where tables for LaTeX have the interval of a mean."""
 RESAMPLES = 2_000
 _LOW, _HIGH = 2.5, 97.5
 # Draws are made in blocks so that memory does not grow with resamples x questions.
@@ -33,10 +35,9 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Summed:
-    """A score of a set of questions that is a function of sums over them.
+    """A score that is a function `of` sums over questions; None where it is undefined.
 
-    `values`: a question's addends, all of one length, None where it is unscored. `of`: from their
-    sums over questions, in order, to the score; None where it is undefined.
+    `values`: a question's addends, all of one length, None where it is unscored.
     """
 
     values: Sequence[Sequence[float] | None]
@@ -103,14 +104,13 @@ def aggregate_all_sums(
 
 
 def _whole(summed: Summed) -> Aggregate:
-    """The score of all questions, without an interval."""
     scored = [vector for vector in summed.values if vector is not None]
     score = summed.of(*map(sum, zip(*scored, strict=True))) if scored else None
     return Aggregate(score, len(scored), None, None)
 
 
 def _table(summed: Summed) -> "NDArray[np.float64]":
-    """The addends, and in the last column which questions are scored: [questions, addends + 1]."""
+    """float64 [questions, addends + 1]: the addends, and last which questions are scored."""
     import numpy as np
 
     width = len(next(vector for vector in summed.values if vector is not None))
@@ -135,8 +135,8 @@ def aggregate_drawn(
     if questions < 2 or whole is None:
         return Aggregate(whole, questions, None, None)
     drawn = (times for block in _draws(questions, seed, resamples) for times in block)
-    found = [value for times in drawn if (value := score(times)) is not None]
-    return _around(whole, questions, found)
+    scores = [value for times in drawn if (value := score(times)) is not None]
+    return _around(whole, questions, scores)
 
 
 def _around(score: float | None, n: int, resampled: Sequence[float]) -> Aggregate:
@@ -152,10 +152,7 @@ def _around(score: float | None, n: int, resampled: Sequence[float]) -> Aggregat
 def _resampled_means(
     table: "NDArray[np.float64]", scored: "NDArray[np.bool_]", seed: int, resamples: int
 ) -> "NDArray[np.float64]":
-    """Means of each resample: float64 [resamples, metrics], NaN where it drew nothing scored.
-
-    `table` and `scored`: [metrics, questions].
-    """
+    """float64 [resamples, metrics], NaN where a resample drew nothing scored."""
     import numpy as np
 
     filled, weights = np.where(scored, table, 0.0).T, scored.astype(np.float64).T
@@ -167,10 +164,7 @@ def _resampled_means(
 
 
 def _draws(questions: int, seed: int, resamples: int) -> "Iterator[NDArray[np.float64]]":
-    """Blocks of resamples: float64 [some, questions], how often each question was drawn.
-
-    So that the sums of all metrics are one matrix product.
-    """
+    """Blocks of resamples: float64 [some, questions], how often each question was drawn."""
     import numpy as np
 
     generator = np.random.default_rng(seed)

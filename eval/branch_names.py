@@ -8,7 +8,7 @@ person of some occupation.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -44,10 +44,10 @@ Weights = Mapping[str, float]
 
 
 class BranchWords(NamedTuple):
-    """A name's key (`normalise`), and its words in order.
+    """A name's key (`normalise`), and its words in order: `content` without function words, and
+    `all`.
 
-    `content` leaves out question words and other function words. `has_roman`: whether a word is a
-    Roman numeral of several letters.
+    `has_roman`: whether a word is a Roman numeral of several letters.
     """
 
     key: str
@@ -115,10 +115,8 @@ class Kinds(NamedTuple):
     occupations: frozenset[int]
 
     def contradict(self, other: "Kinds") -> bool:
-        """Whether both say what kind of thing they mean, and it cannot be the same.
-
-        A "film director" is not a film, so works are compared only if neither names a person.
-        """
+        """Whether both say what kind of thing they mean, and it cannot be the same: a "film
+        director" is no film, so works are compared only if neither names a person."""
         if self.occupations and other.occupations:
             return self.occupations.isdisjoint(other.occupations)
         if self.occupations or other.occupations:
@@ -127,33 +125,22 @@ class Kinds(NamedTuple):
 
 
 def _groups(sets: Sequence[AbstractSet[str]]) -> dict[str, frozenset[int]]:
-    words = frozenset(singular(word) for group in sets for word in group) - _NO_KINDS
-    return {
-        word: frozenset(n for n, group in enumerate(sets) if word in {singular(w) for w in group})
-        for word in words
-    }
+    """Singular word to the numbers of the groups that have it."""
+    groups: dict[str, frozenset[int]] = {}
+    for number, group in enumerate(sets):
+        for word in {singular(word) for word in group} - _NO_KINDS:
+            groups[word] = groups.get(word, frozenset()) | {number}
+    return groups
 
 
 _WORKS, _OCCUPATIONS = _groups(WORK_KINDS), _groups(OCCUPATIONS)
-_NONE = Kinds(frozenset(), frozenset())
-
-
-def kinds_of(words: Iterable[str]) -> Kinds:
-    """The kinds that singular words of a name say."""
-    works = [_WORKS[word] for word in words if word in _WORKS]
-    occupations = [_OCCUPATIONS[word] for word in words if word in _OCCUPATIONS]
-    if not works and not occupations:
-        return _NONE
-    return Kinds(frozenset[int]().union(*works), frozenset[int]().union(*occupations))
+_NONE: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
 class TellingName:
-    """A name of a question.
-
-    `words`: all of it that not every gold name has, the second of a kind marked. Words of no gold
-    name stay: they weigh nothing, but may contradict. `shared`: its words that every gold name has.
-    """
+    """`words`: all of it that not every gold name has, the second of a kind marked. Words of no
+    gold name weigh nothing, but may contradict. `shared`: its words that every gold name has."""
 
     text: str
     key: str
@@ -176,7 +163,9 @@ class TellingName:
     @cached_property
     def kinds(self) -> Kinds:
         """Of the whole name: where all gold names are films, a novel is none of them."""
-        return kinds_of(self._plain | self.shared)
+        words = self._plain | self.shared
+        works = _NONE.union(*(_WORKS.get(word, _NONE) for word in words))
+        return Kinds(works, _NONE.union(*(_OCCUPATIONS.get(word, _NONE) for word in words)))
 
     @cached_property
     def _plain(self) -> frozenset[str]:
@@ -207,7 +196,10 @@ def telling_names(gold: Sequence[str], predicted: Sequence[str]) -> TellingNames
     articles = len({normalise(name) for name in gold}) < len(gold)
     columns = [name_words(name, articles=articles) for name in gold]
     rows = [name_words(name, articles=articles) for name in predicted]
-    whole = articles or _are_told_by_function_words(columns)
+    # Where names without function words are fewer, or one has nothing left.
+    contents = {tuple(sorted(name.content)) for name in columns}
+    fewer = () in contents or len(contents) < len({tuple(sorted(name.all)) for name in columns})
+    whole = articles or fewer
     forms = _forms(columns, whole)
     bags = [_bag(forms, name, whole) for name in columns]
     frequency = Counter(word for bag in bags for word in bag)
@@ -227,14 +219,6 @@ def telling_names(gold: Sequence[str], predicted: Sequence[str]) -> TellingNames
     )
 
 
-def _are_told_by_function_words(gold: Sequence[BranchWords]) -> bool:
-    """Whether names without function words are fewer, or one has nothing left."""
-    if not all(name.content for name in gold):
-        return True
-    contents = {tuple(sorted(name.content)) for name in gold}
-    return len(contents) < len({tuple(sorted(name.all)) for name in gold})
-
-
 def _forms(gold: Sequence[BranchWords], whole: bool) -> Mapping[str, str]:
     """Words that are not in the form that `singular` would give them."""
     forms: dict[str, str] = {}
@@ -250,13 +234,10 @@ def _forms(gold: Sequence[BranchWords], whole: bool) -> Mapping[str, str]:
 
 def _bag(forms: Mapping[str, str], name: BranchWords, whole: bool) -> frozenset[str]:
     """A word that comes again is another one: "1984 (1984 film)" has a year, "1984 (play)" none."""
-    words = [forms.get(w) or singular(w) for w in (name.all if whole else name.content)]
-    bag = frozenset(words)
-    return bag if len(bag) == len(words) else frozenset(_numbered(words))
-
-
-def _numbered(words: Iterable[str]) -> Iterator[str]:
     seen: Counter[str] = Counter()
-    for word in words:
-        seen[word] += 1
-        yield word if seen[word] == 1 else f"{word} {seen[word]}"
+    bag = []
+    for word in name.all if whole else name.content:
+        form = forms.get(word) or singular(word)
+        seen[form] += 1
+        bag.append(form if seen[form] == 1 else f"{form} {seen[form]}")
+    return frozenset(bag)

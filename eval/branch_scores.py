@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from branchwise.base.normalise import normalise
-from branchwise.corpora.questions import Answer, Branch
+from branchwise.corpora.questions import Branch
 from branchwise.eval.alignment import Alignment, align
 from branchwise.eval.entities import AnswerSet, distinct_forms, gold_sets
 from branchwise.eval.qualifiers import ComparedName, read_name
@@ -29,51 +29,34 @@ def matching(edges: Sequence[Collection[int]]) -> dict[int, int]:
     holder: dict[int, int] = {}
     held: dict[int, int] = {}
     for start in range(len(edges)):
-        _augment(start, edges, holder, held)
+        reached_from: dict[int, int] = {}
+        free = _free_partner(start, edges, holder, reached_from)
+        # Swap matched and unmatched pairs on the path from the free partner back to the start.
+        while free is not None:
+            left = reached_from[free]
+            holder[free], held[left], free = left, free, held.get(left)
+            if left == start:
+                break
     return held
 
 
-def matching_size(edges: Sequence[Collection[int]]) -> int:
-    """How many pairs `matching` finds."""
-    return len(matching(edges))
-
-
-def _augment(
-    start: int, edges: Sequence[Collection[int]], holder: dict[int, int], held: dict[int, int]
-) -> None:
-    """Find a partner for `start`, moving others over where needed, if there is one.
-
-    `holder` maps a right node to its left one, `held` a left node to its right one.
-    """
-    reached_from: dict[int, int] = {}
+def _free_partner(
+    start: int,
+    edges: Sequence[Collection[int]],
+    holder: Mapping[int, int],
+    reached_from: dict[int, int],
+) -> int | None:
+    """A partner that no one holds, reached by moving holders over; notes the way to it."""
     waiting = [start]
     while waiting:
         left = waiting.pop()
         for right in edges[left]:
-            if right in reached_from:
-                continue
-            reached_from[right] = left
-            if right not in holder:
-                _exchange(right, start, reached_from, holder, held)
-                return
-            waiting.append(holder[right])
-
-
-def _exchange(
-    right: int,
-    start: int,
-    reached_from: dict[int, int],
-    holder: dict[int, int],
-    held: dict[int, int],
-) -> None:
-    """Swap matched and unmatched pairs on the path from `start` to the free `right`."""
-    while True:
-        left = reached_from[right]
-        freed = held.get(left)
-        holder[right], held[left] = left, right
-        if left == start or freed is None:
-            return
-        right = freed
+            if right not in reached_from:
+                reached_from[right] = left
+                if right not in holder:
+                    return right
+                waiting.append(holder[right])
+    return None
 
 
 @dataclass(frozen=True)
@@ -86,12 +69,10 @@ class SetScore:
 
     @property
     def precision(self) -> float:
-        """right / predicted; 0 for an empty prediction."""
         return self.right / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """right / gold; 0 without gold."""
         return self.right / self.gold if self.gold else 0.0
 
     @property
@@ -102,10 +83,7 @@ class SetScore:
 
 @dataclass(frozen=True)
 class GoldBranches:
-    """A question's gold as it is scored: names ordered and distinct, entities by branch and pooled.
-
-    Branches whose names do not differ (but for case and punctuation) are one branch.
-    """
+    """A question's gold as it is scored: distinct names in order, entities by branch and pooled."""
 
     names: tuple[str, ...]
     sets: tuple[AnswerSet, ...]
@@ -118,10 +96,7 @@ def gold_branches(branches: Iterable[Branch]) -> GoldBranches:
     for branch in branches:
         named[normalise(branch.name, articles=True)].append(branch)
     groups = [named[key] for key in sorted(named)]
-    answers: list[list[Answer]] = [
-        [a for branch in group for a in branch.answers] for group in groups
-    ]
-    pooled, sets = gold_sets(answers)
+    pooled, sets = gold_sets([[a for branch in group for a in branch.answers] for group in groups])
     return GoldBranches(tuple(min(branch.name for branch in g) for g in groups), sets, pooled)
 
 
@@ -165,11 +140,9 @@ def pooled_score(gold: GoldBranches, answers: Answers) -> SetScore:
 
 
 class TextMatches(NamedTuple):
-    """What predicted texts stand for, each by its key (`distinct_forms`).
-
-    `right`: key to the entity of the target that it counts as. `wrong`: keys that count as wrong,
-    which are `wrong_entities` different ones: texts that write one gold entity out are one.
-    """
+    """What predicted texts stand for, by key: `right` to the entity of the target that it counts
+    as; `wrong`, which are `wrong_entities` different ones (texts that write one gold entity out are
+    one)."""
 
     right: dict[str, int]
     wrong: tuple[str, ...]
@@ -198,32 +171,26 @@ def match_texts(texts: Iterable[str], target: AnswerSet | None, question: Answer
             unknown.append(key)
     right = {} if target is None else _paired(named, target)
     rivals = [] if target is None else _rivals(named, right, target)
-    wrong_entities = len(rivals) + matching_size([*written.values()]) + len(unknown)
+    wrong_entities = len(rivals) + len(matching([*written.values()])) + len(unknown)
     return TextMatches(right, tuple(sorted([*rivals, *written, *unknown])), wrong_entities)
 
 
 def _paired(named: Mapping[str, Sequence[ComparedName]], target: AnswerSet) -> dict[str, int]:
     """Key to entity, one-to-one; with the entity of that name where it is free."""
     keys = sorted(named, key=lambda key: (not target.written(key), key))
-    edges = [
-        sorted(target.matches_any(named[key]), key=lambda e: (not _is_named(target, e, key), e))
-        for key in keys
-    ]
+    edges: list[list[int]] = []
+    for key in keys:
+        entities = {e: target.entities[e].answers for e in sorted(target.matches_any(named[key]))}
+        own = [e for e, same in entities.items() if key in {read_name(a.text).key for a in same}]
+        edges.append([*dict.fromkeys((*own, *entities))])
     return {keys[left]: entity for left, entity in matching(edges).items()}
-
-
-def _is_named(target: AnswerSet, entity: int, key: str) -> bool:
-    return any(read_name(answer.text).key == key for answer in target.entities[entity].answers)
 
 
 def _rivals(
     named: Mapping[str, Sequence[ComparedName]], right: Mapping[str, int], target: AnswerSet
 ) -> list[str]:
-    """Keys of texts too many with a disambiguator, for gold names that have none.
-
-    "Heat (1986)" and "Heat (1995)" may each stand for "Heat", but two different disambiguators
-    never match: to list them all must not be free.
-    """
+    """Keys of texts too many with a disambiguator, for gold names that have none: to list "Heat
+    (1986)" and "Heat (1995)" for "Heat" must not be free."""
     by_head: dict[str, set[str]] = defaultdict(set)
     for forms in named.values():
         for name in forms:
@@ -247,7 +214,7 @@ class GoldPair(NamedTuple):
 
 
 class Right(NamedTuple):
-    """A predicted text that was counted as a gold entity under its own branch."""
+    """A predicted text that counts as a gold entity under its own branch."""
 
     pair: GoldPair
     branch: str
@@ -255,7 +222,7 @@ class Right(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """A predicted text that was counted as wrong, under its predicted branch."""
+    """A predicted text that counts as wrong, under its predicted branch."""
 
     branch: str
     text: str
@@ -276,15 +243,16 @@ class BranchMatches:
 
 
 def branch_matches(gold: GoldBranches, answers: Answers, alignment: Alignment) -> BranchMatches:
-    """The pairs that `strict_score` counts, in order of gold branch and text.
-
-    Of texts that differ in case or punctuation only, in one predicted branch or in united ones,
-    one stands for all. The order of branches and answers changes nothing.
-    """
+    """The pairs that `strict_score` counts, in order of gold branch and text. Of texts that differ
+    in case or punctuation only, under one gold branch, one stands for all."""
     right: list[Right] = []
     wrong: list[Wrong] = []
     for index, branches in _united(answers, alignment):
-        written = _written(branches, answers)
+        # The first branch and text that write a key.
+        written: dict[str, tuple[str, str]] = {}
+        for name, text in sorted((key, text) for key in branches for text in answers[key]):
+            if text.strip():
+                written.setdefault(read_name(text).key, (name, text))
         target = None if index is None else gold.sets[index]
         texts = [text for name in branches for text in answers[name]]
         matches = match_texts(texts, target, gold.pooled)
@@ -317,12 +285,3 @@ def _united(answers: Answers, alignment: Alignment) -> list[tuple[int | None, li
         else:
             aligned[index].append(name)
     return [*sorted(aligned.items()), *alone]
-
-
-def _written(branches: Iterable[str], answers: Answers) -> dict[str, tuple[str, str]]:
-    """Key to the first (branch, text) that writes it."""
-    texts = sorted((name, text) for name in branches for text in answers[name] if text.strip())
-    written: dict[str, tuple[str, str]] = {}
-    for name, text in texts:
-        written.setdefault(read_name(text).key, (name, text))
-    return written

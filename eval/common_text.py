@@ -1,32 +1,54 @@
-"""How long the text is that two texts share: in one piece, or with gaps."""
+"""What two texts share: words (token F1), or characters in one piece or with gaps."""
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
-from branchwise.base.normalise import MAX_CHARACTERS
+from branchwise.base.normalise import MAX_CHARACTERS, tokens
 
 
-def longest_substring(one: str, other: str) -> int:
+def text_f1(predicted: str, gold: str) -> float:
+    """Harmonic mean of token precision and recall over multisets, 0 to 1.
+
+    F1 = 2 |P and G| / (|P| + |G|) with P, G the tokens after normalisation (Rajpurkar et al. 2016,
+    section 6.1). 0 where either text has no token.
+    """
+    return counts_f1(token_counts(predicted), token_counts(gold))
+
+
+def token_counts(text: str) -> Counter[str]:
+    """The multiset of a text's tokens."""
+    return Counter(tokens(text))
+
+
+def counts_f1(predicted: Counter[str], gold: Counter[str]) -> float:
+    """`text_f1` of texts already counted."""
+    if not predicted or not gold:
+        return 0.0
+    return 2 * (predicted & gold).total() / (predicted.total() + gold.total())
+
+
+def longest_substring(text: str, other: str) -> int:
     """Characters of the longest text that is in both, in one piece."""
     start = 0
-    # A window over `one`, as long as the longest so far: each step makes it longer or moves it.
-    for end in range(1, len(one) + 1):
-        if one[start:end] not in other:
+    # A window over `text`, as long as the longest so far: each step makes it longer or moves it.
+    for end in range(1, len(text) + 1):
+        if text[start:end] not in other:
             start += 1
-    return len(one) - start
+    return len(text) - start
 
 
-def longest_subsequence(one: str, other: str) -> int:
+def longest_subsequence(text: str, other: str) -> int:
     """Characters of the longest text that both become by leaving characters out.
 
-    Bit-parallel (Hyyrö 2004): a zero bit of `ends` is a character of `one` that ends a longer one.
+    Bit-parallel (Hyyrö 2004): a zero bit of `ends` is a character of `text` that ends a longer one.
     """
-    ends = everything = (1 << len(one)) - 1
+    ends = everything = (1 << len(text)) - 1
     # Bits above are carries, which nothing below depends on.
-    for at in filter(None, map(_places(one).get, other)):
+    for at in filter(None, map(_places(text).get, other)):
         met = ends & at
         ends = ends + met | ends - met
-    return len(one) - (ends & everything).bit_count()
+    return len(text) - (ends & everything).bit_count()
 
 
 @lru_cache(maxsize=16)

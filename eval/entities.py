@@ -15,7 +15,6 @@ from itertools import combinations
 
 from branchwise.corpora.questions import Answer
 from branchwise.eval.qualifiers import (
-    NOTHING,
     ComparedName,
     Traits,
     read_name,
@@ -26,10 +25,7 @@ from branchwise.eval.qualifiers import (
 
 @dataclass(frozen=True)
 class Entity:
-    """Gold answers that are one entity: all their forms, and the Wikidata ids they carry.
-
-    `answers` are ordered by their text, which is the entity's name: that of the first.
-    """
+    """Gold answers that are one entity, ordered by text: their forms and Wikidata ids."""
 
     forms: frozenset[ComparedName]
     qids: frozenset[str]
@@ -38,7 +34,6 @@ class Entity:
 
     @property
     def name(self) -> str:
-        """How it is shown."""
         return self.answers[0].text if self.answers else ""
 
     @property
@@ -79,28 +74,26 @@ class Bearers:
             return False
         if (known := self._told_apart.get(head)) is None:
             forms = ([n for n in entity.forms if not n.is_phrase] for entity in bearers)
-            said = [
+            traits = [
                 traits_of(names, head, entity.descriptions)
                 for names, entity in zip(forms, bearers, strict=True)
             ]
-            differ = (one.contradicts(other) for one, other in combinations(said, 2))
-            known = all(said) and any(differ)
+            differ = (own.contradicts(other) for own, other in combinations(traits, 2))
+            known = all(traits) and any(differ)
             self._told_apart[head] = known
         return known
 
     def fitting(self, name: ComparedName) -> list[Traits]:
         """What gold says of each bearer of the head of which it says a part of the qualifier, and
         nothing else."""
-        said = traits_in(name.qualifier)
+        given = traits_in(name.qualifier)
         known = [entity.traits(name.head) for entity in self._bearers.get(name.head, ())]
-        return [one for one in known if said.supports(one) and not said.contradicts(one)]
+        return [own for own in known if given.supports(own) and not given.contradicts(own)]
 
 
 class AnswerSet:
-    """Gold entities to be found, looked up by predicted text in constant time.
-
-    `entities` are ordered by name; the indices that look-ups return are indices into them.
-    """
+    """Gold entities in order of name, looked up by predicted text in constant time: by their
+    indices."""
 
     def __init__(self, entities: Sequence[Entity], bearers: Bearers) -> None:
         self.entities = tuple(entities)
@@ -140,12 +133,12 @@ class AnswerSet:
         }
 
     def _fits(self, predicted: ComparedName, entity: Entity, *, unique: bool) -> bool:
-        said, known = traits_in(predicted.qualifier), entity.traits(predicted.head)
-        if said.contradicts(known):
+        given, known = traits_in(predicted.qualifier), entity.traits(predicted.head)
+        if given.contradicts(known):
             return False
         if unique and predicted.certain:
             return True
-        return said.supports(known) and (unique or len(self._bearers.fitting(predicted)) == 1)
+        return given.supports(known) and (unique or len(self._bearers.fitting(predicted)) == 1)
 
     def is_ambiguous(self, predicted: ComparedName) -> bool:
         """Whether a text is the name of several entities of the question, and says of none which
@@ -160,10 +153,7 @@ class AnswerSet:
 
 
 def distinct_forms(texts: Iterable[str]) -> list[list[ComparedName]]:
-    """Predicted texts by key: those that agree after normalisation are one prediction.
-
-    Empty texts are none.
-    """
+    """Predicted texts by key: those that agree after normalisation are one; empty ones are none."""
     by_key: dict[str, set[ComparedName]] = defaultdict(set)
     for text in texts:
         if text.strip():
@@ -172,10 +162,8 @@ def distinct_forms(texts: Iterable[str]) -> list[list[ComparedName]]:
 
 
 def gold_sets(branches: Sequence[Sequence[Answer]]) -> tuple[AnswerSet, tuple[AnswerSet, ...]]:
-    """The entities of a question, of all branches together and of each apart.
-
-    An entity keeps in one branch the aliases that its Wikidata id has in another.
-    """
+    """The entities of a question, of all branches together and of each apart; an entity keeps in
+    one branch the aliases that its Wikidata id has in another."""
     answers = [answer for branch in branches for answer in branch if answer.text.strip()]
     by_qid: dict[str, list[Answer]] = defaultdict(list)
     for answer in answers:
@@ -193,10 +181,8 @@ def _forms(answer: Answer) -> frozenset[ComparedName]:
 
 
 def _merge(answers: Iterable[Answer], by_qid: Mapping[str, Sequence[Answer]]) -> list[Entity]:
-    """Distinct entities: answers of one Wikidata id are one, and answers of one text are, where
-    gold says nothing that tells them apart. Ordered by name, independent of the order of the
-    answers.
-    """
+    """Distinct entities by name: answers of one Wikidata id are one, and answers of one text are,
+    where gold says nothing that tells them apart."""
     groups: list[list[Answer]] = []
     group_of: dict[tuple[str, str], int] = {}
     written = [answer for answer in answers if answer.text.strip()]
@@ -213,40 +199,32 @@ def _merge(answers: Iterable[Answer], by_qid: Mapping[str, Sequence[Answer]]) ->
         for member in (answer, *moved):
             groups[home].append(member)
             group_of.update(dict.fromkeys(_marks(member, apart), home))
-    ordered = sorted((sorted(group, key=_order) for group in groups if group), key=_first)
-    return [_entity(group, by_qid) for group in ordered]
+    ordered = (sorted(group, key=_order) for group in groups if group)
+    return [_entity(group, by_qid) for group in sorted(ordered, key=lambda group: _order(group[0]))]
 
 
 def _order(answer: Answer) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
     return answer.text, answer.qid or "", answer.aliases, answer.support
 
 
-def _first(group: Sequence[Answer]) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
-    return _order(group[0])
-
-
 def _told_apart(answers: Iterable[Answer]) -> set[str]:
     """Keys of texts that answers with different Wikidata ids have, of which gold says different
     things."""
-    qids: dict[str, dict[str, Traits]] = defaultdict(dict)
+    by_key: dict[str, dict[str, list[Answer]]] = defaultdict(lambda: defaultdict(list))
     for answer in answers:
         if answer.qid:
-            said = qids[read_name(answer.text).key]
-            said[answer.qid] = said.get(answer.qid, NOTHING)
-    shared = {key: said for key, said in qids.items() if len(said) > 1}
-    for answer in answers if shared else ():
-        key = read_name(answer.text).key
-        if answer.qid and key in shared:
-            shared[key][answer.qid] |= traits_of(_forms(answer), key, _descriptions(answer))
-    return {
-        key
-        for key, said in shared.items()
-        if all(one.contradicts(other) for one, other in combinations(said.values(), 2))
-    }
-
-
-def _descriptions(answer: Answer) -> tuple[str, ...]:
-    return (answer.description,) if answer.description else ()
+            by_key[read_name(answer.text).key][answer.qid].append(answer)
+    apart = set()
+    for key, by_qid in by_key.items():
+        if len(by_qid) < 2:
+            continue
+        known = []
+        for same in by_qid.values():
+            forms = frozenset(name for answer in same for name in _forms(answer))
+            known.append(traits_of(forms, key, (answer.description or "" for answer in same)))
+        if all(traits.contradicts(other) for traits, other in combinations(known, 2)):
+            apart.add(key)
+    return apart
 
 
 def _marks(answer: Answer, apart: AbstractSet[str]) -> list[tuple[str, str]]:
@@ -258,10 +236,10 @@ def _marks(answer: Answer, apart: AbstractSet[str]) -> list[tuple[str, str]]:
 
 
 def _entity(answers: Sequence[Answer], by_qid: Mapping[str, Sequence[Answer]]) -> Entity:
-    same = {one for answer in answers for one in (by_qid[answer.qid] if answer.qid else [answer])}
+    same = {a for answer in answers for a in (by_qid[answer.qid] if answer.qid else [answer])}
     return Entity(
         frozenset(name for answer in same for name in _forms(answer)),
         frozenset(a.qid for a in answers if a.qid),
         tuple(answers),
-        frozenset(text for answer in same for text in _descriptions(answer)),
+        frozenset(answer.description for answer in same if answer.description),
     )

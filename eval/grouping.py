@@ -12,11 +12,8 @@ from branchwise.eval.items import AnsweredItem
 
 @dataclass(frozen=True)
 class Bins:
-    """Bins that begin at each of the ascending `edges`; the last one is open.
-
-    Fixed, not quantiles, so that a bin holds the same in every run. The first edge is the least
-    value that can be.
-    """
+    """Bins that begin at each of the ascending `edges`, fixed so that a bin holds the same in every
+    run. The last is open; the first edge is the least value that can be."""
 
     edges: tuple[int, ...]
 
@@ -104,8 +101,8 @@ def _meta(key: str, item: ScoredItem) -> Sequence[BinPlace]:
     """The values of a key: words, numbers, or a list of them."""
     value = item.item.question.meta.get(key)
     listed = value if isinstance(value, list | tuple) else [value]
-    known = dict.fromkeys(one for one in listed if isinstance(one, str | int | float))
-    return [(_rank(one), label) for one in known for _, label in labels([str(one)])]
+    known = dict.fromkeys(value for value in listed if isinstance(value, str | int | float))
+    return [(_rank(value), label) for value in known for _, label in labels([str(value)])]
 
 
 def _rank(value: str | float) -> int:

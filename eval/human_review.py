@@ -21,7 +21,7 @@ import orjson
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question, QuestionSet
-from branchwise.eval.statistics.agreement import krippendorff_alpha, pairwise_kappa
+from branchwise.eval.agreement import krippendorff_alpha, pairwise_kappa
 
 _SCHEMA = """
 create table sample (digest text, source text, share real, seed integer, ids text);

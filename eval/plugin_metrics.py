@@ -1,23 +1,30 @@
 """Metrics of one's own: `@metric`, a function from an answered item to a number, as a column of
-every report."""
+every report; and BERTScore, the one that comes with the package."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from numbers import Real
+from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from branchwise.base.errors import InputError
 from branchwise.base.plugins.call import call_blocking
 from branchwise.base.plugins.declare import Declaration, Group, Plugin
 from branchwise.base.plugins.faults import WrongResult
-from branchwise.base.plugins.sources import source_of_module
+from branchwise.base.plugins.sources import PluginSource, source_of_module
 from branchwise.base.plugins.specs import BERTSCORE, load_plugin
 from branchwise.base.text import one_line, printable
 from branchwise.base.warning import warn
+from branchwise.corpora.encoder_models import folder_digest, quiet
+from branchwise.corpora.openvino_encoder import refuse_telemetry
+from branchwise.eval.common_text import compared
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import TASKS, Column
+from branchwise.eval.tasks.cambignq.clarifications import gold_asked, said_question
 
 SECONDS = 10.0
 MAX_NOTE, MAX_DIGITS = 300, 6
@@ -151,16 +158,15 @@ def load_metrics(named: Iterable[Named]) -> tuple[MetricPlugin, ...]:
 
     Raises InputError where there is no such metric, or two columns would have one name.
     """
-    found: dict[str, MetricPlugin] = {}
-    for one in named:
-        loaded = _load(one)
-        other = found.setdefault(loaded.name, loaded)
+    by_name: dict[str, MetricPlugin] = {}
+    for loaded in map(_load, named):
+        other = by_name.setdefault(loaded.name, loaded)
         if other.source.identity != loaded.source.identity or other.place != loaded.place:
             raise InputError(
                 f"two metrics are called {loaded.name!r}: {other.spec} and {loaded.spec}",
                 remedy='name one of them otherwise: @metric(name="...")',
             )
-    return tuple(found.values())
+    return tuple(by_name.values())
 
 
 def metrics_of(asked: Iterable[Named], kept: Iterable[str], where: str) -> tuple[MetricPlugin, ...]:
@@ -178,10 +184,10 @@ def metrics_of(asked: Iterable[Named], kept: Iterable[str], where: str) -> tuple
             before.setdefault(metric.name, metric)
         except InputError as error:
             if spec not in [metric.spec for metric in chosen]:
-                what = f"{where}: without its metric {spec}, which cannot be loaded: {error}"
-                warn(what)
-    names = [metric.name for metric in chosen]
-    return (*(one for name, one in before.items() if name not in names), *chosen)
+                warn(f"{where}: without its metric {spec}, which cannot be loaded: {error}")
+    for metric in chosen:
+        before.pop(metric.name, None)
+    return (*before.values(), *chosen)
 
 
 def _load(named: Named) -> MetricPlugin:
@@ -189,8 +195,6 @@ def _load(named: Named) -> MetricPlugin:
         source = source_of_module(named.function.__module__, named.function, None)
         loaded = replace(named, source=source, spec=named.place)
     elif named.startswith(BERTSCORE):
-        from branchwise.eval.bertscore import load_bertscore
-
         loaded = load_bertscore(named)
     else:
         loaded = replace(load_plugin(named, "metrics"), spec=named)
@@ -202,3 +206,71 @@ def _load(named: Named) -> MetricPlugin:
         remedy = 'name the metric otherwise: @metric(name="...")'
         raise InputError(what, where=loaded.place, remedy=remedy)
     return loaded
+
+
+_LAYER = re.compile(r"(.*)@(\d+)", re.DOTALL)
+
+
+def load_bertscore(spec: str) -> MetricPlugin:
+    """BERTScore of clarification questions, `bertscore:FOLDER[@LAYER]`, with its model loaded.
+
+    Zhang et al. 2020, "BERTScore: Evaluating Text Generation with BERT", by its authors' package:
+    F1 of the question that was asked back against the gold one, neither rescaled nor weighted by
+    idf, by a model in a local folder. Without a question it is 0; without a gold one, nothing.
+
+    Raises InputError without the package, for a folder that holds no model, and for a layer that
+    it has not.
+    """
+    refuse_telemetry()
+    try:
+        from bert_score import BERTScorer
+    except ImportError:
+        what, remedy = "it needs bert-score", "pip install 'branchwise[bertscore]'"
+        raise InputError(what, where="BERTScore", remedy=remedy) from None
+    named = spec.removeprefix(BERTSCORE)
+    with_layer = _LAYER.fullmatch(named)
+    folder = Path(with_layer[1] if with_layer else named).expanduser()
+    if not folder.is_dir():
+        raise InputError("no such folder", where=spec, remedy="name the folder of a model")
+    if not any(folder.glob("*.safetensors")):
+        what = "has no weights in safetensors format"
+        raise InputError(what, where=str(folder), remedy="pickled weights can run code")
+    layer = int(with_layer[2]) if with_layer else _published_layer(folder)
+    try:
+        with quiet():
+            scorer = BERTScorer(model_type=str(folder), num_layers=layer)
+            scorer.score(["one"], ["one"])
+    except Exception as error:
+        what = f"its layer {layer} gives no scores ({type(error).__name__}: {error})"[:200]
+        raise InputError(what, where=str(folder), remedy="name another folder or @LAYER") from error
+
+    def bertscore(item: AnsweredItem) -> float | None:
+        gold, asked = gold_asked(item.question), said_question(item.prediction)
+        if gold is None or not asked.strip():
+            return None if gold is None else 0.0
+        _, _, f1 = scorer.score([compared(asked)], [compared(gold.text)])
+        return float(f1[0])
+
+    digests = {"model": folder_digest(folder), "layer": str(layer)}
+    return MetricPlugin(
+        name=BERTSCORE.removesuffix(":"),
+        function=bertscore,
+        heading="BERTScore",
+        description=f"F1 by layer {layer} of {folder.resolve().name}, not rescaled, without idf",
+        digits=3,
+        seconds=600.0,
+        source=PluginSource(str(folder), digests, f"bert-score=={version('bert-score')}"),
+        spec=spec,
+    )
+
+
+def _published_layer(folder: Path) -> int:
+    """The layer at which the package's authors found the model best, by the folder's name."""
+    from bert_score.utils import model2layers
+
+    name = folder.resolve().name
+    for known, layer in model2layers.items():
+        if known.rpartition("/")[2] == name:
+            return int(layer)
+    what = f"it is not known which layer of {name} tells most"
+    raise InputError(what, where=f"{BERTSCORE}{folder}", remedy=f"write {BERTSCORE}{folder}@LAYER")

@@ -4,7 +4,7 @@ import json
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,6 @@ MISSING = "missing"
 
 _KEY = re.compile(rb'"\s*:')
 _SHAPE = 'write {"id": "...", "answers": {"branch name": ["entity", ...]}}'
-
-
 _OUTCOME = ("turns", "calls", "tokens", "usage", "seconds", "events")
 _EXPORTED = frozenset(("question", "status", "gold", "problem", *_OUTCOME))
 """What `branchwise export` writes besides, for other readers."""
@@ -73,9 +71,15 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
         where = f"{path}:{number}"
         text = text.removeprefix(BOM_UTF8)
         record = parse_object(text, where)
-        if _repeats_keys(record, text):
+        # More keys than were read of it, or what only looks so.
+        if len(_KEY.findall(text)) > _keys(record):
             record = json.loads(text, object_pairs_hook=joined)
-        unread.update(_unread(record, where))
+        absent = frozenset(_Line.model_fields.keys() - record)
+        for name in record.keys() - _Line.model_fields - _EXPORTED:
+            if near := misspelt(name, absent):
+                what, remedy = f"has a field {name!r}", f"did you mean {near!r}?"
+                raise InputError(what, where=where, remedy=remedy)
+            unread[name] += 1
         line = _parse(record, where)
         if line.id not in by_id:
             raise InputError(
@@ -98,32 +102,28 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
     return items + [AnsweredItem(question, Prediction(), how=MISSING) for question in missing]
 
 
-def _repeats_keys(record: Any, text: bytes) -> bool:
-    """Whether a line has more keys than were read of it, or what only looks so."""
-
-    def keys(value: Any) -> int:
-        inner = value.values() if isinstance(value, dict) else value
-        own = len(value) if isinstance(value, dict) else 0
-        return own + sum(map(keys, inner)) if isinstance(value, dict | list) else 0
-
-    return len(_KEY.findall(text)) > keys(record)
-
-
-def _unread(record: Mapping[str, Any], where: str) -> Iterator[str]:
-    """The fields that are not read. Raises InputError for one that looks misspelt."""
-    absent = _Line.model_fields.keys() - record
-    for name in record.keys() - _Line.model_fields - _EXPORTED:
-        if near := misspelt(name, frozenset(absent)):
-            what, remedy = f"has a field {name!r}", f"did you mean {near!r}?"
-            raise InputError(what, where=where, remedy=remedy)
-        yield name
+def _keys(value: Any) -> int:
+    """How many keys a JSON value has, those of inner ones counted."""
+    inner = value.values() if isinstance(value, dict) else value
+    own = len(value) if isinstance(value, dict) else 0
+    return own + sum(map(_keys, inner)) if isinstance(value, dict | list) else 0
 
 
 def _parse(record: dict[str, Any], where: str) -> _Line:
     answers = record.get("answers")
     if answers is None and record.get("task_output") is not None:
         answers = {}
-    record = record | {"answers": _by_branch(answers, where)}
+    if isinstance(answers, list | str | int | float):
+        answers = {DEFAULT_BRANCH: answers}
+    if not isinstance(answers, dict):
+        what = "is missing" if answers is None else f"must be an object, found {json_kind(answers)}"
+        raise InputError(f'"answers" {what}', where=where, remedy=_SHAPE)
+    for name, value in answers.items():
+        if not isinstance(value, list | str | int | float):
+            type_of = json_kind(value)
+            what = f"answers under {name[:80]!r} must be a list of texts, found {type_of}"
+            raise InputError(what, where=where, remedy=_SHAPE)
+    record = record | {"answers": {name: members(value) for name, value in answers.items()}}
     if isinstance(citations := record.get("citations"), list):
         record["citations"] = {DEFAULT_BRANCH: citations}
     try:
@@ -132,31 +132,22 @@ def _parse(record: dict[str, Any], where: str) -> _Line:
         raise InputError(problems(error)[0], where=where, remedy=_SHAPE) from None
 
 
-def _by_branch(answers: Any, where: str) -> dict[str, Any]:
-    if isinstance(answers, list | str | int | float):
-        return {DEFAULT_BRANCH: _listed(answers, DEFAULT_BRANCH, where)}
-    if isinstance(answers, dict):
-        return {name: _listed(value, name, where) for name, value in answers.items()}
-    what = "is missing" if answers is None else f"must be an object, found {json_kind(answers)}"
-    raise InputError(f'"answers" {what}', where=where, remedy=_SHAPE)
-
-
-def _listed(value: Any, name: str, where: str) -> list[Any]:
-    if isinstance(value, list | str | int | float):
-        return members(value)
-    what = f"answers under {name[:80]!r} must be a list of texts, found {json_kind(value)}"
-    raise InputError(what, where=where, remedy=_SHAPE)
-
-
 def _item(line: _Line, question: Question, task: Task, where: str) -> AnsweredItem:
     evidence = line.evidence
     if evidence is None:
         evidence = tuple(p.id for p in task.brief(question, has_tools=False).passages)
+    output = None
+    if line.task_output is not None:
+        try:
+            output = task.read_output(line.task_output)
+        except FormatError as error:
+            remedy = f"compare with what `branchwise export` writes of the task {task.name}"
+            raise InputError(f'"task_output": {error}', where=where, remedy=remedy) from None
     prediction = Prediction(
         reasoning=line.reasoning,
         answers=line.answers,
         citations=line.citations,
-        task_output=_output(line, task, where),
+        task_output=output,
     )
     return AnsweredItem(
         question,
@@ -166,16 +157,3 @@ def _item(line: _Line, question: Question, task: Task, where: str) -> AnsweredIt
         how=line.how,
         error=line.error or None,
     )
-
-
-def _output(line: _Line, task: Task, where: str) -> Any:
-    if line.task_output is None:
-        return None
-    try:
-        return task.read_output(line.task_output)
-    except FormatError as error:
-        raise InputError(
-            f'"task_output": {error}',
-            where=where,
-            remedy=f"compare with what `branchwise export` writes of the task {task.name}",
-        ) from None

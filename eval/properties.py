@@ -5,41 +5,18 @@ passages that say so (CondAmbigQA's word, its `properties`).
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple
 
 from branchwise.agents.prediction import Prediction
-from branchwise.base.normalise import tokens
-from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
-
-
-def text_f1(predicted: str, gold: str) -> float:
-    """Harmonic mean of token precision and recall over multisets, 0 to 1.
-
-    F1 = 2 |P and G| / (|P| + |G|) with P, G the tokens after normalisation (Rajpurkar et al. 2016,
-    section 6.1). 0 where either text has no token.
-    """
-    return counts_f1(token_counts(predicted), token_counts(gold))
-
-
-def token_counts(text: str) -> Counter[str]:
-    """The multiset of a text's tokens."""
-    return Counter(tokens(text))
-
-
-def counts_f1(predicted: Counter[str], gold: Counter[str]) -> float:
-    """`text_f1` of texts already counted."""
-    if not predicted or not gold:
-        return 0.0
-    return 2 * (predicted & gold).total() / (predicted.total() + gold.total())
-
+from branchwise.corpora.questions import DEFAULT_BRANCH, Question
+from branchwise.eval.common_text import counts_f1, token_counts
 
 _NO_CONDITION = re.compile(rf"{DEFAULT_BRANCH}( \(\d+\))?")
 """What answers without a condition are called: the second of them has a number."""
-# Small enough never to outweigh a difference between two sums of answer F1 that matters.
-_CONDITION_WEIGHT = 1e-4
+# Small enough never to outweigh a difference that matters between two sums of answer F1, or grades.
+_F1_CONDITION_WEIGHT, _GRADE_CONDITION_WEIGHT = 1e-4, 1e-6
 
 
 @dataclass(frozen=True)
@@ -61,26 +38,38 @@ class AlignedPair:
     condition_f1: float
 
 
+class PropertyGrade(NamedTuple):
+    """How well a predicted property stands for a gold one by a judge, both 0 to 1."""
+
+    condition: float
+    answer: float
+
+
+class PropertyPair(NamedTuple):
+    """Indices of a predicted and a gold property that stand for each other."""
+
+    predicted: int
+    gold: int
+
+
+Aligned = AlignedPair | PropertyPair
+Grades = Mapping[PropertyPair, PropertyGrade]
+"""The grades of pairs; a pair without one stands for nothing."""
+
+
 def gold_properties(question: Question) -> tuple[ConditionalAnswer, ...]:
     """The gold properties. Several answers of one branch are parts of one text.
 
     Their order in the file decides nothing, not even between equal alignments.
     """
-    found = [
-        ConditionalAnswer(
-            "" if branch.name == DEFAULT_BRANCH else branch.name,
-            _wordings(branch),
-            frozenset(branch.citations),
-        )
-        for branch in question.branches
-    ]
-    return tuple(sorted(found, key=lambda p: (p.condition, p.answers, sorted(p.citations))))
-
-
-def _wordings(branch: Branch) -> tuple[str, ...]:
-    if len(branch.answers) == 1:
-        return branch.answers[0].forms
-    return (" ".join(answer.text for answer in branch.answers),)
+    properties = []
+    for branch in question.branches:
+        name, answers = branch.name, branch.answers
+        whole = (" ".join(answer.text for answer in answers),)
+        wordings = answers[0].forms if len(answers) == 1 else whole
+        condition = "" if name == DEFAULT_BRANCH else name
+        properties.append(ConditionalAnswer(condition, wordings, frozenset(branch.citations)))
+    return tuple(sorted(properties, key=lambda p: (p.condition, p.answers, sorted(p.citations))))
 
 
 def predicted_properties(prediction: Prediction) -> tuple[ConditionalAnswer, ...]:
@@ -116,23 +105,9 @@ def align_properties(
 
     Between equal sums the condition F1 decides. A pair that has neither in common is none.
     """
-    if not predicted or not gold:
-        return ()
-    from scipy.optimize import linear_sum_assignment
-
-    pairs = _pairs(predicted, gold)
-    gain = [[p.answer_f1 + _CONDITION_WEIGHT * p.condition_f1 for p in row] for row in pairs]
-    rows, columns = linear_sum_assignment(gain, maximize=True)
-    chosen = [pairs[i][j] for i, j in zip(rows.tolist(), columns.tolist(), strict=True)]
-    return tuple(pair for pair in chosen if pair.answer_f1 or pair.condition_f1)
-
-
-def _pairs(
-    predicted: Sequence[ConditionalAnswer], gold: Sequence[ConditionalAnswer]
-) -> list[list[AlignedPair]]:
-    predicted_counts = [(token_counts(p.answers[0]), token_counts(p.condition)) for p in predicted]
-    gold_counts = [([*map(token_counts, g.answers)], token_counts(g.condition)) for g in gold]
-    return [
+    given = [(token_counts(p.answers[0]), token_counts(p.condition)) for p in predicted]
+    wanted = [([*map(token_counts, g.answers)], token_counts(g.condition)) for g in gold]
+    pairs = [
         [
             AlignedPair(
                 i,
@@ -140,20 +115,37 @@ def _pairs(
                 max((counts_f1(answer, wording) for wording in wordings), default=0.0),
                 counts_f1(condition, gold_condition),
             )
-            for j, (wordings, gold_condition) in enumerate(gold_counts)
+            for j, (wordings, gold_condition) in enumerate(wanted)
         ]
-        for i, (answer, condition) in enumerate(predicted_counts)
+        for i, (answer, condition) in enumerate(given)
     ]
+    gains = [[p.answer_f1 + _F1_CONDITION_WEIGHT * p.condition_f1 for p in row] for row in pairs]
+    chosen = [pairs[i][j] for i, j in _greatest_sum(gains)]
+    return tuple(pair for pair in chosen if pair.answer_f1 or pair.condition_f1)
 
 
-class Aligned(Protocol):
-    """A pair of properties that stand for each other, by their places."""
+def align_by_grades(grades: Grades) -> tuple[PropertyPair, ...]:
+    """The one-to-one alignment with the greatest sum of answer grades, in order of prediction.
 
-    @property
-    def predicted(self) -> int: ...
+    Between equal sums the condition grades decide. A pair graded 0 in both is none.
+    """
+    kept = {pair: grade for pair, grade in grades.items() if any(grade)}
+    width = max((pair.gold for pair in kept), default=-1) + 1
+    gains = [[0.0] * width for _ in range(max((pair.predicted for pair in kept), default=-1) + 1)]
+    for (predicted, gold), grade in kept.items():
+        gains[predicted][gold] = grade.answer + _GRADE_CONDITION_WEIGHT * grade.condition
+    pairs = (PropertyPair(i, j) for i, j in _greatest_sum(gains))
+    return tuple(pair for pair in pairs if pair in kept)
 
-    @property
-    def gold(self) -> int: ...
+
+def _greatest_sum(gains: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """The one-to-one pairs of row and column with the greatest sum, in order of row."""
+    if not gains or not gains[0]:
+        return []
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(gains, maximize=True)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -203,20 +195,37 @@ def score_citations(
             precision += len(cited & expected) / len(cited)
             recall += len(cited & expected) / len(expected)
     cites, wanted = (
-        frozenset().union(*(one.citations for one in these)) for these in (predicted, gold)
+        frozenset().union(*(own.citations for own in properties))
+        for properties in (predicted, gold)
     )
-    return CitationScore(
-        precision / judged if judged else 0.0, recall / citing, len(cites & wanted) / len(wanted)
-    )
+    of_question = len(cites & wanted) / len(wanted)
+    return CitationScore(precision / judged if judged else 0.0, recall / citing, of_question)
 
 
 def cite_everything(
     predicted: Sequence[ConditionalAnswer], shown: Iterable[str]
 ) -> tuple[ConditionalAnswer, ...]:
-    """The same answers, each citing every passage that the agent was shown.
-
-    The baseline to read citation scores against: it has the highest recall that these answers
-    can have, and the precision of not choosing.
-    """
+    """The same answers, each citing every passage that the agent was shown: the baseline with the
+    highest recall that they can have, and the precision of not choosing."""
     everything = frozenset(shown)
     return tuple(replace(property, citations=everything) for property in predicted)
+
+
+@dataclass(frozen=True)
+class GradedScore:
+    """Sums of the grades of aligned pairs over all gold properties, 0 to 1: one that was missed
+    counts 0. `surplus`: predicted properties that stand for none."""
+
+    condition: float
+    answer: float
+    surplus: int
+
+
+def graded_score(grades: Grades, predicted: int, gold: int) -> GradedScore:
+    """The score of a question with so many predicted and gold properties (at least one gold)."""
+    pairs = align_by_grades(grades)
+    return GradedScore(
+        sum(grades[pair].condition for pair in pairs) / gold,
+        sum(grades[pair].answer for pair in pairs) / gold,
+        predicted - len(pairs),
+    )

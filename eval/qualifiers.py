@@ -97,8 +97,7 @@ _STEM = 4
 class ComparedName(NamedTuple):
     """A text as it is compared: its key, the key of its head, and what it says beside that.
 
-    `certain`: the rest can only be a qualifier, as in brackets; otherwise ("Earth, Wind & Fire")
-    it is one where gold says the same.
+    `certain`: the rest can only be a qualifier; else it is one where gold says the same.
     """
 
     key: str
@@ -140,13 +139,9 @@ class Traits:
     def contradicts(self, other: "Traits") -> bool:
         """Whether both say something of one sort, and nothing that both say."""
         births = self.born or self.years, other.born or other.years
-        pairs = (
-            births,
-            (self.died, other.died),
-            (self.numbers, other.numbers),
-            (self.sides, other.sides),
-        )
-        if any(one and two and one.isdisjoint(two) for one, two in pairs):
+        numbers, sides = (self.numbers, other.numbers), (self.sides, other.sides)
+        pairs = (births, (self.died, other.died), numbers, sides)
+        if any(own and theirs and own.isdisjoint(theirs) for own, theirs in pairs):
             return True
         if self.nouns and other.nouns and not _share_nouns(self.nouns, other.nouns):
             return True
@@ -158,7 +153,8 @@ class Traits:
             (frozenset(filterfalse(_is_of_a_country, self.adjectives)), other.makers),
             (self.makers, frozenset(filterfalse(_is_of_a_country, other.adjectives))),
         )
-        return any(one and two for one, two in likes) and not _share_names(self.names, other.names)
+        alike = any(own and theirs for own, theirs in likes)
+        return alike and not _share_names(self.names, other.names)
 
     def supports(self, other: "Traits") -> bool:
         """Whether both say one thing of it."""
@@ -199,17 +195,17 @@ def read_name(text: str) -> ComparedName:
     if not certain and (is_figure or _OPENS_DATE.match(key)):
         return ComparedName(key, key)
     head_key = normalise(head) if qualifier else key
-    return (
-        ComparedName(key, head_key, qualifier, certain)
-        if head_key != key
-        else ComparedName(key, key)
-    )
+    if head_key == key:
+        return ComparedName(key, key)
+    return ComparedName(key, head_key, qualifier, certain)
 
 
 def _is_closed(qualifier: str) -> bool:
     """Whether it says where a place is, or all of it is years, kinds, ranks and abbreviations."""
     *parts, last = qualifier.split(",")
-    if _is_region(last):
+    key = normalise(last)
+    is_region = key in REGIONS or (last.strip().isupper() and key in STATES)
+    if is_region or not COUNTRIES.isdisjoint(name_words(last).all[-1:]):
         return all(part.strip() and " and " not in f" {part}" and "&" not in part for part in parts)
     return all(map(_is_closed_part, (*parts, last)))
 
@@ -243,12 +239,6 @@ def _is_described(head: str, qualifier: str) -> bool:
         or singular(noun) in NEED_A_PHRASE
         or not _NAME_AFTER_OF.match(qualifier)
     )
-
-
-def _is_region(part: str) -> bool:
-    key = normalise(part)
-    known = key in REGIONS or (part.strip().isupper() and key in STATES)
-    return known or (name_words(part).all[-1:] or ("",))[0] in COUNTRIES
 
 
 def _is_closed_part(part: str) -> bool:
@@ -306,7 +296,7 @@ def _traits_in_part(part: str) -> Traits:
                     values["numbers"].add(value)
                 elif word[0].isupper() and value not in _NO_NAMES:
                     values[sort].add(value)
-    return Traits(**{sort: frozenset(found) for sort, found in values.items()})
+    return Traits(**{sort: frozenset(words) for sort, words in values.items()})
 
 
 def traits_of(names: Iterable[ComparedName], head: str, descriptions: Iterable[str]) -> Traits:
@@ -322,20 +312,14 @@ def traits_of(names: Iterable[ComparedName], head: str, descriptions: Iterable[s
 
 def _share_nouns(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     """Whether one is of both, or a broader word of the other's: a novelist is a writer."""
-    if ours & theirs:
-        return True
-    return bool(
-        ours & {_BROADER.get(n) for n in theirs} or {_BROADER.get(n) for n in ours} & theirs
-    )
+    broader, theirs_broader = ({_BROADER.get(n) for n in nouns} for nouns in (ours, theirs))
+    return bool(ours & theirs or ours & theirs_broader or broader & theirs)
 
 
 def _share_names(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     """Whether one is of both, as name or as adjective: "Velmara", "Velmaran"."""
-    return bool(ours & theirs) or any(
-        len(one) >= _STEM and len(two) >= _STEM and _stem(one) == _stem(two)
-        for one in ours
-        for two in theirs
-    )
+    stems, their_stems = ({_stem(n) for n in names if len(n) >= _STEM} for names in (ours, theirs))
+    return bool(ours & theirs or stems & their_stems)
 
 
 def _is_of_a_country(word: str) -> bool:

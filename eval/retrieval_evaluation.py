@@ -1,7 +1,7 @@
 """How well retrievers rank the passages that questions need: nDCG, recall, MRR by ir_measures."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,25 +32,22 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class RankingMeasure:
-    """A measure of a ranking's first `cutoff` passages, `recall@10`."""
-
     kind: str
     cutoff: int
 
     @classmethod
     def parse(cls, text: str) -> "RankingMeasure":
         """NAME@K, in any case. Raises InputError."""
-        found = re.fullmatch(r"([A-Za-z]+)@(\d{1,4})", text.strip())
-        kinds = {kind.casefold(): kind for kind in _NAMES}
+        parts = re.fullmatch(r"([A-Za-z]+)@(\d{1,4})", text.strip())
         where = f"--measure {text}"
-        if not found or not 1 <= int(found[2]) <= _MOST:
+        if not parts or not 1 <= int(parts[2]) <= _MOST:
             what = f"is not NAME@K with a K of 1 to {_MOST:,}"
             raise InputError(what, where=where, remedy="write nDCG@10")
-        kind = kinds.get(found[1].casefold())
+        kind = {kind.casefold(): kind for kind in _NAMES}.get(parts[1].casefold())
         if kind is None:
-            near = did_you_mean(found[1], _NAMES)
-            raise InputError(f"unknown measure {found[1]!r}", where=where, remedy=near)
-        return cls(kind, int(found[2]))
+            near = did_you_mean(parts[1], _NAMES)
+            raise InputError(f"unknown measure {parts[1]!r}", where=where, remedy=near)
+        return cls(kind, int(parts[2]))
 
     def __str__(self) -> str:
         return f"{self.kind}@{self.cutoff}"
@@ -58,10 +55,8 @@ class RankingMeasure:
 
 @dataclass(frozen=True)
 class JudgedQuery:
-    """A query and its judged passages, at least one of them relevant.
-
-    `alternatives`: those of further gold sets of its question; a score is the best over all.
-    """
+    """A query and its judged passages, some of them relevant; `alternatives`: those of further gold
+    sets of its question. A score is the best over all."""
 
     id: str
     text: str
@@ -70,7 +65,6 @@ class JudgedQuery:
 
     @property
     def judgements(self) -> tuple[PassageGrades, ...]:
-        """The grades, then the alternatives."""
         return (self.grades, *self.alternatives)
 
     @property
@@ -88,8 +82,8 @@ class RetrieverScores:
 
     def means(self) -> dict[RankingMeasure, Aggregate]:
         """Means over queries with their bootstrap intervals."""
-        found = aggregate({str(measure): values for measure, values in self.values.items()})
-        return {measure: found[str(measure)] for measure in self.values}
+        means = aggregate({str(measure): values for measure, values in self.values.items()})
+        return {measure: means[str(measure)] for measure in self.values}
 
 
 @dataclass(frozen=True)
@@ -118,7 +112,7 @@ def judged_queries(
     queries = []
     for question in questions:
         grades = grades_of(question) if judgements is None else [judgements.get(question.id, {})]
-        if relevant := [one for one in grades if any(grade > 0 for grade in one.values())]:
+        if relevant := [own for own in grades if any(grade > 0 for grade in own.values())]:
             first, *others = relevant
             queries.append(JudgedQuery(question.id, question.question, first, tuple(others)))
     if not queries and judgements is None:
@@ -144,8 +138,12 @@ def evaluate_retrievers(
     has none of the judged passages, and RetrieverError where a retriever does not answer.
     """
     judged = {id for query in queries for id in query.relevant}
-    missing = len(judged - _present(corpus, judged))
-    if missing == len(judged):
+    lacking = set(judged)
+    for row in range(len(corpus)):
+        lacking.discard(corpus.id(row))
+        if not lacking:
+            break
+    if len(lacking) == len(judged):
         raise InputError(
             "none of the passages that the questions name is in the corpus",
             where=str(corpus.path),
@@ -155,29 +153,21 @@ def evaluate_retrievers(
     searches = len(retrievers) * len(queries)
     for retriever in retrievers:
         rankings: dict[str, dict[str, float]] = {}
-        for ranking in _rankings(retriever, queries, max(one.cutoff for one in measures)):
-            rankings |= ranking
+        depth = max(measure.cutoff for measure in measures)
+        for start in range(0, len(queries), _BATCH):
+            some = queries[start : start + _BATCH]
+            hits = retriever.search([query.text for query in some], depth + 1)
+            for query, own in zip(some, hits, strict=True):
+                ids = [hit.passage.id for hit in own if hit.passage.id != query.id][:depth]
+                # A passage's score is its rank, so that nothing but the retriever orders those
+                # whose own scores are equal.
+                rankings[query.id] = {id: -float(rank) for rank, id in enumerate(ids)}
             progress(len(scores) * len(queries) + len(rankings), searches)
         values = _values(queries, rankings, measures)
         scores.append(RetrieverScores(retriever.name, values))
     return RetrievalEvaluation(
-        tuple(measures), tuple(queries), tuple(scores), unjudged, len(judged), missing
+        tuple(measures), tuple(queries), tuple(scores), unjudged, len(judged), len(lacking)
     )
-
-
-def _rankings(
-    retriever: "Retriever", queries: Sequence[JudgedQuery], depth: int
-) -> Iterator[dict[str, dict[str, float]]]:
-    """Rankings by query id, some at a time: a passage's score is its rank, so that nothing but the
-    retriever orders those whose own scores are equal."""
-    for start in range(0, len(queries), _BATCH):
-        some = queries[start : start + _BATCH]
-        found = retriever.search([query.text for query in some], depth + 1)
-        rankings = {}
-        for query, hits in zip(some, found, strict=True):
-            ids = [hit.passage.id for hit in hits if hit.passage.id != query.id][:depth]
-            rankings[query.id] = {id: -float(rank) for rank, id in enumerate(ids)}
-        yield rankings
 
 
 def _values(
@@ -188,25 +178,14 @@ def _values(
     """By measure, the value of each query: the best over its judgements."""
     import ir_measures
 
-    theirs = {getattr(ir_measures, _NAMES[one.kind]) @ one.cutoff: one for one in measures}
+    theirs = {getattr(ir_measures, _NAMES[own.kind]) @ own.cutoff: own for own in measures}
     grades, judged = {}, {}
     for query in queries:
-        for number, one in enumerate(query.judgements):
+        for number, judgement in enumerate(query.judgements):
             key = f"{number} {query.id}"
-            grades[key], judged[key] = dict(one), rankings[query.id]
-    found: dict[RankingMeasure, dict[str, float]] = {one: {} for one in measures}
+            grades[key], judged[key] = dict(judgement), rankings[query.id]
+    best: dict[RankingMeasure, dict[str, float]] = {measure: {} for measure in measures}
     for value in ir_measures.iter_calc([*theirs], grades, judged):
-        best, id = found[theirs[value.measure]], value.query_id.partition(" ")[2]
-        best[id] = max(best.get(id, 0.0), value.value)
-    return {one: [found[one][query.id] for query in queries] for one in measures}
-
-
-def _present(corpus: "Corpus", ids: Set[str]) -> Set[str]:
-    """Those of the ids that the corpus has. Its lines are read until the last one is found."""
-    found: set[str] = set()
-    for row in range(len(corpus)):
-        if len(found) == len(ids):
-            break
-        if (id := corpus.id(row)) in ids:
-            found.add(id)
-    return found
+        by_id, id = best[theirs[value.measure]], value.query_id.partition(" ")[2]
+        by_id[id] = max(by_id.get(id, 0.0), value.value)
+    return {measure: [best[measure][query.id] for query in queries] for measure in measures}

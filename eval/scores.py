@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from statistics import stdev
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from branchwise.agents.prediction import Prediction
 from branchwise.base.plugins.call import PluginFailure
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate, Summed, aggregate, aggregate_all_sums
-from branchwise.eval.gold_sets import best_gold_sets
-from branchwise.eval.items import Accepted, AnsweredItem
+from branchwise.eval.items import Accepted, AnsweredItem, best_gold_sets
 from branchwise.eval.predictions_file import MISSING
 from branchwise.eval.tasks import Column, Metrics, Task, Total, get_task, totals_of
 
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 
 
 _LATER = frozenset({"metrics", "decoding", "variant", "pairs"})
-
-
 SUBSETS = ("all", "ambiguous", "unambiguous")
 
 
@@ -51,7 +47,6 @@ class ItemScore:
     gold_set: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Without what does not apply."""
         record: dict[str, Any] = {
             "id": self.id,
             "epoch": self.epoch,
@@ -70,17 +65,12 @@ class ItemScore:
 
 
 def told_subsets(has: Callable[[str], bool]) -> tuple[str, ...]:
-    """The subsets that have questions: ambiguous, unambiguous, then `all` if it differs from both.
-
-    `has`: whether a subset has any questions.
-    """
-    kinds = tuple(kind for kind in SUBSETS if kind != "all" and has(kind))
-    return kinds if len(kinds) == 1 else (*kinds, "all")
+    """The subsets that have questions: `all`, the last, only where it differs from the others."""
+    parts = tuple(subset for subset in SUBSETS if subset != "all" and has(subset))
+    return parts if len(parts) == 1 else (*parts, "all")
 
 
 class _OfQuestion(Protocol):
-    """A row that says what kind of question it is of."""
-
     @property
     def ambiguous(self) -> bool: ...
 
@@ -125,10 +115,8 @@ def aggregates_by_subset(
 
 
 def question_sums(rows: Iterable[ItemScore], total: Total) -> dict[str, tuple[float, ...] | None]:
-    """Question id to the addends of a total, each the mean over the question's epochs.
-
-    In order of first mention. Epochs in which one is unscored stay out; None where all are.
-    """
+    """Question id to the addends of a total, each the mean over the epochs that are scored; in
+    order of first mention, None where none is."""
     by_question: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     for row in rows:
         vectors = by_question[row.id]
@@ -141,10 +129,8 @@ def question_sums(rows: Iterable[ItemScore], total: Total) -> dict[str, tuple[fl
 
 
 def question_means(rows: Iterable[ItemScore], metric: str) -> list[float | None]:
-    """Mean of a metric over the epochs of each question, questions in order of first mention.
-
-    Epochs in which it is unscored stay out; None where all are.
-    """
+    """Mean of a metric over the scored epochs of each question, in order of first mention; None
+    where none is."""
     by_question: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         values = by_question[row.id]
@@ -187,8 +173,7 @@ class Scorer:
 
     def to_json(self) -> dict[str, Any]:
         """Without what was added later if it is empty, so that digests stay what they were."""
-        whole = dict(vars(self))
-        return {key: value for key, value in whole.items() if value or key not in _LATER}
+        return {key: value for key, value in vars(self).items() if value or key not in _LATER}
 
     @property
     def scored_task(self) -> Task:
@@ -199,8 +184,8 @@ class Scorer:
     def columns(self) -> tuple[Column, ...]:
         """The columns of its reports: the task's, then those of plug-ins."""
         further = (
-            Column(**{key: value for key, value in one.items() if key != "source"}, unit="value")
-            for one in self.metrics
+            Column(**{key: value for key, value in metric.items() if key != "source"}, unit="value")
+            for metric in self.metrics
         )
         return (*self.scored_task.columns, *further)
 
@@ -263,14 +248,10 @@ class Scores:
         def own(metrics: Mapping[str, Any]) -> dict[str, Any]:
             return {key: value for key, value in metrics.items() if key not in further}
 
-        return replace(
-            self,
-            scorer=replace(self.scorer, metrics=()),
-            aggregates={subset: own(found) for subset, found in self.aggregates.items()},
-            items=tuple(
-                replace(item, metrics=own(item.metrics), failures={}) for item in self.items
-            ),
-        )
+        rows = (replace(item, metrics=own(item.metrics), failures={}) for item in self.items)
+        aggregates = {subset: own(values) for subset, values in self.aggregates.items()}
+        scorer = replace(self.scorer, metrics=())
+        return replace(self, scorer=scorer, aggregates=aggregates, items=tuple(rows))
 
     def mean(self, metric: str, subset: str) -> Aggregate:
         """The mean of a metric; empty (n = 0) if the items were not scored with it."""
@@ -281,13 +262,12 @@ class Scores:
         return len({item.id for item in of_subset(self.items, subset)})
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: scorer, digest, counts, aggregates by subset and metric, items."""
         return {
             "scorer": self.scorer.to_json(),
             "digest": self.digest,
             "counts": dict(vars(self.counts)),
             "aggregates": {
-                subset: {metric: found.to_json() for metric, found in metrics.items()}
+                subset: {metric: value.to_json() for metric, value in metrics.items()}
                 for subset, metrics in self.aggregates.items()
             },
             "items": [item.to_json() for item in self.items],
@@ -303,8 +283,8 @@ def common_columns(scored: Sequence[Scores]) -> list[Column]:
     """The plug-ins' columns that all of several scores have: those that can be compared."""
     own = {column.key for column in scored[0].scorer.scored_task.columns}
     held = [{column.key for column in scores.scorer.columns} for scores in scored]
-    found = all_columns(scored)
-    return [c for c in found if c.key not in own and all(c.key in keys for keys in held)]
+    shared = (c for c in all_columns(scored) if all(c.key in keys for keys in held))
+    return [column for column in shared if column.key not in own]
 
 
 def score_items(
@@ -318,7 +298,7 @@ def score_items(
     """Score items of one question set; their order changes nothing.
 
     A failed item is scored with an empty prediction, even if it holds one, and one whose question
-    has alternatives by its best gold set (`eval.gold_sets`). `scorer` describes the
+    has alternatives by its best gold set (`best_gold_sets`). `scorer` describes the
     scoring where models took part in it; without one it is the task's own. `metrics`: further
     ones, of plug-ins; where one brings nothing the item is unscored, and says why.
     """
@@ -346,14 +326,13 @@ def _score(
             metrics[metric.name] = metric.of(item)
         except PluginFailure as failure:
             metrics[metric.name], failures[metric.name] = None, failure.line
-    matched = item.matched
     return ItemScore(
         item.question.id,
         item.epoch,
         item.question.ambiguous,
         metrics,
-        matched.by if matched else None,
-        matched.problem if matched else None,
+        item.matched.by if item.matched else None,
+        item.matched.problem if item.matched else None,
         item.accepted,
         failures,
         item.gold_set,
@@ -361,18 +340,13 @@ def _score(
 
 
 def _count(items: Sequence[AnsweredItem]) -> Counts:
+    ended = [item for item in items if item.error is None]
     return Counts(
         items=len(items),
-        answered=sum(item.error is None and _is_answered(item.prediction) for item in items),
-        failed=sum(item.error is not None for item in items),
-        format_errors=sum(item.error is None and item.how == "failed" for item in items),
+        answered=sum(item.has_texts or item.prediction.task_output is not None for item in ended),
+        failed=len(items) - len(ended),
+        format_errors=sum(item.how == "failed" for item in ended),
         missing=sum(item.how == MISSING for item in items),
         cut=sum(item.cut for item in items),
         interrupted=sum(item.is_interrupted for item in items),
     )
-
-
-def _is_answered(prediction: Prediction) -> bool:
-    """Whether any branch holds a text that is not blank, or there is other output."""
-    texts = (text for branch in prediction.answers.values() for text in branch)
-    return prediction.task_output is not None or any(text.strip() for text in texts)

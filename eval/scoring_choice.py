@@ -8,10 +8,11 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located, suggested
 from branchwise.base.errors import InputError, SettingError, nearest
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.judging.consultant import check_role, no_replay, role_spec
 from branchwise.eval.tasks import get_task, is_attributable, is_graded, variants_of
 
+JudgePairs = Literal["all", "aligned"]
+"""Which pairs of a question's properties are graded: all, or those that token F1 aligns."""
 MatcherKind = Literal["lexical", "llm", "both"]
 KINDS: tuple[MatcherKind, ...] = get_args(MatcherKind)
 _NEAR, _PERHAPS = 0.76, 0.65
@@ -92,7 +93,14 @@ class ScoringChoice:
     def check_task(self, task: str, where: str | None = None) -> None:
         """Raise InputError if the task is not scored in such a way, or if a model is to do what has
         no meaning for its answers."""
-        self._check_variant(task, where)
+        known = variants_of(task)
+        if self.variant is not None and self.variant not in known:
+            ways = f"its variants are {', '.join(known)}" if known else "leave it out"
+            what = f"the task {task} has no variant {self.variant!r}"
+            raise SettingError("variant", what, where=where, remedy=ways)
+        if self.variant is not None and is_graded(task) and not self.judge_entities:
+            what = f"the variant {self.variant} has no effect: nothing is graded"
+            raise SettingError("variant", what, where=where, remedy=_remedy("judge"))
         if is_graded(task):
             if self.matcher != "lexical":
                 what = f"the task {task} is not matched by a model"
@@ -101,23 +109,10 @@ class ScoringChoice:
             what = f"the task {task} is not graded by a model"
             raise InputError(what, where=where, remedy="leave out --judge-pairs")
         elif self.asks and not is_attributable(task):
+            remedy = "leave out --matcher and --judge-entities"
             raise InputError(
-                f"the task {task} is not scored by a model",
-                where=where,
-                remedy="leave out --matcher and --judge-entities",
+                f"the task {task} is not scored by a model", where=where, remedy=remedy
             )
-
-    def _check_variant(self, task: str, where: str | None) -> None:
-        if self.variant is None:
-            return
-        known = variants_of(task)
-        if self.variant not in known:
-            ways = f"its variants are {', '.join(known)}" if known else "leave it out"
-            what = f"the task {task} has no variant {self.variant!r}"
-            raise SettingError("variant", what, where=where, remedy=ways)
-        if is_graded(task) and not self.judge_entities:
-            what = f"the variant {self.variant} has no effect: nothing is graded"
-            raise SettingError("variant", what, where=where, remedy=_remedy("judge"))
 
     def variant_of(self, task: str) -> str:
         """How the task's items are scored (`get_task`); empty for its own way."""
@@ -158,9 +153,8 @@ class ScoringChoice:
         if spec is None:
             raise InputError(f"no model is named as {role}", remedy=_remedy(role))
         if spec == "offline":
-            raise InputError(
-                f"offline cannot be the {role}: it is not a model", remedy=_remedy(role)
-            )
+            what = f"offline cannot be the {role}: it is not a model"
+            raise InputError(what, remedy=_remedy(role))
         if is_replay(str(spec)):
             raise no_replay(role)
         return located(str(spec))
@@ -168,13 +162,6 @@ class ScoringChoice:
 
 BY_NAMES = ScoringChoice()
 """The default: no model takes part."""
-
-
-def _check_variant(task: str, variant: str, where: str | None) -> None:
-    try:
-        get_task(task, variant)
-    except InputError as error:
-        raise InputError(error.what, where=where, remedy=error.remedy) from None
 
 
 def _remedy(role: str) -> str:

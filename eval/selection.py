@@ -9,6 +9,10 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import QuestionSet
 
+MAX_EPOCHS = 1000
+"""Times that each question is answered, at most."""
+CONCURRENCY, MAX_CONCURRENCY = 8, 1024
+"""Questions, or requests to matcher and judge, at a time: by default and at most."""
 MOST_SHARDS = 10_000
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from branchwise.eval.statistics import Comparison
+from branchwise.eval.comparison import Comparison
 from branchwise.report.study_report import StudyReport, SystemReport
 
 T = TypeVar("T")

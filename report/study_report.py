@@ -11,10 +11,10 @@ from typing import Any
 
 from branchwise.corpora.questions import Question
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.comparison import Comparison, compare_each
 from branchwise.eval.errors.labels import ErrorClasses
-from branchwise.eval.inert import inert_cautions
+from branchwise.eval.errors.module_work import inert_cautions
 from branchwise.eval.scores import SUBSETS, Scores, all_columns, common_columns, told_subsets
-from branchwise.eval.statistics import Comparison, compare_each
 from branchwise.eval.tasks import Column, Task
 from branchwise.report.published import Published, benchmark_of, published_beside
 from branchwise.report.question_reports import (

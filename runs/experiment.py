@@ -22,10 +22,9 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.open import absolute_name
 from branchwise.corpora.questions import Question, QuestionSet
-from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.plugin_metrics import load_metrics
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
-from branchwise.eval.selection import Selection
+from branchwise.eval.selection import CONCURRENCY, Selection
 from branchwise.eval.tasks import get_task, gold_of
 from branchwise.eval.tasks.protocols import check_questions, flow_of
 from branchwise.graphs.system import MODULES, SETTINGS, System

@@ -25,14 +25,8 @@ from branchwise.agents.refusals import ApiChoice
 from branchwise.base.durations import EXAMPLE, MOST_SECONDS, read_duration
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.setting import NamedSettings, Setting, Text, refused
-from branchwise.eval.bounds import (
-    CONCURRENCY,
-    MAX_CONCURRENCY,
-    MAX_EPOCHS,
-    JudgePairs,
-)
-from branchwise.eval.scoring_choice import CheckChoice, ScoringChoice, check_of
-from branchwise.eval.selection import Shard
+from branchwise.eval.scoring_choice import CheckChoice, JudgePairs, ScoringChoice, check_of
+from branchwise.eval.selection import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS, Shard
 from branchwise.eval.tasks import TASKS, known_variants
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.runs.costs.prices import Prices

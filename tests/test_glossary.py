@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.eval.errors import labels
-from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
-from branchwise.eval.errors.labels import Label, label_words
+from branchwise.eval.errors.labels import ANSWER_ERRORS, Label, label_words
 from branchwise.eval.tasks import TASKS
 from support.rooms import ROOMS, ROOT, product_files
 

@@ -17,7 +17,7 @@ from branchwise.commands.declared_options import with_options
 from branchwise.commands.options import Key, read_keys, read_tools
 from branchwise.commands.running import allow_open_files
 from branchwise.commands.score import exit_if_in_vain, score_and_save
-from branchwise.eval.bounds import MAX_EPOCHS
+from branchwise.eval.selection import MAX_EPOCHS
 from branchwise.report.terminal.console import console, error_console, output
 from branchwise.report.terminal.progress import RunProgress
 from branchwise.report.terminal.step_text import branch_lines

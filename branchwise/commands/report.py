@@ -38,7 +38,7 @@ from branchwise.commands.report_runs import (
     warn_if_pending,
 )
 from branchwise.commands.score import announcing, print_runs, say, say_next
-from branchwise.eval.ceilings.breakdowns import check_grouping, groupings_of
+from branchwise.eval.breakdowns import check_grouping, groupings_of
 from branchwise.eval.grouping import META
 from branchwise.eval.scores import SUBSETS, Scores
 from branchwise.report.error_counts import error_counts

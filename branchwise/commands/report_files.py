@@ -9,7 +9,7 @@ import typer
 
 from branchwise.base.atomic import write_named
 from branchwise.base.errors import InputError, did_you_mean
-from branchwise.eval.bounds import Intervals
+from branchwise.eval.bootstrap import Intervals
 from branchwise.report.exports.csv_files import csv_files
 from branchwise.report.exports.latex import LatexLook, latex, latex_files, read_width
 from branchwise.report.exports.markdown import markdown

@@ -11,7 +11,7 @@ import typer
 from branchwise.base.errors import InputError
 from branchwise.base.text import printable
 from branchwise.commands.options import Key, read_keys
-from branchwise.eval.bounds import MAX_EPOCHS
+from branchwise.eval.selection import MAX_EPOCHS
 from branchwise.report.terminal.cells import run_name
 from branchwise.report.terminal.console import console, error_console, output
 from branchwise.runs.store import DamagedError

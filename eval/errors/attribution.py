@@ -52,8 +52,6 @@ _DECLINED = ("refusal", "content_filter")
 
 @dataclass(frozen=True)
 class _Case:
-    """An item with all that its labels are decided on."""
-
     gold: GoldBranches
     alignment: Alignment
     matches: BranchMatches
@@ -66,9 +64,6 @@ class _Case:
     rewritten_at: int | None
     known: bool
 
-    def name(self, pair: GoldPair) -> str:
-        return self.gold.names[pair.branch]
-
     def places(self, pair: GoldPair, *, told_apart: bool) -> tuple[_Places, _Places]:
         """Where a pair was retrieved, and where it is only mentioned; without support only what is
         `told_apart` by what states it."""
@@ -76,7 +71,8 @@ class _Case:
         if self.targets.support[pair] or not (places and told_apart):
             return places, self.evidence.elsewhere.get(pair, ())
         forms, spans = self.targets.forms[pair], partial(self.targets.spans, pair)
-        stating = self.statements.stating(self.name(pair), forms, spans, places)
+        name = self.gold.names[pair.branch]
+        stating = self.statements.stating(name, forms, spans, places)
         others = set(places).difference(stating)
         return stating, tuple(place for place in places if place in others)
 
@@ -150,14 +146,26 @@ def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemError
     missing, wrong = tuple(_missing(case)), tuple(_wrong(case))
     calls = tuple(failed_calls(reading.calls))
     branches = tuple(_branches(case, missing))
-    format_error, budget_spent = _format_error(item, reading), _budget_spent(reading)
-    labels = {label for branch in branches for label in branch.labels}
-    labels |= {wrong_answer.label for wrong_answer in wrong if wrong_answer.label}
-    labels |= {Label.WRONG_TOOL_CALL} if calls else set()
-    labels |= {Label.FORMAT_ERROR} if format_error else set()
-    labels |= {Label.CUT_REPLY} if item.cut else set()
-    labels |= {Label.INTERRUPTED} if item.is_interrupted else set()
-    labels |= {Label.BUDGET_SPENT} if budget_spent else set()
+    format_error = budget_spent = None
+    if item.how == "failed" and item.error is None:
+        read, step = None, None
+        if reading.answer is not None and isinstance(reading.answer.body, AnswerRead):
+            read, step = reading.answer.body.problem, reading.answer.seq
+        problem = read or "the answer could not be read"
+        format_error = Ending(problem[:MAX_PROBLEM_CHARS], step)
+    if reading.budget is not None and isinstance(reading.budget.body, BudgetSpent):
+        reason = reading.budget.body.reason[:MAX_PROBLEM_CHARS]
+        budget_spent = Ending(reason, reading.budget.seq)
+    of_item = {
+        Label.WRONG_TOOL_CALL: bool(calls),
+        Label.FORMAT_ERROR: format_error is not None,
+        Label.CUT_REPLY: item.cut,
+        Label.INTERRUPTED: item.is_interrupted,
+        Label.BUDGET_SPENT: budget_spent is not None,
+    }
+    labels = {label for label, holds in of_item.items() if holds}
+    labels |= {label for branch in branches for label in branch.labels}
+    labels |= {answer.label for answer in wrong if answer.label}
     pairs = frozenset(gold_pairs(case.gold) if case.known else ())
     mentioned = case.evidence.places.keys() | case.evidence.elsewhere.keys()
     return ItemErrors(
@@ -206,20 +214,18 @@ def _case(item: AnsweredItem, reading: Conversation) -> _Case:
 def _given(gold: GoldBranches, answers: Answers, matches: BranchMatches) -> frozenset[GoldPair]:
     """Gold answers that a text of the answer stands for, whatever key it is under."""
     names = [read_name(text) for texts in answers.values() for text in texts]
-    found = {
+    named = {
         GoldPair(branch, entity)
         for branch, entities in enumerate(gold.sets)
         for name in names
         for entity in entities.matches(name)
     }
-    return frozenset(found.union(right.pair for right in matches.right))
+    return frozenset(named.union(right.pair for right in matches.right))
 
 
 def _unread(item: AnsweredItem, reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
-    """Gold answers in the agent's last text, where this could not be read as an answer.
-
-    Of a node's text, where one stands in its place. A refusal is none, whatever it mentions.
-    """
+    """Gold answers in the agent's last text, where this could not be read as an answer; of a node's
+    text, where one stands in its place. A refusal is none, whatever it mentions."""
     turn = _last_turn(reading)
     if turn is None or item.how not in ("repaired", "failed"):
         return frozenset()
@@ -254,12 +260,18 @@ def _last_turn(reading: Conversation) -> Model | None:
 def _pairs_in(texts: Sequence[str], targets: Targets) -> frozenset[GoldPair]:
     """The gold answers that texts mention."""
     first_text = len(targets.pairs)
-    found = (thing for text in texts for thing in targets.in_text(text) if thing < first_text)
-    return frozenset(pair for thing in found for pair in targets.pairs[thing])
+    things = (thing for text in texts for thing in targets.in_text(text) if thing < first_text)
+    return frozenset(pair for thing in things for pair in targets.pairs[thing])
 
 
 def _missing(case: _Case) -> Iterator[MissingAnswer]:
-    under = _other_keys(case)
+    # Missing pairs to the first predicted branch that has them and does not stand for their own.
+    # Only among texts that are wrong where they stand: one that is right there says nothing about
+    # another branch that has the same entity.
+    under: dict[GoldPair, str] = {}
+    for key, text in case.matches.wrong:
+        for pair in _elsewhere(case, key, text):
+            under.setdefault(pair, key)
     for pair in case.matches.missing:
         entity = case.gold.sets[pair.branch].entities[pair.entity]
         label, lost_at, lost_step = None, None, None
@@ -271,7 +283,7 @@ def _missing(case: _Case) -> Iterator[MissingAnswer]:
             if elsewhere and label is _NEVER and not case.targets.support[pair]:
                 label = Label.PERHAPS_STATED
         yield MissingAnswer(
-            branch=case.name(pair),
+            branch=case.gold.names[pair.branch],
             text=entity.name,
             qid=min(entity.qids, default=None),
             label=label,
@@ -301,21 +313,6 @@ def _lost(
     return _NEVER, None, None
 
 
-def _other_keys(case: _Case) -> dict[GoldPair, str]:
-    """Missing gold pair to the first predicted branch that has it and does not stand for its own.
-
-    Only among texts that are wrong where they stand: one that is right there says nothing about
-    another branch that has the same entity.
-    """
-    missing = set(case.matches.missing)
-    under: dict[GoldPair, str] = {}
-    for key, text in case.matches.wrong:
-        for pair in _elsewhere(case, key, text):
-            if pair in missing:
-                under.setdefault(pair, key)
-    return under
-
-
 def _elsewhere(case: _Case, key: str, text: str) -> Iterator[GoldPair]:
     """Gold pairs, of branches that this predicted branch does not stand for, that the text is."""
     name = read_name(text)
@@ -343,7 +340,7 @@ def _wrong(case: _Case) -> Iterator[WrongAnswer]:
             branch=key[:MAX_CHARACTERS],
             text=text[:MAX_CHARACTERS],
             label=label,
-            belongs_to=None if belongs is None else case.name(belongs),
+            belongs_to=None if belongs is None else case.gold.names[belongs.branch],
             places=_first(places),
             retrieved=len(places),
         )
@@ -368,18 +365,3 @@ def _branches(case: _Case, missing: Sequence[MissingAnswer]) -> Iterator[BranchE
         yield BranchErrors(
             name, tuple(keys), len(entities), len(entities) - len(lost), tuple(sorted(labels))
         )
-
-
-def _format_error(item: AnsweredItem, reading: Conversation) -> Ending | None:
-    if item.how != "failed" or item.error is not None:
-        return None
-    if reading.answer is None or not isinstance(reading.answer.body, AnswerRead):
-        return Ending("the answer could not be read", None)
-    problem = reading.answer.body.problem or "the answer could not be read"
-    return Ending(problem[:MAX_PROBLEM_CHARS], reading.answer.seq)
-
-
-def _budget_spent(reading: Conversation) -> Ending | None:
-    if reading.budget is None or not isinstance(reading.budget.body, BudgetSpent):
-        return None
-    return Ending(reading.budget.body.reason[:MAX_PROBLEM_CHARS], reading.budget.seq)

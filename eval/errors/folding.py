@@ -8,6 +8,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from functools import lru_cache
+from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -62,11 +63,10 @@ class Cluster(NamedTuple):
 
 
 class FoldedText(NamedTuple):
-    """A text, its fold, and where each character of the fold came from.
+    """`shown`: a text with JSON's and HTML's escapes undone; its fold; where characters came from.
 
-    `shown` is the text with JSON's and HTML's escapes undone. Between `clusters` a character of
-    the fold stands for one character of `shown`. `origins` maps indices of `shown` to those of the
-    text as given; None where they agree.
+    Between `clusters` a character of the fold stands for one of `shown`. `origins` maps indices of
+    `shown` to those of the text as given; None where they agree.
     """
 
     shown: str
@@ -76,22 +76,15 @@ class FoldedText(NamedTuple):
 
     def place(self, start: int, end: int) -> tuple[int, int] | None:
         """Where [start, end) of the fold stands in `shown`; None where it splits a character."""
-        if not self.clusters:
-            return start, end
-        first, last = self._shown_start(start), self._shown_end(end)
-        return None if first is None or last is None else (first, last)
-
-    def _shown_start(self, index: int) -> int | None:
-        cluster = self._before(index)
-        if cluster is None or index >= cluster.to:
-            return index if cluster is None else cluster.end + index - cluster.to
-        return cluster.start if index == cluster.at else None
-
-    def _shown_end(self, index: int) -> int | None:
-        cluster = self._before(index - 1)
-        if cluster is None or index > cluster.to:
-            return index if cluster is None else cluster.end + index - cluster.to
-        return cluster.end if index == cluster.to else None
+        first, last = self._before(start), self._before(end - 1)
+        begin = start if first is None else first.end + start - first.to
+        if first is not None and start < first.to:
+            if start != first.at:
+                return None
+            begin = first.start
+        if last is None:
+            return begin, end
+        return (begin, last.end + end - last.to) if end >= last.to else None
 
     def _before(self, index: int) -> Cluster | None:
         """The last cluster that begins in the fold at or before an index."""
@@ -109,15 +102,18 @@ def fold(text: str) -> str:
     """A text without case and accents; punctuation stays. Equals `folded(text).fold`."""
     text = _unescape(text)[0]
     lowered = text.lower()
-    return lowered if text.isascii() else _FOREIGN.sub(_fold_run, lowered)
+    if text.isascii():
+        return lowered
+
+    def fold_run(run: re.Match[str]) -> str:
+        return _fold_foreign(run[0], lowered[max(0, run.start() - 1) : run.start()])
+
+    return _FOREIGN.sub(fold_run, lowered)
 
 
 def loose(text: str) -> str:
-    """A fold by which two ways of typing a name are one.
-
-    Apostrophes, hyphens, full stops and commas are left out, and spaces between characters of
-    Chinese and Japanese.
-    """
+    """A fold by which two ways of typing a name are one: without apostrophes, hyphens, full stops,
+    commas, and spaces between characters of Chinese and Japanese."""
     folded = fold(text).replace("–", "")
     if folded.isascii():
         return folded.translate(_LOOSE)
@@ -127,10 +123,8 @@ def loose(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """The letters and digits of a fold alone, without what stands between them.
-
-    Whatever is typed between its words, a name is in one piece here where a text mentions it.
-    """
+    """The letters and digits of a fold alone: whatever is typed between its words, a name is in one
+    piece here where a text mentions it."""
     # As bytes, since these are filtered four times as fast; what is beyond ASCII stays whole.
     plain = fold(text).encode("utf-8", "surrogatepass").translate(None, _NO_LETTERS)
     letters = plain.decode("utf-8", "surrogatepass")
@@ -152,7 +146,9 @@ def folded(text: str) -> FoldedText:
         length += len(plain)
         last = plain[-1:] or last
         characters = run[0]
-        for start, end in _clusters(characters):
+        # Cut before each character that does not combine with the one before it.
+        cuts = [0, *(i for i in range(1, len(characters)) if not _combines(characters[i]))]
+        for start, end in pairwise((*cuts, len(characters))):
             piece = _fold_foreign(characters[start:end], last)
             pieces.append(piece)
             clusters.append(
@@ -180,7 +176,14 @@ def _unescape(text: str) -> tuple[str, list[int] | None]:
     origins: list[int] = []
     done = 0
     for escape in _ESCAPED.finditer(text):
-        pieces += [text[done : escape.start()], _unescaped(escape[0])]
+        code = escape[0]
+        if code[0] == "&":
+            character = _ENTITIES[code[1:-1]]
+        elif code[1] == "u":
+            character = chr(int(code[2:], 16))
+        else:
+            character = {"n": "\n", "r": "\n", "t": "\t"}.get(code[1], code[1])
+        pieces += [text[done : escape.start()], character]
         origins.extend(range(done, escape.start() + 1))
         done = escape.end()
     pieces.append(text[done:])
@@ -188,30 +191,10 @@ def _unescape(text: str) -> tuple[str, list[int] | None]:
     return "".join(pieces), origins
 
 
-def _unescaped(escape: str) -> str:
-    """The one character that an escape stands for."""
-    if escape[0] == "&":
-        return _ENTITIES[escape[1:-1]]
-    if escape[1] == "u":
-        return chr(int(escape[2:], 16))
-    return {"n": "\n", "r": "\n", "t": "\t"}.get(escape[1], escape[1])
-
-
-def _clusters(run: str) -> list[tuple[int, int]]:
-    """A run cut before each character that does not combine with the one before it."""
-    cuts = [i for i, character in enumerate(run) if i == 0 or not _combines(character)]
-    return list(zip(cuts, [*cuts[1:], len(run)], strict=True))
-
-
 @lru_cache(maxsize=4_096)
 def _combines(character: str) -> bool:
     decomposed = unicodedata.normalize("NFKD", character)
     return unicodedata.combining(decomposed[0]) != 0
-
-
-def _fold_run(run: re.Match[str]) -> str:
-    before = run.string[run.start() - 1] if run.start() else ""
-    return _fold_foreign(run[0], before)
 
 
 def _fold_foreign(text: str, before: str) -> str:

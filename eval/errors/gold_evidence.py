@@ -16,7 +16,6 @@ from typing import NamedTuple
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_scores import GoldBranches, GoldPair, gold_pairs
-from branchwise.eval.entities import Entity
 from branchwise.eval.errors.mentions import Mentions, TextSpan
 from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.conversation import Change, Conversation, ToolCall
@@ -44,7 +43,11 @@ class Targets:
     """
 
     def __init__(self, gold: GoldBranches, question: Question, texts: Sequence[str]) -> None:
-        aliases = _aliases(question)
+        # All names that each Wikidata id has anywhere in the question.
+        aliases: dict[str, set[str]] = defaultdict(set)
+        for answer in (answer for branch in question.branches for answer in branch.answers):
+            if answer.qid:
+                aliases[answer.qid].update(answer.forms)
         numbers: dict[tuple[frozenset[str], frozenset[str]], int] = {}
         self.pairs: list[list[GoldPair]] = []
         self.forms: dict[GoldPair, tuple[str, ...]] = {}
@@ -55,7 +58,9 @@ class Targets:
         self.texts = tuple(texts)
         for pair in gold_pairs(gold):
             entity = gold.sets[pair.branch].entities[pair.entity]
-            written = _forms(entity, aliases)
+            forms = {form for answer in entity.answers for form in answer.forms}
+            forms = forms.union(*(aliases.get(qid, ()) for qid in entity.qids))
+            written = frozenset(form for form in forms if form.strip())
             thing = numbers.setdefault((written, entity.qids), len(numbers))
             if thing == len(self.pairs):
                 self.pairs.append([])
@@ -66,8 +71,8 @@ class Targets:
             self.support[pair] = entity.support
             for qid in entity.qids:
                 self._by_qid[qid].add(thing)
-        forms = [sorted(names) for names, _ in numbers]
-        self._looked_for = [*forms, *([text[:MAX_CHARACTERS]] for text in self.texts)]
+        texts_looked_for = ([text[:MAX_CHARACTERS]] for text in self.texts)
+        self._looked_for = [*(sorted(names) for names, _ in numbers), *texts_looked_for]
         self._passages: dict[tuple[str, str], TargetNumbers] = {}
         self._names: dict[str, TargetNumbers] = {}
         self._among: dict[tuple[TargetNumbers, str], TargetNumbers] = {}
@@ -80,16 +85,16 @@ class Targets:
     def in_passage(self, title: str, text: str) -> TargetNumbers:
         """What a passage mentions, in its title or its text."""
         key = (title, text)
-        if (found := self._passages.get(key)) is None:
+        if (things := self._passages.get(key)) is None:
             present = self._mentions.present(f"{title}\n{text}")
-            found = self._passages[key] = frozenset(present) if present else _NOTHING
-        return found
+            things = self._passages[key] = frozenset(present) if present else _NOTHING
+        return things
 
     def in_text(self, text: str) -> TargetNumbers:
         """What any other text mentions."""
-        if (found := self._names.get(text)) is None:
-            found = self._names[text] = frozenset(self._mentions.present(text))
-        return found
+        if (things := self._names.get(text)) is None:
+            things = self._names[text] = frozenset(self._mentions.present(text))
+        return things
 
     def spans(self, pair: GoldPair, text: str) -> list[TextSpan]:
         """Where a text mentions a gold pair."""
@@ -99,45 +104,26 @@ class Targets:
     def among(self, things: TargetNumbers, text: str) -> TargetNumbers:
         """Which of these things a text mentions."""
         key = (things, text)
-        if (found := self._among.get(key)) is None:
-            found = self._among[key] = frozenset(self._mentions.present(text, among=things))
-        return found
+        if (mentioned := self._among.get(key)) is None:
+            mentioned = self._among[key] = frozenset(self._mentions.present(text, among=things))
+        return mentioned
 
     def named(self, id: str, names: Iterable[str]) -> TargetNumbers:
-        """Which things something of a graph is: by its id, or by its names.
-
-        An entity with Wikidata ids is none with another Wikidata id, whatever the names say:
-        shared names are what questions of this kind are about.
-        """
+        """Which things something of a graph is, by its id or names; an entity with Wikidata ids is
+        none with another id, whatever the names say: such questions are about shared names."""
         by_id = self._by_qid.get(id, ())
-        found = _NOTHING.union(*(self.in_text(name) for name in names if name), by_id)
-        if not found or not _QID.fullmatch(id):
-            return found
+        things = _NOTHING.union(*(self.in_text(name) for name in names if name), by_id)
+        if not things or not _QID.fullmatch(id):
+            return things
         others = {n for n, qids in enumerate(self._qids) if qids and id not in qids}
-        return found - others
-
-
-def _aliases(question: Question) -> Mapping[str, set[str]]:
-    """All names that each Wikidata id has anywhere in the question."""
-    names: dict[str, set[str]] = defaultdict(set)
-    for branch in question.branches:
-        for answer in branch.answers:
-            if answer.qid:
-                names[answer.qid].update(answer.forms)
-    return names
-
-
-def _forms(entity: Entity, aliases: Mapping[str, set[str]]) -> frozenset[str]:
-    forms = {form for answer in entity.answers for form in answer.forms}
-    shared = (name for qid in entity.qids for name in aliases.get(qid, ()))
-    return frozenset(form for form in forms.union(shared) if form.strip())
+        return things - others
 
 
 class Sighting(NamedTuple):
     """A piece of evidence: what it mentions (`things`), and which of these the agent saw there.
 
-    `taken`: of those that it did not see, the step of the node that took them out. `step`: of the
-    node that brought the piece; None for what the tool itself brought.
+    `taken`: of the others, the step of the node that took them out. `step`: of the node that
+    brought the piece; None for what the tool itself brought.
     """
 
     things: TargetNumbers
@@ -148,70 +134,53 @@ class Sighting(NamedTuple):
     step: int | None = None
 
 
-@dataclass(frozen=True)
-class ChangedResult:
-    """A tool result as the node of a step left it: its text, its passages by id.
+class _ChangedResult:
+    """A tool result as the node of a step left it."""
 
-    `passages` is None where its artifact lists none.
-    """
+    def __init__(self, change: Change, targets: Targets) -> None:
+        artifact = change.message.found
+        self.step, self._targets = change.step, targets
+        self.content = change.message.content
+        # By id; None where its artifact lists none.
+        self.passages = {p.id: p for p in artifact.passages} if artifact.lists_passages else None
 
-    step: int
-    content: str
-    passages: Mapping[str, ShownPassage] | None
-
-    @classmethod
-    def of(cls, change: Change) -> "ChangedResult":
-        """What a node changed."""
-        found = change.message.found
-        passages = {one.id: one for one in found.passages} if found.lists_passages else None
-        return cls(change.step, change.message.content, passages)
-
-    def visible(
-        self, things: TargetNumbers, passage: str | None, targets: Targets
-    ) -> TargetNumbers:
+    def visible(self, things: TargetNumbers, passage: str | None) -> TargetNumbers:
         """Which of these a reader of the text sees; nothing of a passage that is not listed."""
         if passage is not None and self.passages is not None and passage not in self.passages:
             return frozenset()
-        return things & targets.in_text(self.content)
+        return things & self._targets.in_text(self.content)
 
 
 def _changed(
     pieces: Iterable[Sighting], changed_by: Sequence[Change], targets: Targets
 ) -> Iterator[Sighting]:
-    """What a tool brought, with what nodes left of it, and then what nodes brought themselves.
-
-    The agent saw the last of the texts.
-    """
-    changes = [ChangedResult.of(change) for change in changed_by]
+    """What a tool brought, with what nodes left of it, and then what nodes brought themselves: the
+    agent saw the last of the texts."""
+    changes = [_ChangedResult(change, targets) for change in changed_by]
+    last = changes[-1]
     known: set[int] = set()
     ids: set[str | None] = set()
     for piece in pieces:
         known |= piece.things
         ids.add(piece.passage)
-        yield _left_of(piece, changes, targets)
-    last = changes[-1]
+        seen = [change.visible(piece.things, piece.passage) for change in changes]
+        taken = {
+            thing: next(c.step for c, left in zip(changes, seen, strict=True) if thing not in left)
+            for thing in piece.things - seen[-1]
+        }
+        yield piece._replace(shown=piece.shown & seen[-1], taken=taken)
     for id, passage in (last.passages or {}).items():
         if id not in ids and (things := targets.in_passage(passage.title, passage.text) - known):
             known |= things
             brought_by = next(c.step for c in changes if id in (c.passages or {}))
-            yield Sighting(things, last.visible(things, id, targets), id, step=brought_by)
+            yield Sighting(things, last.visible(things, id), id, step=brought_by)
     for change in changes:
         if fresh := targets.in_text(change.content) - known:
             known |= fresh
-            yield Sighting(fresh, last.visible(fresh, None, targets), step=change.step)
+            yield Sighting(fresh, last.visible(fresh, None), step=change.step)
 
 
-def _left_of(piece: Sighting, changes: Sequence[ChangedResult], targets: Targets) -> Sighting:
-    seen = [change.visible(piece.things, piece.passage, targets) for change in changes]
-    shown = piece.shown & seen[-1]
-    taken = {
-        thing: next(c.step for c, left in zip(changes, seen, strict=True) if thing not in left)
-        for thing in piece.things - seen[-1]
-    }
-    return piece._replace(shown=shown, taken=taken) if taken or shown != piece.shown else piece
-
-
-def sightings(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
+def _sightings(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
     """Passages, rows, matches by name, or the text of a tool that has none of them.
 
     Nothing for a call that failed: its text repeats what was asked. What its tool did not put out
@@ -219,18 +188,22 @@ def sightings(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
     """
     pieces = _brought(call, targets) if call.result.error is None else iter(())
     if call.changes:
-        pieces = _after_nodes(call, pieces, targets)
-    for sighting in pieces:
-        if sighting.things:
-            yield sighting if call.seen else sighting._replace(shown=frozenset())
+        pieces = _changed(pieces, call.changes, targets)
+    for piece in pieces:
+        if piece.step is not None and call.extraction is not None:
+            # What a node brought, less what extraction, which read this, cut off then.
+            seen = piece.shown & targets.in_text(call.extraction.content)
+            piece = piece._replace(shown=seen)
+        if piece.things:
+            yield piece if call.seen else piece._replace(shown=frozenset())
 
 
 def _brought(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
-    content, found = call.result.content, call.result.found
-    records = _extracted(call, found.passages) if call.extraction is not None else ()
+    content, artifact = call.result.content, call.result.found
+    records = _extracted(call, artifact.passages) if call.extraction is not None else ()
     visible = targets.in_text(content) if _CUT.search(content[-_MAX_CUT:]) else None
     # Most of the work on a trace is here: the same passages come again and again.
-    for number, passage in enumerate(found.passages):
+    for number, passage in enumerate(artifact.passages):
         things = shown = targets.in_passage(passage.title, passage.text)
         if not things:
             continue
@@ -240,31 +213,20 @@ def _brought(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
         elif visible is not None:
             shown = things & visible
         yield Sighting(things, shown, passage.id)
-    for piece in other_pieces(found, content):
+    for piece in other_pieces(artifact, content):
         if things := _mentioned(piece, targets):
             yield Sighting(things, things, row=piece.number)
 
 
 def _mentioned(piece: EvidencePiece, targets: Targets) -> TargetNumbers:
     """Entities by the id at the end of their IRI and by their names, texts by what they say."""
-    found: set[int] = set()
+    things: set[int] = set()
     for address, names in piece.things:
         id = address[max(address.rfind("/"), address.rfind("#")) + 1 :]
-        found |= targets.named(id, names)
+        things |= targets.named(id, names)
     for text in piece.texts:
-        found |= targets.in_text(text)
-    return frozenset(found)
-
-
-def _after_nodes(
-    call: ToolCall, pieces: Iterator[Sighting], targets: Targets
-) -> Iterator[Sighting]:
-    """What nodes left and brought, less what extraction, which read this, cut off then."""
-    for piece in _changed(pieces, call.changes, targets):
-        if call.extraction is None or piece.step is None:
-            yield piece
-        else:
-            yield piece._replace(shown=piece.shown & targets.in_text(call.extraction.content))
+        things |= targets.in_text(text)
+    return frozenset(things)
 
 
 def _extracted(call: ToolCall, passages: Sequence[ShownPassage]) -> Sequence[Extracted | None]:
@@ -279,10 +241,8 @@ def _extracted(call: ToolCall, passages: Sequence[ShownPassage]) -> Sequence[Ext
 def _in_spans(
     record: Extracted, title: str, things: TargetNumbers, targets: Targets
 ) -> TargetNumbers:
-    """Of a passage with spans the agent sees the title and these, of one without nothing.
-
-    Where the extraction failed, or a span is the whole passage, it sees all.
-    """
+    """What the agent sees of a passage: all where extraction failed or took the whole, nothing
+    without a span, else the title and the spans."""
     if record.how == "failed" or record.whole:
         return things
     if not record.spans:
@@ -319,10 +279,8 @@ _Places = tuple[EvidencePlace, ...]
 
 
 class CallCost(NamedTuple):
-    """A tool call of the item: its event, its tool, and the tokens spent before it was made.
-
-    `tokens` are input and output of all model calls until then, the one that made it included.
-    """
+    """A tool call: its event, its tool, and the input and output tokens of all model calls until
+    then."""
 
     step: int
     tool: str
@@ -363,12 +321,9 @@ class GoldEvidence:
 
 
 def gold_evidence(targets: Targets, reading: Conversation) -> GoldEvidence:
-    """Where in an item's trace the gold answers of a question are, and predicted texts.
-
-    Evidence is what tools returned (passages with their titles, rows, matches, else their text)
-    and the passages given with the question; never the text of a call that failed, which repeats
-    what was asked.
-    """
+    """Where in an item's trace the gold answers of a question are, and predicted texts: in what
+    tools returned and the passages given with the question, never in the text of a call that
+    failed."""
     sighted = _places_of_things(targets, reading)
     places, elsewhere = _by_support(sighted, targets)
     return GoldEvidence(
@@ -393,27 +348,26 @@ def gold_evidence(targets: Targets, reading: Conversation) -> GoldEvidence:
 def _places_of_things(targets: Targets, reading: Conversation) -> dict[int, _Places]:
     """Where each thing is mentioned, in order of the trace."""
     places: dict[int, list[EvidencePlace]] = defaultdict(list)
-    for step, number, sighting in _sightings(targets, reading):
-        for things, place in _placed(step, number, sighting):
-            for thing in things:
-                places[thing].append(place)
+
+    def add(step: int, number: int, sighting: Sighting) -> None:
+        """A sighting's things by what became of them: shown, not shown, or taken out by a node."""
+        things, shown, passage, row, taken, brought_at = sighting
+        at = EvidencePlace(step if brought_at is None else brought_at, number, passage, row)
+        for thing in things:
+            there = at
+            if thing not in shown:
+                there = at._replace(shown=False, node=taken.get(thing))
+            places[thing].append(there)
+
+    start = reading.start
+    if start is not None and isinstance(start.body, Start):
+        for passage in start.body.given.passages:  # these are in every request
+            if things := targets.in_passage(passage.title, passage.text):
+                add(start.seq, 0, Sighting(things, things, passage.id))
+    for call in reading.calls:
+        for sighting in _sightings(call, targets):
+            add(call.step, call.number, sighting)
     return {thing: tuple(sorted(own, key=attrgetter("step"))) for thing, own in places.items()}
-
-
-def _placed(
-    step: int, number: int, sighting: Sighting
-) -> Iterator[tuple[Iterable[int], EvidencePlace]]:
-    """A sighting's things by what became of them: shown, not shown, or taken out by a node."""
-    things, shown, passage, row, taken, brought_at = sighting
-    at = step if brought_at is None else brought_at
-    if shown:
-        yield shown, EvidencePlace(at, number, passage, row)
-    if shown == things:  # as nearly always
-        return
-    if hidden := things - shown - taken.keys():
-        yield hidden, EvidencePlace(at, number, passage, row, shown=False)
-    for thing, node in taken.items():
-        yield (thing,), EvidencePlace(at, number, passage, row, shown=False, node=node)
 
 
 def _by_support(
@@ -431,15 +385,3 @@ def _by_support(
             if not all(states):
                 elsewhere[pair] = tuple(compress(every, map(not_, states)))
     return places, elsewhere
-
-
-def _sightings(targets: Targets, reading: Conversation) -> Iterator[tuple[int, int, Sighting]]:
-    """Each sighting with its step and the number of its call."""
-    start = reading.start
-    if start is not None and isinstance(start.body, Start):
-        for passage in start.body.given.passages:  # these are in every request
-            if things := targets.in_passage(passage.title, passage.text):
-                yield start.seq, 0, Sighting(things, things, passage.id)
-    for call in reading.calls:
-        for sighting in sightings(call, targets):
-            yield call.step, call.number, sighting

@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, get_args
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace
 from branchwise.eval.errors.labels import CallFailure, Label, LostAt
-from branchwise.eval.scores import SUBSETS
+from branchwise.eval.scores import SUBSETS, of_subset
 from branchwise.trace.conversation import ToolCall
 
 MAX_PLACES = 5
@@ -140,24 +143,13 @@ class ItemErrors:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "ItemErrors":
-        """What `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-        return cls(
-            id=record["id"],
-            epoch=record["epoch"],
-            ambiguous=record["ambiguous"],
-            traced=record["traced"],
-            labels=tuple(map(Label, record["labels"])),
-            branches=tuple(_branch(branch) for branch in record["branches"]),
-            missing=tuple(MissingAnswer(**_answer(missing)) for missing in record["missing"]),
-            wrong=tuple(WrongAnswer(**_answer(wrong)) for wrong in record["wrong"]),
-            failed_calls=tuple(FailedCall(**call) for call in record["failed_calls"]),
-            format_error=_ending(record["format_error"]),
-            budget_spent=_ending(record["budget_spent"]),
-            error=record["error"],
-            gold_set=record.get("gold_set"),
-            unmentioned=record.get("unmentioned", 0),
-            unanswered=record.get("unanswered", 0),
-        )
+        """What `to_json` wrote. Raises ValueError for anything else."""
+        return _reader().validate_python(record)
+
+
+@cache
+def _reader() -> TypeAdapter[ItemErrors]:
+    return TypeAdapter(ItemErrors)
 
 
 def plain(value: Any) -> Any:
@@ -173,41 +165,19 @@ def plain(value: Any) -> Any:
     return value.value if isinstance(value, Label) else value
 
 
-def _branch(record: Mapping[str, Any]) -> BranchErrors:
-    labels = tuple(map(Label, record["labels"]))
-    return BranchErrors(**{**record, "keys": tuple(record["keys"]), "labels": labels})
-
-
-def _answer(record: Mapping[str, Any]) -> dict[str, Any]:
-    label = record["label"]
-    listed = {key: record[key] for key in ("places", "elsewhere") if key in record}
-    places = {key: tuple(EvidencePlace(**place) for place in own) for key, own in listed.items()}
-    return {**record, "label": None if label is None else Label(label), **places}
-
-
-def _ending(record: Mapping[str, Any] | None) -> Ending | None:
-    return None if record is None else Ending(**record)
-
-
-_KNOWN: Mapping[str, CallFailure] = {kind: kind for kind in get_args(CallFailure)}
-
-
 def failed_calls(calls: Iterable[ToolCall]) -> Iterator[FailedCall]:
     """The calls without a result, in the order made."""
     for call in calls:
         if call.result.error is not None:
             cost = CallCost.of(call)
-            kind = _KNOWN.get(str(call.result.failure), "failed")
+            known = [kind for kind in CALL_FAILURES if kind == call.result.failure]
+            kind: CallFailure = known[0] if known else "failed"
             yield FailedCall(call.number, call.step, cost.tool, kind, str(cost.error))
 
 
 @dataclass(frozen=True)
 class LabelTotal:
-    """How many `items` have a label, how many `missing` gold answers, how many `wrong` texts.
-
-    Labels that no answer carries (tool calls, format, budget; missing_branch is its branch's)
-    count items only.
-    """
+    """How many `items` have a label, how many `missing` gold answers, how many `wrong` texts."""
 
     items: int = 0
     missing: int = 0
@@ -244,20 +214,13 @@ class ErrorTotals:
     subsets: Mapping[str, SubsetTotals]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable, by subset."""
         return {subset: plain(totals) for subset, totals in self.subsets.items()}
 
 
 def totals(errors: Iterable[ItemErrors]) -> ErrorTotals:
     """Count the errors of items, all together, ambiguous and unambiguous ones; order is nothing."""
     listed = list(errors)
-    chosen = (
-        listed,
-        [item for item in listed if item.ambiguous],
-        [item for item in listed if not item.ambiguous],
-    )
-    counted = map(_subset, chosen)
-    return ErrorTotals(dict(zip(SUBSETS, counted, strict=True)))
+    return ErrorTotals({subset: _subset(of_subset(listed, subset)) for subset in SUBSETS})
 
 
 def _subset(items: Sequence[ItemErrors]) -> SubsetTotals:
@@ -268,7 +231,6 @@ def _subset(items: Sequence[ItemErrors]) -> SubsetTotals:
     of_wrong = Counter(answer.label for answer in wrong)
     lost_at = Counter(answer.lost_at for answer in missing)
     calls = Counter(call.kind for item in items for call in item.failed_calls)
-    whole = sum(Label.MISSING_BRANCH in b.labels for item in items for b in item.branches)
     return SubsetTotals(
         items=len(items),
         traced=sum(item.traced for item in items),
@@ -276,7 +238,7 @@ def _subset(items: Sequence[ItemErrors]) -> SubsetTotals:
         missing=len(missing),
         wrong=len(wrong),
         elsewhere=sum(answer.only_elsewhere for answer in missing),
-        branches=whole,
+        branches=sum(Label.MISSING_BRANCH in b.labels for item in items for b in item.branches),
         labels={
             label: LabelTotal(by_item[label], of_missing[label], of_wrong[label]) for label in Label
         },
@@ -290,17 +252,14 @@ Count = Callable[[SubsetTotals], int]
 
 
 def missing_with(label: Label) -> Count:
-    """How many missing gold answers have a label."""
     return lambda subset: subset.labels[label].missing
 
 
 def wrong_with(label: Label) -> Count:
-    """How many wrong texts have a label."""
     return lambda subset: subset.labels[label].wrong
 
 
 def items_with(label: Label) -> Count:
-    """How many items have a label."""
     return lambda subset: subset.labels[label].items
 
 

@@ -8,9 +8,12 @@ each answer. The others are our own. Several labels may hold for one question.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from branchwise.base.text import one_line
+
+if TYPE_CHECKING:
+    from branchwise.eval.errors.item_errors import ItemErrors
 
 LostAt = Literal["agent", "extraction", "node", "repair"]
 """Who lost an answer that was retrieved: the agent that did not give it, the evidence extraction
@@ -23,10 +26,7 @@ CallFailure = Literal["arguments", "unknown_tool", "failed", "not_run"]
 
 
 class Label(StrEnum):
-    """A kind of error: its value for programs, its `words` wherever people read it.
-
-    `definition` is also the member's docstring.
-    """
+    """A kind of error: its value for programs, its `words` for people, and a `definition`."""
 
     words: str
     definition: str
@@ -136,10 +136,8 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 @dataclass(frozen=True)
 class ErrorType(Generic[T_contra]):
-    """What happened: its key in files, its heading in its class, what it says in a few words.
-
-    `holds`: whether it happened to an item; None where that cannot be known.
-    """
+    """What happened: its key in files, its heading in its class, what it says in a few words, and
+    whether it `holds` of an item; None where that cannot be known."""
 
     key: str
     title: str
@@ -149,11 +147,8 @@ class ErrorType(Generic[T_contra]):
 
 @dataclass(frozen=True)
 class ErrorClass(Generic[T_contra]):
-    """Error types that belong together; an item of any of them is of the class.
-
-    `published`: the class as the paper that it is of words it, where that is not the same; it is
-    counted beside the class, and is none of its types.
-    """
+    """Error types that belong together; an item of any of them is of the class. `published`: the
+    class as its paper words it, where that is not the same, counted beside the types."""
 
     key: str
     title: str
@@ -173,8 +168,7 @@ class ErrorClass(Generic[T_contra]):
 
 @dataclass(frozen=True)
 class ErrorClasses(Generic[T_contra]):
-    """All classes of a task's errors, in the order in which they are read; `says`: what they mean,
-    a line each."""
+    """A task's classes in the order in which they are read; `says`: what they mean, a line each."""
 
     classes: tuple[ErrorClass[T_contra], ...]
     says: tuple[str, ...]
@@ -207,7 +201,104 @@ def found_errors(
 ) -> FoundErrors:
     """The errors of an item by what is `known` of it."""
     holds = {error.key: error.holds(known) for error in classes.counted}
-    found, unknown = (
+    known_to_hold, unknown = (
         frozenset(key for key, value in holds.items() if value is wanted) for wanted in (True, None)
     )
-    return FoundErrors(id, epoch, ambiguous, found, unknown)
+    return FoundErrors(id, epoch, ambiguous, known_to_hold, unknown)
+
+
+def _type(key: str, words: str, cause: Label | LostAt, title: str = "") -> "ErrorType[ItemErrors]":
+    """The type of an item with a label, whose words are its title where none is given, or with an
+    answer that was lost there."""
+    if isinstance(cause, Label):
+        return ErrorType(key, title or cause.words, words, lambda errors: cause in errors.labels)
+    return ErrorType(
+        key, title, words, lambda errors: any(a.lost_at == cause for a in errors.missing)
+    )
+
+
+def _published(
+    key: str, words: str, count: "Callable[[ItemErrors], int]"
+) -> "ErrorType[ItemErrors]":
+    """A class by the paper's sentence, of which nothing can be known without a trace."""
+    return ErrorType(
+        f"{key}_paper",
+        "by the paper",
+        words,
+        lambda errors: count(errors) > 0 if errors.traced else None,
+    )
+
+
+_EXTRACTION = (
+    _type("not_retrieved", "an answer was never retrieved", Label.INCOMPLETE_EXTRACTION),
+    _type("not_in_corpus", "an answer is not in the corpus", Label.NOT_IN_CORPUS),
+    _type("branch_not_retrieved", "nothing of a branch was retrieved", Label.MISSING_BRANCH),
+    _type(
+        "lost_in_extraction",
+        "an answer was lost in extraction",
+        "extraction",
+        "lost in extraction",
+    ),
+)
+_REASONING = (
+    _type("left_out", "an answer was retrieved, but left out by the agent", "agent", "left out"),
+    _type("wrong_branch", "a right answer under the wrong branch", Label.WRONG_BRANCH),
+    _type("ambiguous", "a name of several answers that does not say which", Label.AMBIGUOUS_ANSWER),
+    ErrorType[Any](
+        "wrong_in_evidence",
+        "wrong, in evidence",
+        "a wrong answer that the evidence mentions",
+        # Without a trace it is unknown what the evidence mentions.
+        lambda errors: errors.traced and any(answer.label is None for answer in errors.wrong),
+    ),
+    _type(
+        "unsupported",
+        "a wrong answer that no evidence mentions",
+        Label.UNSUPPORTED_ANSWER,
+        "wrong, unsupported",
+    ),
+)
+_TOOL_CALL = _type(
+    "wrong_tool_call", "a tool call brought nothing", Label.WRONG_TOOL_CALL, "brought nothing"
+)
+_OTHER = (
+    _type(
+        "perhaps_stated",
+        "an answer was mentioned, perhaps not stated",
+        Label.PERHAPS_STATED,
+        "perhaps stated",
+    ),
+    _type("taken_out", "an answer was taken out by a node", "node", "taken out by a node"),
+    _type("unreadable", "an answer was in a text that could not be read", "repair", "unreadable"),
+    _type("format_error", "the answer could not be read", Label.FORMAT_ERROR),
+    _type("cut_reply", "a reply was cut at the token limit", Label.CUT_REPLY),
+    _type("budget_spent", "the budget was spent", Label.BUDGET_SPENT),
+    ErrorType[Any]("failed", "failed", "the item failed", lambda errors: errors.error is not None),
+)
+_EXTRACTION_PAPER = _published(
+    "extraction", "an answer is nowhere in what was retrieved", lambda errors: errors.unmentioned
+)
+_REASONING_PAPER = _published(
+    "reasoning",
+    "an answer is in what was retrieved, and not in the answer",
+    lambda errors: errors.unanswered,
+)
+
+ANSWER_ERRORS: "ErrorClasses[ItemErrors]" = ErrorClasses(
+    (
+        ErrorClass("extraction", "incomplete extraction", _EXTRACTION, _EXTRACTION_PAPER),
+        ErrorClass("reasoning", "incorrect reasoning", _REASONING, _REASONING_PAPER),
+        ErrorClass("tool_call", Label.WRONG_TOOL_CALL.words, (_TOOL_CALL,)),
+        ErrorClass("other", "other", _OTHER),
+    ),
+    (
+        "Incomplete extraction: the agent was not given an answer; incorrect reasoning: it left "
+        "out one that it had, or gave a wrong one; wrong tool call: a call brought nothing; other: "
+        "none of these.",
+        "By the paper, as DeepAmbigQA's sentences say (arXiv:2511.01323, Figure 3): extraction: an "
+        "answer is nowhere in what was retrieved; reasoning: it is, and under no key of the "
+        "answer.",
+    ),
+)
+"""The paper's classes in the order of an answer's way, then what none of them covers. Where ours
+hold more, or less, than the paper's sentence about a class says, it is counted beside."""

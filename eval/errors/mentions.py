@@ -54,11 +54,8 @@ _FEW = 100  # anchors are looked for one by one sooner than all the n-grams of a
 
 
 class Mentions:
-    """Finds which of several things a text mentions.
-
-    `answers`: for each thing its forms, the text and its aliases. Forms that are empty after
-    folding find nothing.
-    """
+    """Finds which of several things a text mentions; `answers`: for each thing its text and
+    aliases."""
 
     def __init__(self, answers: Sequence[Sequence[str]]) -> None:
         things = (_Thing.of(index, name_forms(texts)) for index, texts in enumerate(answers))
@@ -67,20 +64,23 @@ class Mentions:
     def find(self, text: str, among: Iterable[int] | None = None) -> dict[int, list[TextSpan]]:
         """Where each thing is mentioned: its index to spans [start, end) of the text as given.
 
-        Spans of a thing are in order and do not overlap; things without a mention are left out.
-        `among`: the only things to look for.
+        Spans of a thing are in order, without those that lie in or overlap a longer one before
+        them; things without a mention are left out. `among`: the only things to look for.
         """
         spans: dict[int, set[TextSpan]] = {}
         for number, read, mentions in self._tried(text, among):
             if given := {read.given(*span) for span in mentions}:
                 spans.setdefault(number, set()).update(given)
-        return {number: _longest(own) for number, own in spans.items()}
+        longest: dict[int, list[TextSpan]] = {}
+        for number, own in spans.items():
+            kept = longest[number] = []
+            for span in sorted(own, key=lambda span: (span[0], -span[1])):
+                if not kept or span[0] >= kept[-1][1]:
+                    kept.append(span)
+        return longest
 
     def present(self, text: str, among: Iterable[int] | None = None) -> set[int]:
-        """The indices of the things that a text mentions: the keys of `find`, sooner.
-
-        `among`: the only things to look for.
-        """
+        """The indices of the things that a text mentions: the keys of `find`, sooner."""
         numbers: set[int] = set()
         for number, _, mentions in self._tried(text, among):
             if number not in numbers and next(mentions, None):
@@ -121,15 +121,21 @@ def _mentions(text: FoldedText, letters: str, form: NameForm) -> Iterator[TextSp
     """Spans in the shown text that mention the form; `letters` are all that the text has."""
     position = 0
     titled_otherwise = False
-    literally = _is_literal(text.fold, letters, form)
-    while match := _next(text.fold, position, form, literally=literally):
+    # Where the form is written in its usual way wherever its letters are in the text, to search for
+    # that finds all that the pattern would, and this need not be compiled, which takes longer than
+    # to search a hundred passages.
+    literally = form.literal and _count(text.fold, form.literal) == _count(letters, form.letters)
+    while match := _next(text.fold, position, form, literally=bool(literally)):
         position = match[0] + 1
         span = text.place(*match)
         if span is None or not _is_mention(text.shown, *span, form):
             continue
         own = names_own_bearer(text.shown, *span, form.known) if form.known else True
         if own is False:
-            titled_otherwise = titled_otherwise or _is_title(text.shown, span[1])
+            # The first of several lines is a passage's title.
+            line_end = text.shown.find("\n", span[1], span[1] + _TITLE_CHARACTERS)
+            in_title = span[1] <= _TITLE_CHARACTERS and "\n" not in text.shown[: span[1]]
+            titled_otherwise = titled_otherwise or (line_end >= 0 and in_title)
         elif own or not titled_otherwise or stands_alone(text.shown, *span):
             position = match[1]
             yield span[0], disambiguator_end(text.shown, span[1], form.known)
@@ -144,15 +150,6 @@ def _next(fold: str, position: int, form: NameForm, *, literally: bool) -> TextS
     return match.span() if match else None
 
 
-def _is_literal(fold: str, letters: str, form: NameForm) -> bool:
-    """Whether the form is written in its usual way wherever its letters stand in the text.
-
-    Then a search for that finds all that the pattern would, and this need not be compiled, which
-    takes longer than to search a hundred passages.
-    """
-    return bool(form.literal) and _count(fold, form.literal) == _count(letters, form.letters)
-
-
 def _count(text: str, part: str) -> int:
     """How often a part stands in a text, overlapping ones counted."""
     count, position = 0, text.find(part)
@@ -161,15 +158,10 @@ def _count(text: str, part: str) -> int:
     return count
 
 
-@lru_cache(maxsize=8_192)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-def _is_title(text: str, end: int) -> bool:
-    """Whether a name that ends there is in the first of several lines: a passage's title."""
-    line_end = text.find("\n", end, end + _TITLE_CHARACTERS)
-    return line_end >= 0 and end <= _TITLE_CHARACTERS and "\n" not in text[:end]
+_compiled = lru_cache(maxsize=8_192)(re.compile)
+# One text is asked about for many names in a row.
+_is_without_capitals = lru_cache(maxsize=16)(str.islower)
+_is_without_small_letters = lru_cache(maxsize=16)(str.isupper)
 
 
 def _is_mention(text: str, start: int, end: int, form: NameForm) -> bool:
@@ -241,32 +233,9 @@ def _has_capital(text: str, start: int, end: int, form: NameForm) -> bool:
     return capitals > 0
 
 
-@lru_cache(maxsize=16)
-def _is_without_capitals(text: str) -> bool:
-    return text.islower()
-
-
-@lru_cache(maxsize=16)
-def _is_without_small_letters(text: str) -> bool:
-    return text.isupper()
-
-
-def _longest(spans: set[TextSpan]) -> list[TextSpan]:
-    """Spans in order, without those that lie in or overlap a longer one before them."""
-    kept: list[TextSpan] = []
-    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not kept or span[0] >= kept[-1][1]:
-            kept.append(span)
-    return kept
-
-
 class ManyNames:
-    """Things with their forms, tens of thousands of them, to be found in many texts.
-
-    It finds what `Mentions` finds. That tries every name on every text; this looks the text's
-    character n-grams up in a table of how the names' anchors begin, so that a text costs the same
-    however many names there are. Memory grows with the names.
-    """
+    """Finds what `Mentions` finds, of tens of thousands of things in many texts: a text's n-grams
+    are looked up in a table of how the names' anchors begin. Memory grows with the names."""
 
     def __init__(self, things: Sequence[Sequence[str]]) -> None:
         self._things = things
@@ -289,7 +258,7 @@ class ManyNames:
 
     def _candidates(self, text: str) -> set[int]:
         """The things of which the text holds an anchor."""
-        searched, found = squeezed(text), set[int]()
+        searched, candidates = squeezed(text), set[int]()
         for length, table in self._tables.items():
             grams: Iterable[str] = table
             if len(table) > _FEW:
@@ -298,8 +267,8 @@ class ManyNames:
             for gram in grams:
                 for anchor, numbers in table[gram]:
                     if anchor in searched:
-                        found |= numbers
-        return found
+                        candidates |= numbers
+        return candidates
 
     def _of(self, number: int) -> Mentions:
         """One thing's names, made when it is first looked for closely."""
@@ -310,7 +279,7 @@ class ManyNames:
 
 def mentioned(things: Sequence[Sequence[str]], texts: Iterable[str]) -> dict[int, int]:
     """Numbers of the things that any of the texts mentions, with that of the first text."""
-    names, found = ManyNames(things), dict[int, int]()
+    names, first = ManyNames(things), dict[int, int]()
     for number, text in enumerate(texts):
-        found |= dict.fromkeys(names.present(text, found.keys()), number)
-    return found
+        first |= dict.fromkeys(names.present(text, first.keys()), number)
+    return first

@@ -1,18 +1,22 @@
-"""What tools, query expansion, evidence extraction and plug-ins' nodes did, from a trace's records.
+"""What tools, query expansion, evidence extraction and nodes did, and what of them did nothing.
 
-A report that shows scores alone looks the same whether a module worked or never brought anything.
+A report that shows scores alone looks the same whether a module worked or never brought anything;
+and no difference to another system is the work of what did nothing.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self, TypeVar, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self, TypeVar, get_args
 
 from branchwise.agents.reply import FailureKind
-from branchwise.base.text import one_line
+from branchwise.base.text import counted, one_line
 from branchwise.eval.errors.gold_evidence import MAX_TOOL_CHARS
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.judging.settle import Settled
 from branchwise.graphs import readings
 from branchwise.graphs.extraction import spans
+from branchwise.graphs.flows.pipeline import CLARIFICATION, OPTION_ANSWERS, VERDICT
 from branchwise.trace.events import Event, Expansion, Extraction, Node, Tool
 from branchwise.trace.parts import Dropped, Extracted
 
@@ -55,12 +59,11 @@ class NodeWork:
 
     @classmethod
     def of(cls, node: Node) -> "NodeWork":
-        """What one call did."""
         if node.error is None:
             return cls(1, changed=int(not node.update.is_empty))
         # The graph puts the node's name before it, which is said already.
-        said = one_line(node.error).removeprefix(f"{node.name}: ")
-        return cls(1, failed=1, first_error=said[:MAX_ERROR_CHARS])
+        error = one_line(node.error).removeprefix(f"{node.name}: ")
+        return cls(1, failed=1, first_error=error[:MAX_ERROR_CHARS])
 
 
 W = TypeVar("W", NodeWork, ToolWork)
@@ -74,23 +77,18 @@ def _by_name(work: Iterable[tuple[str, W]]) -> dict[str, W]:
     return totals
 
 
-def node_names(identity: object) -> tuple[str, ...]:
-    """The nodes of a run's system, from what it keeps as its identity."""
-    return _names(_records(identity, "nodes"))
-
-
 def tool_names(identity: object) -> tuple[str, ...]:
-    """The tools of a run's system, likewise."""
-    return _names(one.get("function") for one in _records(identity, "tools"))
+    """The tools of a run's system, from what it keeps as its identity."""
+    return _names(tool.get("function") for tool in _records(identity, "tools"))
 
 
 def _records(identity: object, key: str) -> list[Mapping[str, Any]]:
-    listed = identity.get(key) if isinstance(identity, Mapping) else None
-    return [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    records = identity.get(key) if isinstance(identity, Mapping) else None
+    return [r for r in records if isinstance(r, Mapping)] if isinstance(records, list) else []
 
 
 def _names(records: Iterable[object]) -> tuple[str, ...]:
-    names = [one.get("name") for one in records if isinstance(one, Mapping)]
+    names = [record.get("name") for record in records if isinstance(record, Mapping)]
     return tuple(name for name in names if isinstance(name, str))
 
 
@@ -120,16 +118,13 @@ class _Counts:
         return self.failures.total()
 
     def __add__(self, other: Self) -> Self:
-        names = [one.name for one in fields(self)]
-        return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in names})
+        theirs = vars(other)
+        return type(self)(**{name: value + theirs[name] for name, value in vars(self).items()})
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the fields, and `failed`."""
-        counts = {
-            name: dict(value) if isinstance(value, Counter) else value
-            for name, value in vars(self).items()
-        }
-        return {**counts, "failed": self.failed}
+        counters = {"failures": dict(self.failures), "dropped": dict(self.dropped)}
+        return {**vars(self), **counters, "failed": self.failed}
 
 
 @dataclass(frozen=True)
@@ -146,19 +141,15 @@ class ExpansionWork(_Counts):
 
     @classmethod
     def of(cls, expansions: Sequence[Expansion]) -> "ExpansionWork":
-        """What these expansions did."""
-        counts = [len(one.readings) for one in expansions]
-        expanded = sum(count > 0 for count in counts)
-        dropped = _dropped(line for one in expansions for line in one.dropped)
-        looked = [search for one in expansions for search in one.looked]
+        looked = [search for expansion in expansions for search in expansion.looked]
         return cls(
             _failures(expansions),
-            dropped,
-            len(expansions),
-            expanded,
-            sum(counts),
-            len(looked),
-            sum(search.error is not None for search in looked),
+            _dropped(line for expansion in expansions for line in expansion.dropped),
+            items=len(expansions),
+            expanded=sum(bool(expansion.readings) for expansion in expansions),
+            readings=sum(len(expansion.readings) for expansion in expansions),
+            searches=len(looked),
+            failed_searches=sum(search.error is not None for search in looked),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -202,7 +193,7 @@ class ExtractionWork(_Counts):
         return not (self.together or self.shared or self.reused)
 
     def to_json(self) -> dict[str, Any]:
-        """As of all counts; with `requests` and `reused` only where passages were read together."""
+        """With `requests` and `reused` only where passages were read together."""
         counts = super().to_json()
         shared = ("shared", "together", "reused")
         counts = {name: value for name, value in counts.items() if name not in shared}
@@ -212,8 +203,7 @@ class ExtractionWork(_Counts):
 
     @classmethod
     def of(cls, extractions: Sequence[Extraction]) -> "ExtractionWork":
-        """What these extractions did."""
-        passages = [passage for one in extractions for passage in one.passages]
+        passages = [passage for extraction in extractions for passage in extraction.passages]
         fresh = [passage for passage in passages if not passage.reused]
         read = [passage for passage in fresh if passage.how != "failed"]
         with_spans = [passage for passage in read if passage.spans]
@@ -224,9 +214,9 @@ class ExtractionWork(_Counts):
             with_spans=len(with_spans),
             spans=sum(len(passage.spans) for passage in with_spans),
             whole=sum(passage.whole for passage in with_spans),
-            emptied=sum(bool(one.dropped) for one in read if not one.spans),
-            shared=sum(one.shared for one in fresh),
-            together=sum(len(one.requests) for one in extractions),
+            emptied=sum(bool(passage.dropped) for passage in read if not passage.spans),
+            shared=sum(passage.shared for passage in fresh),
+            together=sum(len(extraction.requests) for extraction in extractions),
             reused=len(passages) - len(fresh),
         )
 
@@ -260,43 +250,39 @@ class ModuleWork:
             work = replace(work, expansion=ExpansionWork())
         if system.get("extract") is True and work.extraction is None:
             work = replace(work, extraction=ExtractionWork())
-        nodes = {name: NodeWork() for name in node_names(identity)}
+        nodes = {name: NodeWork() for name in _names(_records(identity, "nodes"))}
         tools = {name: ToolWork() for name in tool_names(identity)}
         return ModuleWork(nodes=nodes, tools=tools) + work
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: counts of each module, or None; `nodes` and `tools` by name if there
-        are any."""
-        named = {
-            kind: {name: {**vars(one)} for name, one in work.items()}
-            for kind, work in (("nodes", self.nodes), ("tools", self.tools))
-            if work
-        }
-        return {
+        record: dict[str, Any] = {
             "expansion": self.expansion.to_json() if self.expansion is not None else None,
             "extraction": self.extraction.to_json() if self.extraction is not None else None,
-            **named,
         }
+        if self.nodes:
+            record["nodes"] = {name: {**vars(work)} for name, work in self.nodes.items()}
+        if self.tools:
+            record["tools"] = {name: {**vars(work)} for name, work in self.tools.items()}
+        return record
 
 
 def module_work(events: Iterable[Event]) -> ModuleWork:
-    """Count what expansions, extractions, nodes and tools record; other events are passed over.
-
-    Whatever wrote them: what is not as it should be counts as not there.
-    """
+    """What expansions, extractions, nodes and tools record, whatever wrote them; other events, and
+    what is not as it should be, are passed over."""
     bodies = [event.body for event in events]
     expansions = [body for body in bodies if isinstance(body, Expansion)]
     extractions = [body for body in bodies if isinstance(body, Extraction)]
     # What has no name is passed over.
     nodes = [body for body in bodies if isinstance(body, Node) and "name" not in body.problems]
     called = [body for body in bodies if isinstance(body, Tool) and body.call.name]
-    tools = [(one.call.tool, ToolWork(1, int(one.failed))) for one in called]
-    tools += [(look.tool, ToolWork(searches=1)) for one in expansions for look in one.looked]
+    tools = [(tool.call.tool, ToolWork(1, int(tool.failed))) for tool in called]
+    looked = (search for expansion in expansions for search in expansion.looked)
+    tools += [(search.tool, ToolWork(searches=1)) for search in looked]
     return ModuleWork(
         ExpansionWork.of(expansions) if expansions else None,
         ExtractionWork.of(extractions) if extractions else None,
-        _by_name((one.name[:MAX_NAME_CHARS], NodeWork.of(one)) for one in nodes),
-        _by_name((name[:MAX_TOOL_CHARS], one) for name, one in tools),
+        _by_name((node.name[:MAX_NAME_CHARS], NodeWork.of(node)) for node in nodes),
+        _by_name((name[:MAX_TOOL_CHARS], work) for name, work in tools),
     )
 
 
@@ -305,10 +291,10 @@ def total_work(works: Iterable[ModuleWork]) -> ModuleWork:
     return sum(works, ModuleWork())
 
 
-def _sum(one: C | None, other: C | None) -> C | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other
+def _sum(work: C | None, other: C | None) -> C | None:
+    if work is None or other is None:
+        return other if work is None else work
+    return work + other
 
 
 def _failures(calls: Iterable[Expansion | Extracted]) -> Counter[str]:
@@ -319,3 +305,86 @@ def _failures(calls: Iterable[Expansion | Extracted]) -> Counter[str]:
 
 def _dropped(lines: Iterable[Dropped]) -> Counter[str]:
     return Counter(line.why if line.why in _REASONS else OTHER for line in lines)
+
+
+class InertPart(NamedTuple):
+    """A part of a system, or of what scored it, and how it shows that it did nothing."""
+
+    what: str
+    how: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.what} did nothing: {self.how}"
+
+
+Inert = Mapping[str, InertPart]
+"""What did nothing, by a key that is the same in every system."""
+_OF_SCORING = ("matcher", "judge")
+
+
+def inert_parts(modules: ModuleWork, settled: Settled) -> Inert:
+    """What did nothing in a whole run.
+
+    A tool whose description stands in the prompt may change answers without a single call, and so
+    may a module that only costs turns. A test cannot tell that from the thing at work.
+    """
+    parts = {
+        f"tool {name}": InertPart(f"the tool {name}", "it was never called")
+        for name, work in modules.tools.items()
+        if not (work.calls or work.searches)
+    }
+    if modules.expansion and not modules.expansion.expanded:
+        items = counted(modules.expansion.items, "item")
+        parts["expansion"] = InertPart("expansion", f"it wrote readings for none of {items}")
+    if modules.extraction and (how := _extraction(modules.extraction)):
+        parts["extraction"] = InertPart("extraction", how)
+    for name, work in modules.nodes.items():
+        if not work.changed:
+            how = "it was never called"
+            if work.calls:
+                how = f"it changed nothing in {counted(work.calls, 'call')}"
+            parts[f"node {name}"] = InertPart(f"the node {name}", how)
+    if how := _clarification(settled.items):
+        parts["clarification"] = InertPart("asking back", how)
+    if (matcher := settled.matcher) and not matcher.changed:
+        how = "it aligned every branch as names alone do"
+        parts["matcher"] = InertPart(f"the matcher {matcher.model}", how)
+    if (judge := settled.judge) and not judge.accepted:
+        parts["judge"] = InertPart(f"the judge {judge.model}", "it accepted no answer")
+    return parts
+
+
+def inert_cautions(base: Inert, other: Inert, base_name: str) -> list[str]:
+    """What did nothing in the system, or in its base alone. A matcher or judge that did nothing on
+    both sides does not explain their difference."""
+    own = [part.words for key, part in other.items() if not (key in _OF_SCORING and key in base)]
+    alone = [part for key, part in base.items() if key not in other]
+    return [*own, *(f"{part.what} did nothing in {base_name}: {part.how}" for part in alone)]
+
+
+def _extraction(work: ExtractionWork) -> str:
+    read = work.passages - work.reused
+    if not read:
+        return "it had no passage to read"
+    passages, dropped = counted(read, "passage"), work.dropped.total()
+    if work.whole + work.failed == read:
+        return f"it cut nothing of {passages}"
+    if work.with_spans:
+        return ""
+    return f"it kept nothing of {passages}" + (
+        f", and dropped {counted(dropped, 'span')}" if dropped else ""
+    )
+
+
+def _clarification(items: Iterable[AnsweredItem]) -> str:
+    """Of a pipeline that first tells whether a question is ambiguous."""
+    outputs = [item.prediction.task_output for item in items]
+    asked = [
+        bool(output.get(CLARIFICATION))
+        for output in outputs
+        if isinstance(output, Mapping) and VERDICT in output and OPTION_ANSWERS in output
+    ]
+    if not asked or any(asked):
+        return ""
+    return f"it asked nothing on {counted(len(asked), 'item')}"

@@ -75,15 +75,11 @@ def _begins_word(text: str, start: int) -> bool:
         if before in ("'", "’") and start >= 2 and is_word(text[start - 2]):
             return bool(_ELISION.search(text[max(0, start - 8) : start]))
         if before == "-" and start >= 2 and is_word(text[start - 2]):
-            return _prefix_is_lower(text, start - 1)
+            # "anti-" is a prefix, "Jean-" a name.
+            prefix = re.search(r"\w+$", text[max(0, start - 31) : start - 1])
+            return prefix is not None and prefix[0].islower()
         return not (before == "·" or before == "・") or not is_word(text[start - 2 : start - 1])
     return False
-
-
-def _prefix_is_lower(text: str, hyphen: int) -> bool:
-    """Whether the word before a hyphen is a prefix, "anti-", and no name, "Jean-"."""
-    prefix = re.search(r"\w+$", text[max(0, hyphen - 30) : hyphen])
-    return prefix is not None and prefix[0].islower()
 
 
 def _ends_word(text: str, end: int) -> bool:
@@ -91,7 +87,8 @@ def _ends_word(text: str, end: int) -> bool:
     if not after:
         return True
     if _joined(last, after):
-        return bool(_HANGUL.fullmatch(last)) and _is_particle(text, end)
+        particle = _HANGUL.match(text[end : end + 8]) if _HANGUL.fullmatch(last) else None
+        return particle is not None and particle[0] in HANGUL_PARTICLES
     if after in "'’":
         return not is_word(second) or bool(_CLITIC.match(text[end : end + 5]))
     if after in "+#":
@@ -103,20 +100,13 @@ def _ends_word(text: str, end: int) -> bool:
     return True
 
 
-def _is_particle(text: str, end: int) -> bool:
-    rest = _HANGUL.match(text[end : end + 8])
-    return rest is not None and rest[0] in HANGUL_PARTICLES
-
-
 def _joined(left: str, right: str) -> bool:
     """Whether two neighbouring characters are of one word."""
     if not (is_word(left) and is_word(right)):
         return False
     if left.isascii() and right.isascii():
         return True
-    if right in _THAI_FOLLOWING:
-        return True
-    if not right.isalnum():  # a mark on the last letter
+    if right in _THAI_FOLLOWING or not right.isalnum():  # a vowel, a mark on the last letter
         return True
     if _KATAKANA.match(left) and _KATAKANA.match(right):
         return True
@@ -199,11 +189,8 @@ def _was_begun(before: str, name: str) -> bool:
     if word is None or not word[1][0].isupper() or word[1].endswith(("'s", "’s", "s'", "s’")):
         return False
     lowered = word[1].lower()
-    if (
-        lowered in TITLES
-        or lowered in ("the", "a", "an")
-        or (_is_capitals(name) and word[1].isupper())
-    ):
+    in_capitals = _is_capitals(name) and word[1].isupper()
+    if lowered in TITLES or lowered in ("the", "a", "an") or in_capitals:
         return False
     if not _SENTENCE_START.search(before[: word.start(1)]):
         return True
@@ -211,11 +198,8 @@ def _was_begun(before: str, name: str) -> bool:
 
 
 def _word_before(before: str) -> re.Match[str] | None:
-    """The word at the end of a text, with a space behind it.
-
-    Only what follows the last other space is searched: a pattern that is bound to the end alone
-    is tried at every word.
-    """
+    """The word at the end of a text, with a space behind it. Searched from the last other space on:
+    a pattern that is bound to the end alone is tried at every word."""
     return _WORD_BEFORE.search(before, max(0, before.rfind(" ", 0, -1)))
 
 
@@ -234,11 +218,8 @@ def is_title_at_start(text: str, end: int) -> bool:
 
 
 def names_own_bearer(text: str, start: int, end: int, known: tuple[str, ...]) -> bool | None:
-    """Which bearer of a name is meant: the one with these disambiguators, another, or unsaid.
-
-    "King Kong (1933 film)" and "the 1933 film King Kong" are not "King Kong (1976 film)".
-    Brackets that hold no year and no kind of thing say nothing.
-    """
+    """Which bearer of a name is meant: the one with these disambiguators, another ("King Kong (1933
+    film)" is not "King Kong (1976 film)"), or None: brackets without year and kind say nothing."""
     bracketed = _BRACKETED.match(text[end : end + _NEAR])
     if bracketed and all(_contradicts(bracketed[1], own) for own in known):
         return False
@@ -278,30 +259,32 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
-def _contradicts(said: str, own: str) -> bool:
+def _contradicts(given: str, own: str) -> bool:
     """Whether a disambiguator in a text cannot be one's own."""
-    said_words, own_words = _words(said), _words(own)
-    if said_words <= own_words or own_words <= said_words:
+    given_words, own_words = _words(given), _words(own)
+    if given_words <= own_words or own_words <= given_words:
         return False
-    said_years, own_years = set(_YEAR.findall(said)), set(_YEAR.findall(own))
-    if said_years and own_years and not said_years & own_years:
-        return not re.search(r"\d{4}\s?[–-]", said) or bool("born" in own_words)
-    said_kinds, own_kinds = said_words & KINDS, own_words & KINDS
-    if not said_kinds or len(said_words) > 6:
+    given_years, own_years = set(_YEAR.findall(given)), set(_YEAR.findall(own))
+    if given_years and own_years and not given_years & own_years:
+        return not re.search(r"\d{4}\s?[–-]", given) or bool("born" in own_words)
+    given_kinds, own_kinds = given_words & KINDS, own_words & KINDS
+    if not given_kinds or len(given_words) > 6:
         return False
-    if _is_other(WORK_KINDS, said_words, own_words):
+    if _is_other(WORK_KINDS, given_words, own_words):
         return True
-    if said_kinds <= PERSON_KINDS and own_kinds and own_kinds <= PERSON_KINDS:
-        return not (said_kinds & own_kinds or said_years & own_years)
-    said_rest, own_rest = said_words - KINDS, own_words - KINDS
-    return bool(said_rest and own_rest and not said_rest & own_rest) or not own_kinds & said_kinds
+    if given_kinds <= PERSON_KINDS and own_kinds and own_kinds <= PERSON_KINDS:
+        return not (given_kinds & own_kinds or given_years & own_years)
+    given_rest, own_rest = given_words - KINDS, own_words - KINDS
+    return (
+        bool(given_rest and own_rest and not given_rest & own_rest) or not own_kinds & given_kinds
+    )
 
 
-def _is_other(groups: tuple[frozenset[str], ...], said: set[str], own: set[str]) -> bool:
+def _is_other(groups: tuple[frozenset[str], ...], given: set[str], own: set[str]) -> bool:
     """Whether both name things of these groups, and no group has a word of both."""
-    said_groups = [group for group in groups if group & said]
+    given_groups = [group for group in groups if group & given]
     own_groups = [group for group in groups if group & own]
-    return bool(said_groups and own_groups) and not any(g in own_groups for g in said_groups)
+    return bool(given_groups and own_groups) and not any(g in own_groups for g in given_groups)
 
 
 def is_bare_number(text: str, start: int, end: int) -> bool:
@@ -314,10 +297,12 @@ def is_bare_number(text: str, start: int, end: int) -> bool:
     if is_year:
         return True
     is_day = value.isdecimal() and 1 <= int(value[:9]) <= 31
+    # A capitalised word right before makes it a name: "Apollo 11".
+    word = _CAPITAL_BEFORE.search(before)
     return not (
         _MAGNITUDE.match(after)
         or (is_day and (_MONTH_AFTER.match(after) or _MONTH_BEFORE.search(before)))
-        or _names_a_thing(before)
+        or (word and word[1][0].isupper() and word[1].lower() not in _PLAIN_BEFORE)
     )
 
 
@@ -343,9 +328,3 @@ def _free_after(after: str, is_year: bool) -> bool:
     if sign in "-–" and sign and following.isdigit():
         return is_year and bool(_RANGE_AFTER.match(after) or _DATE_AFTER.match(after))
     return not (sign == "-" and following.isupper())
-
-
-def _names_a_thing(before: str) -> bool:
-    """Whether a capitalised word stands right before that makes it a name: "Apollo 11"."""
-    word = _CAPITAL_BEFORE.search(before)
-    return bool(word and word[1][0].isupper() and word[1].lower() not in _PLAIN_BEFORE)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from branchwise.base.normalise import MAX_CHARACTERS
@@ -169,10 +170,9 @@ class NameForm:
     @cached_property
     def capital_starts(self) -> set[str]:
         """How the words begin that a title writes with capitals, three letters each."""
-        capital = [word.fold[:3] for word in self.words if word.capital]
-        return {w.fold[:3] for w in self.words if w.capital and w.fold not in SMALL_WORDS} or set(
-            capital
-        )
+        capital = [word.fold for word in self.words if word.capital]
+        own = [word for word in capital if word not in SMALL_WORDS]
+        return {word[:3] for word in own or capital}
 
     @cached_property
     def common(self) -> bool:
@@ -217,7 +217,8 @@ def _forms(form: FoldedText, known: tuple[str, ...]) -> Iterator[NameForm]:
         form = folded(f"{last[2]} {last[1]}")
     words = read_words(form)
     if not words:
-        yield from _sign(form)
+        if sign := form.fold.strip():  # a name without a letter or digit, such as "!!!"
+            yield NameForm("", value=re.escape(sign), kind="sign")
         return
     yield _name(words, known)
     if words[0].fold in _ARTICLES and len(words) > 1 and words[0].gap.isspace():
@@ -238,36 +239,24 @@ def _value(fold: str) -> NameForm | None:
     return None
 
 
-def _sign(form: FoldedText) -> Iterator[NameForm]:
-    """A name without a letter or digit, such as "!!!"."""
-    sign = form.fold.strip()
-    if sign:
-        yield NameForm("", value=re.escape(sign), kind="sign")
-
-
 def read_words(form: FoldedText) -> tuple[Word, ...]:
     """The words of a name, each with what stands between it and the next one."""
     if form.shown.isascii() and _PLAIN_NAME.fullmatch(form.fold):
-        return _plain_words(form)
+        # English letters, single spaces and the stops of initials, as most names are: in less time.
+        *before, last = form.shown.split(" ")
+        written = [(word[:-1], ". ") if word[-1] == "." else (word, " ") for word in before]
+        return tuple(
+            Word(word.lower(), not word.islower(), 1 < len(word) <= 5 and word.isupper(), gap)
+            for word, gap in (*written, (last, ""))
+        )
     spans = _word_spans(form.fold)
     words = []
     for index, (start, end) in enumerate(spans):
-        written = form.place(start, end)
-        shown = form.shown[slice(*written)] if written else form.fold[start:end]
+        place = form.place(start, end)
+        shown = form.shown[slice(*place)] if place else form.fold[start:end]
         following = spans[index + 1][0] if index + 1 < len(spans) else end
         words.append(_word(form.fold[start:end], shown, form.fold[end:following]))
     return tuple(words)
-
-
-def _plain_words(form: FoldedText) -> tuple[Word, ...]:
-    """The same for English letters, single spaces and the stops of initials, as most names are, in
-    less time."""
-    *before, last = form.shown.split(" ")
-    written = [(word[:-1], ". ") if word[-1] == "." else (word, " ") for word in before]
-    return tuple(
-        Word(word.lower(), not word.islower(), 1 < len(word) <= 5 and word.isupper(), gap)
-        for word, gap in (*written, (last, ""))
-    )
 
 
 def _word(fold: str, shown: str, gap: str) -> Word:
@@ -305,56 +294,40 @@ def _in_word(fold: str, index: int, character: str, *, inside: bool) -> bool:
     if is_word(character) or character == "&":
         return True
     following = fold[index + 1 : index + 2]
-    if character == "'":
-        return inside and following.isalnum()
-    if character == ".":
+    if character in "'.":
         return inside and following.isalnum()
     return character in "+#$€£%@" and (inside or following.isalnum())
 
 
 def _name(words: tuple[Word, ...], known: tuple[str, ...], *, shorter: bool = False) -> NameForm:
-    return NameForm(
-        _letters(words), _literal(words), words=words, shorter=shorter, kind="name", known=known
-    )
-
-
-def _pattern(words: Sequence[Word]) -> str:
-    """What finds the words in folded text, one behind the other."""
-    parts = []
-    for index, word in enumerate(words):
-        parts.append(_word_pattern(word) if len(words) > 1 else _only_word_pattern(word))
-        if index + 1 < len(words):
-            usual = _gap_pattern(word, words[index + 1])
-            as_written = re.escape(word.gap)
-            parts.append(usual if word.gap in _USUAL_GAPS else f"(?:{usual}|{as_written})")
-    return "".join(parts)
-
-
-def _letters(words: Sequence[Word]) -> str:
-    """The letters and digits of the words; of the longest part between "and"s, also "&"."""
+    # The letters and digits of the words; of the longest part between "and"s, also "&".
     parts = [""]
     for word in words:
         if word.fold in _AND:
             parts.append("")
         else:
             parts[-1] += word.fold
-    return squeezed(max(parts, key=len))
+    literal = ""
+    # Not where its letters are not all there is to its words.
+    if all(word.fold not in _AND and word.fold.isalnum() for word in words):
+        literal = "".join(word.fold + word.gap for word in words[:-1]) + words[-1].fold
+    letters = squeezed(max(parts, key=len))
+    return NameForm(letters, literal, words=words, shorter=shorter, kind="name", known=known)
 
 
-def _literal(words: Sequence[Word]) -> str:
-    """The name as it is given; "" where its letters are not all there is to its words."""
-    if any(word.fold in _AND or not word.fold.isalnum() for word in words):
-        return ""
-    return "".join(word.fold + word.gap for word in words[:-1]) + words[-1].fold
-
-
-def _only_word_pattern(word: Word) -> str:
-    """An acronym on its own is in one piece or all apart: "Shot" is not "S. Hot"."""
-    if not word.acronym:
-        return _word_pattern(word)
-    letters = [re.escape(letter) for letter in word.fold]
-    close, apart = r"\.?".join(letters), r"\.?[^\S\t]".join(letters)
-    return f"(?:{close}|{apart})"
+def _pattern(words: Sequence[Word]) -> str:
+    """What finds the words in folded text, one behind the other."""
+    if len(words) == 1 and words[0].acronym:
+        # On its own it is in one piece or all apart: "Shot" is not "S. Hot".
+        letters = [re.escape(letter) for letter in words[0].fold]
+        close, apart = r"\.?".join(letters), r"\.?[^\S\t]".join(letters)
+        return f"(?:{close}|{apart})"
+    parts = [_word_pattern(words[0])]
+    for word, following in pairwise(words):
+        usual, as_written = _gap_pattern(word, following), re.escape(word.gap)
+        parts.append(usual if word.gap in _USUAL_GAPS else f"(?:{usual}|{as_written})")
+        parts.append(_word_pattern(following))
+    return "".join(parts)
 
 
 def _word_pattern(word: Word) -> str:

@@ -79,10 +79,8 @@ class _Asked(NamedTuple):
 
 
 class AnswerStatements:
-    """Tells which places of a trace state an answer of its question.
-
-    A row of a query or a match by name is an answer to what was asked: it always does.
-    """
+    """Tells which places of a trace state an answer of its question; a row of a query or a match by
+    name always does."""
 
     def __init__(self, question: str, reading: Conversation) -> None:
         self._question, self._reading = question, reading
@@ -101,20 +99,16 @@ class AnswerStatements:
     def stating(
         self, branch: str, forms: Sequence[str], spans: _Spans, places: Sequence[EvidencePlace]
     ) -> tuple[EvidencePlace, ...]:
-        """Those of the places that state an answer under its branch; `forms`: its ways of writing,
-        `spans`: where a text mentions it.
-
-        Time is linear in the texts of the places, and in those of the passages about what the
-        question names.
-        """
+        """Those of the places that state an answer under its branch. `forms`: its ways of writing,
+        `spans`: where a text mentions it. Time is linear in the texts."""
         asked = self._asked(branch)
         named = {run for form in forms if (run := _run(base_name(form))) in asked.run}
         if named:
-            own = [one for one in asked.about if not one.names.isdisjoint(named)]
+            own = [p for p in asked.about if not p.names.isdisjoint(named)]
             chosen = own if len(own) < len(asked.about) and not asked.of_people else []
             return tuple(at for at in places if at.row is not None or self._text(at) in chosen)
         wanted = _words(asked.run) - _words(_run(" ".join(forms)))
-        rest = wanted.difference(*(_words(_run(one.title)) for one in asked.about))
+        rest = wanted.difference(*(_words(_run(passage.title)) for passage in asked.about))
 
         @cache  # a passage comes again with every other search
         def states(text: _Passage | None) -> bool:
@@ -132,7 +126,7 @@ class AnswerStatements:
             name = "" if branch == DEFAULT_BRANCH else branch
             run = _run(f"{self._question} {name}")
             every = dict.fromkeys(self._at.values())
-            asked = _Asked(run, tuple(one for one in every if one.is_named_in(run)))
+            asked = _Asked(run, tuple(passage for passage in every if passage.is_named_in(run)))
             self._under[branch] = asked
         return asked
 
@@ -145,9 +139,9 @@ def _texts(reading: Conversation) -> Iterator[tuple[tuple[int, str | None], tupl
     for call in reading.calls:
         brought.append((call.step, call.result.found, call.result.content))
         brought += [(c.step, c.message.found, c.message.content) for c in call.changes]
-    for step, found, content in brought:
+    for step, artifact, content in brought:
         yield (step, None), ("", content)
-        for passage in found.passages:
+        for passage in artifact.passages:
             yield (step, passage.id), (passage.title, passage.text)
 
 
@@ -160,7 +154,9 @@ def _states(
     """Whether a mention in a passage's text stands beside what is asked; `words`: those of the
     question, and those of them that no title of a passage about it has."""
     whole, begin = f"{passage.title}\n{passage.text}", len(passage.title) + 1
-    on_topic = passage in asked.about or any(passage.is_named_in(one.run) for one in asked.about)
+    on_topic = passage in asked.about or any(
+        passage.is_named_in(other.run) for other in asked.about
+    )
     wanted, rest = words
     opening = begin + len(next(iter(sentences(passage.text[:_LONGEST_OPENING])), ""))
     for start, end in spans(whole):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from branchwise.agents.caller import ModelCaller, Reply
@@ -73,10 +73,7 @@ def _of_role(error: InputError, role: str) -> InputError:
 
 
 class Judgements(Journal, Protocol):
-    """A journal by request digest and sample number.
-
-    Unlike an item's journal it counts no occurrences (equal requests are one) and has no trace.
-    """
+    """A journal by request digest and sample number: equal requests are one, without a trace."""
 
     def recall(self, key: CallKey, sample: int = 0) -> Slot:
         """What is kept of a request; `sample` tells repeated measurements of it apart."""
@@ -107,7 +104,6 @@ class ReportedItem(NamedTuple):
     why: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Without fields that are empty."""
         return {key: value for key, value in self._asdict().items() if value is not None}
 
 
@@ -175,7 +171,6 @@ class Consulted:
         return replace(self, left_out=left_out, remarks=remarks)
 
     def to_json(self) -> dict[str, Any]:
-        """Calls, tokens and seconds of both, and what the requests lacked."""
         left_out = {"left_out": list(self.left_out)} if self.left_out else {}
         remarks = {"remarks": dict(self.remarks)} if self.remarks else {}
         return {"fresh": self.fresh.record(), "cached": self.cached.record(), **left_out, **remarks}
@@ -209,7 +204,6 @@ class ModelReport:
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; `calls` has calls, tokens and seconds, fresh and cached."""
         return {
             "model": self.model,
             "asked": self.asked,
@@ -232,7 +226,7 @@ class Consultant:
         self, caller: ModelCaller, judgements: Judgements, role: str, ready: Ready = check_ready
     ) -> None:
         self._caller, self._role = caller, role
-        self._check: Callable[[], None] | None = lambda: check_role(role, caller.spec, ready)
+        self._check = cache(lambda: check_role(role, caller.spec, ready))
         self._judgements = judgements
         self.prompts, self.model = caller.prompts, caller.spec.model
         self.spec = str(caller.spec)
@@ -246,7 +240,7 @@ class Consultant:
         sample: int = 0,
     ) -> Reply:
         """The model's reply: the kept one of this sample number, if there is one."""
-        journal = _Sample(self._judgements, sample, self._check_once)
+        journal = _Sample(self._judgements, sample, self._check)
         reply = await self._caller.ask(messages, schema=schema, role=self._role, journal=journal)
         self.consulted = self.consulted.plus(reply)
         return reply
@@ -291,26 +285,31 @@ class Consultant:
         outcomes: dict[_Request, _Outcome] = {}
         pending = iter(distinct)
 
+        def report() -> None:
+            if progress and distinct:
+                progress(len(outcomes), len(distinct))
+
         async def work() -> None:
             for request in pending:
                 outcomes[request] = await consult(request)
-                if progress:
-                    progress(len(outcomes), len(distinct))
+                report()
 
+        async def tell() -> None:
+            # A server may take minutes for the first.
+            while True:
+                await asyncio.sleep(SECONDS_BETWEEN_SIGNS)
+                report()
+
+        report()
         workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(distinct)))]
+        tasks = [*workers, asyncio.ensure_future(tell())]
         try:
-            async with _signs_of_life(progress, outcomes, len(distinct)):
-                await asyncio.gather(*workers)
+            await asyncio.gather(*workers)
         finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         return outcomes
-
-    def _check_once(self) -> None:
-        if self._check:
-            self._check()
-            self._check = None
 
 
 class _Sample:
@@ -330,26 +329,3 @@ class _Sample:
 
     def event(self, kind: str, data: Mapping[str, Any]) -> None:
         self._judgements.event(kind, data)
-
-
-@asynccontextmanager
-async def _signs_of_life(
-    progress: RequestProgress | None, outcomes: Mapping[Any, Any], total: int
-) -> AsyncIterator[None]:
-    """Also report waiting requests: a server may take minutes for the first."""
-    if progress is None or not total:
-        yield
-        return
-    report = progress
-    report(0, total)
-
-    async def tell() -> None:
-        while True:
-            await asyncio.sleep(SECONDS_BETWEEN_SIGNS)
-            report(len(outcomes), total)
-
-    telling = asyncio.ensure_future(tell())
-    try:
-        yield
-    finally:
-        telling.cancel()

@@ -17,14 +17,13 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from branchwise.agents.caller import Finish, ModelError, Reply
+from branchwise.agents.caller import ModelError, Reply
 from branchwise.agents.journal import CallKey
 from branchwise.agents.prediction import Prediction
-from branchwise.agents.reply import ReplyToken
+from branchwise.agents.reply import Completion, ReplyToken
 from branchwise.base.text import one_line
-from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.items import AnsweredItem, Graded
 from branchwise.eval.judging.consultant import (
     DECLINED,
@@ -35,12 +34,13 @@ from branchwise.eval.judging.consultant import (
     RequestProgress,
 )
 from branchwise.eval.properties import (
-    ConditionalAnswer,
+    PropertyGrade,
+    PropertyPair,
     align_properties,
     gold_properties,
     predicted_properties,
 )
-from branchwise.eval.property_grades import PropertyGrade, PropertyPair
+from branchwise.eval.scoring_choice import JudgePairs
 from branchwise.graphs.ledger import RoleUsage
 
 if TYPE_CHECKING:
@@ -64,15 +64,8 @@ _GRADE = re.compile(
 GradePrompt = Literal["grade_condition", "grade_answer"]
 
 
-class GradingReply(Protocol):
-    """A reply, fresh or kept, as far as a grade is read from it."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def finish(self) -> Finish: ...
-    @property
-    def tokens(self) -> Sequence[ReplyToken]: ...
+GradingReply = Reply | Completion
+"""A reply, fresh or kept."""
 
 
 class GradeRequest(NamedTuple):
@@ -161,7 +154,9 @@ class Grader(Consultant):
         asked."""
         if request.is_decided:
             return Grade(float(request.gold.strip() == request.predicted.strip()))
-        return self.kept(self.key(request), self._grade_by, first=self.first)
+        return self.kept(
+            self.key(request), lambda replies: grade_by(replies, self.samples), first=self.first
+        )
 
     async def grade_each(
         self,
@@ -204,7 +199,7 @@ class Grader(Consultant):
             InputError: the model cannot be asked at all.
         """
         messages, replies = self._messages(request), list[Reply]()
-        while (grade := self._grade_by(replies)) is None:
+        while (grade := grade_by(replies, self.samples)) is None:
             try:
                 replies.append(await self.ask(messages, sample=self.first + len(replies)))
             except ModelError as error:
@@ -216,9 +211,6 @@ class Grader(Consultant):
     def key(self, request: GradeRequest) -> CallKey:
         """Under which its replies are kept."""
         return self._caller.key(self._messages(request), role=self._role)
-
-    def _grade_by(self, replies: Sequence[GradingReply]) -> Grade | None:
-        return grade_by(replies, self.samples)
 
     def _messages(self, request: GradeRequest) -> list[BaseMessage]:
         from langchain_core.messages import HumanMessage
@@ -233,16 +225,15 @@ class Grader(Consultant):
 
 
 def grade_by(replies: Sequence[GradingReply], samples: int) -> Grade | None:
-    """The grade by these replies, made in this order; None where one more is needed.
-
-    The first with probabilities decides, or else the mean of `samples` of them.
-    """
+    """The grade by these replies: the first with probabilities decides, or else the mean of
+    `samples` of them. None where one more is needed."""
     if not replies:
         return None
     last = read_grade(replies[-1])
     if isinstance(last, int):
-        expected = expected_grade(replies[-1].tokens, last, out_of=_is_out_of(replies[-1].text))
-        if expected is not None:
+        written = _GRADE.fullmatch(replies[-1].text.strip())
+        out_of = bool(written and written[2])
+        if (expected := expected_grade(replies[-1].tokens, last, out_of=out_of)) is not None:
             return Grade(expected)
     if len(replies) < samples and replies[-1].finish not in DECLINED:
         return None
@@ -254,10 +245,8 @@ def grade_by(replies: Sequence[GradingReply], samples: int) -> Grade | None:
 
 
 def read_grade(reply: GradingReply) -> int | str:
-    """The integer of a reply, or why there is none: nothing but a whole number is taken.
-
-    Not even that of a reply that was cut: 1 may be the beginning of 10.
-    """
+    """The integer of a reply, or why there is none: only a whole number is taken, not of a reply
+    that was cut, since 1 may be the beginning of 10."""
     if declined := DECLINED.get(reply.finish):
         return declined
     text = reply.text
@@ -269,11 +258,6 @@ def read_grade(reply: GradingReply) -> int | str:
     if int(match[1]) > HIGHEST:
         return f"the judge replied {match[1]}, which is not from 0 to {HIGHEST}"
     return int(match[1])
-
-
-def _is_out_of(text: str) -> bool:
-    match = _GRADE.fullmatch(text.strip())
-    return bool(match and match[2])
 
 
 def expected_grade(
@@ -290,7 +274,11 @@ def expected_grade(
         return None
     last_is_ten = out_of and number == HIGHEST and len(places) > 1
     place = places[1] if last_is_ten else places[0]
-    weights = _weights(tokens[place])
+    weights: dict[int, float] = defaultdict(float)
+    for text, logprob in tokens[place].alternatives:
+        word = text.strip()
+        if word.isascii() and word.isdigit() and len(word) <= 2 and int(word) <= HIGHEST:
+            weights[int(word)] += math.exp(logprob)
     if tokens[place].text.strip() != str(number):
         ten = math.fsum(math.exp(p) for text, p in tokens[place + 1].alternatives if text == "0")
         weights[HIGHEST] += weights[1] * min(ten, 1.0)
@@ -310,23 +298,10 @@ def _places(tokens: Sequence[ReplyToken], number: str) -> Iterator[int]:
             yield at
 
 
-def _weights(token: ReplyToken) -> dict[int, float]:
-    """The probabilities of the integers at one place."""
-    weights: dict[int, float] = defaultdict(float)
-    for text, logprob in token.alternatives:
-        word = text.strip()
-        if word.isascii() and word.isdigit() and len(word) <= 2 and int(word) <= HIGHEST:
-            weights[int(word)] += math.exp(logprob)
-    return weights
-
-
 @dataclass(frozen=True, kw_only=True)
 class GradeReport(ModelReport):
-    """What the judge did. Items are questions by epoch; a request may serve several.
-
-    `pairs`: which were to be graded. `sampled`: grades that are means of several replies, where the
-    server gave no probabilities. `ungraded`: items that lack grades, which leaves them unscored.
-    """
+    """What the judge did. `pairs`: which were to be graded. `sampled`: grades that are means of
+    several replies. `ungraded`: items that lack grades, which leaves them unscored."""
 
     pairs: JudgePairs
     sampled: int
@@ -341,14 +316,8 @@ class GradeReport(ModelReport):
         }
 
 
-class _PairRequests(NamedTuple):
-    pair: PropertyPair
-    condition: GradeRequest
-    answer: GradeRequest
-
-    @property
-    def both(self) -> tuple[GradeRequest, GradeRequest]:
-        return self.condition, self.answer
+_PairRequests = tuple[PropertyPair, GradeRequest, GradeRequest]
+"""A pair of properties, and the requests of its condition and its answer."""
 
 
 async def grade_items(
@@ -367,14 +336,18 @@ async def grade_items(
         InputError: the model cannot be asked, and not everything is kept.
     """
     wanted = [list(_pairs_of(item, pairs)) for item in items]
-    requests = [request for each in wanted for requested in each for request in requested.both]
+    requests = [r for each in wanted for _, *requested in each for r in requested]
     grades = await grader.grade_each(
         requests, concurrency=concurrency, announce=announce, progress=progress
     )
-    graded = [
-        replace(item, graded=_graded(each, grades))
-        for item, each in zip(items, wanted, strict=True)
-    ]
+    graded: list[AnsweredItem] = []
+    ungraded: list[ReportedItem] = []
+    for item, each in zip(items, wanted, strict=True):
+        own = _graded(each, grades)
+        graded.append(replace(item, graded=own))
+        if own.missing:
+            why = f"{own.missing} without a grade: {own.problem}"
+            ungraded.append(ReportedItem(item.question.id, item.epoch, why))
     asked = {request: grade for request, grade in grades.items() if not request.is_decided}
     report = GradeReport(
         model=grader.model,
@@ -382,7 +355,7 @@ async def grade_items(
         asked=sum(map(bool, wanted)),
         ended=Ended.of(asked.values()),
         sampled=sum(bool(grade.samples) for grade in asked.values()),
-        ungraded=tuple(_ungraded(graded)),
+        ungraded=tuple(ungraded),
         consulted=grader.consulted,
     )
     return graded, report
@@ -392,7 +365,7 @@ def property_requests(
     items: Iterable[AnsweredItem], pairs: JudgePairs = "all"
 ) -> tuple[GradeRequest, ...]:
     """The different requests that grading the items' properties takes, without what is decided."""
-    every = (request for item in items for pair in _pairs_of(item, pairs) for request in pair.both)
+    every = (r for item in items for _, *both in _pairs_of(item, pairs) for r in both)
     return tuple(dict.fromkeys(request for request in every if not request.is_decided))
 
 
@@ -401,22 +374,17 @@ def _pairs_of(item: AnsweredItem, pairs: JudgePairs) -> Iterator[_PairRequests]:
     prediction = Prediction() if item.error is not None else item.prediction
     predicted, gold = predicted_properties(prediction), gold_properties(item.question)
     question = item.question.question
-    for p, g in _chosen(predicted, gold, pairs):
-        given, wanted = predicted[p], gold[g]
-        yield _PairRequests(
-            PropertyPair(p, g),
+    chosen = [PropertyPair(p, g) for p in range(len(predicted)) for g in range(len(gold))]
+    if pairs == "aligned":
+        aligned = align_properties(predicted, gold)
+        chosen = [PropertyPair(pair.predicted, pair.gold) for pair in aligned]
+    for pair in chosen:
+        given, wanted = predicted[pair.predicted], gold[pair.gold]
+        yield (
+            pair,
             GradeRequest("grade_condition", question, wanted.condition, given.condition),
             GradeRequest("grade_answer", question, wanted.answers[0], given.answers[0]),
         )
-
-
-def _chosen(
-    predicted: Sequence[ConditionalAnswer], gold: Sequence[ConditionalAnswer], pairs: JudgePairs
-) -> Iterator[tuple[int, int]]:
-    if pairs == "aligned":
-        yield from ((pair.predicted, pair.gold) for pair in align_properties(predicted, gold))
-    else:
-        yield from ((p, g) for p in range(len(predicted)) for g in range(len(gold)))
 
 
 def _graded(wanted: Sequence[_PairRequests], by_request: Mapping[GradeRequest, Grade]) -> Graded:
@@ -428,10 +396,3 @@ def _graded(wanted: Sequence[_PairRequests], by_request: Mapping[GradeRequest, G
         if len(values) == len(both):
             grades[pair] = PropertyGrade(*values)
     return Graded(grades, len(problems), problems[0] if problems else None)
-
-
-def _ungraded(items: Sequence[AnsweredItem]) -> Iterator[ReportedItem]:
-    for item in items:
-        if item.graded and item.graded.missing:
-            why = f"{item.graded.missing} without a grade: {item.graded.problem}"
-            yield ReportedItem(item.question.id, item.epoch, why)

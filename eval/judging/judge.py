@@ -54,11 +54,10 @@ ROLE = "judge"
 
 @dataclass(frozen=True)
 class Unmatched:
-    """What is unmatched of one item under one gold branch.
+    """What is unmatched of one item under one gold branch: distinct predicted texts and gold
+    entities.
 
-    `texts`: distinct predicted texts, wrong under branches aligned with it, by their shown form.
-    `entities`: unmatched gold entities. `unasked`: numbers of texts and entities, if there are more
-    than one request may hold.
+    `unasked`: how many more of both there are than one request may hold.
     """
 
     question: str
@@ -105,11 +104,14 @@ def unmatched(item: AnsweredItem) -> list[Unmatched]:
     missing: dict[int, list[Entity]] = defaultdict(list)
     for branch_index, entity in matches.missing:
         missing[branch_index].append(gold.sets[branch_index].entities[entity])
-    return [
-        _unmatched(item, gold.names[index], [t for _, t in sorted(texts.items())], missing[index])
-        for index, texts in sorted(wrong.items())
-        if missing[index]
-    ]
+    parts = []
+    for index, by_shown in sorted(wrong.items()):
+        texts, entities = [text for _, text in sorted(by_shown.items())], missing[index]
+        if entities:
+            unasked = (max(0, len(texts) - MAX_LISTED), max(0, len(entities) - MAX_LISTED))
+            asked = tuple(texts[:MAX_LISTED]), tuple(entities[:MAX_LISTED])
+            parts.append(Unmatched(item.question.question, gold.names[index], *asked, unasked))
+    return parts
 
 
 def with_alias(question: Question, branch: str, entity: Entity, text: str) -> Question:
@@ -127,14 +129,6 @@ def with_alias(question: Question, branch: str, entity: Entity, text: str) -> Qu
     return question.model_copy(update={"branches": tuple(branches)})
 
 
-def _unmatched(
-    item: AnsweredItem, branch: str, texts: Sequence[str], entities: Sequence[Entity]
-) -> Unmatched:
-    unasked = (max(0, len(texts) - MAX_LISTED), max(0, len(entities) - MAX_LISTED))
-    asked, listed_entities = tuple(texts[:MAX_LISTED]), tuple(entities[:MAX_LISTED])
-    return Unmatched(item.question.question, branch, asked, listed_entities, unasked)
-
-
 def _with_aliases(entity: Entity) -> str:
     name = shown(entity.name)
     forms = (shown(form, MAX_ALIAS) for answer in entity.answers for form in answer.forms)
@@ -144,13 +138,12 @@ def _with_aliases(entity: Entity) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeReport(ModelReport):
-    """What the judge did. Items are questions by epoch; a request may serve several.
+    """What the judge did; a request is about one branch, and may serve several items.
 
-    A request is about one branch. `accepted`: texts that count now. `refused`: claims of it that do
-    not (on a gold answer that another text has, or one that would not make more answers right).
-    `repaired`: requests answered by the second reply. `failed`: branches of items where nothing
-    that it said could be used, so that nothing was accepted. `unasked`: those where there was more
-    than one request may hold.
+    `accepted`: texts that count now. `refused`: claims that do not (on a gold answer that another
+    text has, or that would not make more answers right). `repaired`: requests answered by the
+    second reply. `failed`, `unasked`: branches of items where nothing could be used, or there was
+    too much to ask.
     """
 
     accepted: int
@@ -170,14 +163,6 @@ class JudgeReport(ModelReport):
         }
 
 
-class JudgedItems(NamedTuple):
-    """The items in order, questions with accepted aliases, the report, and all verdicts."""
-
-    items: list[AnsweredItem]
-    report: JudgeReport
-    verdicts: Mapping[MappingRequest, MappingOutcome]
-
-
 async def judge_entities(
     items: Sequence[AnsweredItem],
     judge: ModelCaller,
@@ -187,9 +172,10 @@ async def judge_entities(
     concurrency: int = 8,
     progress: RequestProgress | None = None,
     ready: Ready = check_ready,
-) -> JudgedItems:
+) -> tuple[list[AnsweredItem], JudgeReport, Mapping[MappingRequest, MappingOutcome]]:
     """Let a model judge the texts and gold answers that are left over under the same branch.
 
+    The items in order, questions with accepted aliases, the report, and all verdicts.
     Call it with aligned items. `judgements` is a cache by request, as for `align_with_model`, and
     failures end the same way; a request that fails alone accepts nothing. `known`: earlier
     verdicts; they are not requested again, and no count of calls includes them.
@@ -203,26 +189,34 @@ async def judge_entities(
     requests = dict.fromkeys(part.request for parts in left for part in parts)
     new = [request for request in requests if request not in known]
     outcomes = {**known, **await mapper.map_each(new, concurrency=concurrency, progress=progress)}
-    settled = [_settled(item, parts, outcomes) for item, parts in zip(items, left, strict=True)]
+    settled: list[AnsweredItem] = []
+    failed, unasked = list[ReportedItem](), list[ReportedItem]()
+    claimed = accepted = 0
+    for item, parts in zip(items, left, strict=True):
+        accepting, claims = accept(item, parts, outcomes)
+        settled.append(accepting)
+        claimed += claims
+        accepted += len(settled[-1].accepted) - len(item.accepted)
+        for part in parts:
+            key = item.question.id, item.epoch
+            if (problem := outcomes[part.request].problem) is not None:
+                failed.append(ReportedItem(*key, f"{part.branch}: {problem}"))
+            if any(part.unasked):
+                given, gold = part.unasked
+                why = f"{part.branch}: {given} given and {gold} gold answers"
+                unasked.append(ReportedItem(*key, why))
     report = JudgeReport(
         model=judge.spec.model,
         asked=sum(map(bool, left)),
         ended=Ended.of(outcomes[request] for request in requests),
-        accepted=sum(result.accepted for result in settled),
-        refused=sum(result.refused for result in settled),
+        accepted=accepted,
+        refused=claimed - accepted,
         repaired=sum(outcomes[request].repaired for request in requests),
-        failed=tuple(item for result in settled for item in result.failed),
-        unasked=_unasked(items, left),
+        failed=tuple(failed),
+        unasked=tuple(unasked),
         consulted=mapper.consulted,
     )
-    return JudgedItems([result.item for result in settled], report, outcomes)
-
-
-class _Settled(NamedTuple):
-    item: AnsweredItem
-    accepted: int
-    refused: int
-    failed: tuple[ReportedItem, ...]
+    return settled, report, outcomes
 
 
 class _Claim(NamedTuple):
@@ -233,48 +227,36 @@ class _Claim(NamedTuple):
     entity: Entity
 
 
-def _settled(
+def accept(
     item: AnsweredItem,
     parts: Sequence[Unmatched],
     outcomes: Mapping[MappingRequest, MappingOutcome],
-) -> _Settled:
-    """The item after all its verdicts, taken in order of branch and text."""
-    claims = [claim for part in parts for claim in _claims(part, outcomes[part.request])]
-    failed = tuple(
-        ReportedItem(item.question.id, item.epoch, f"{part.branch}: {problem}")
-        for part in parts
-        if (problem := outcomes[part.request].problem) is not None
-    )
-    settled = _with_claims(item, claims) if claims else item
-    accepted = len(settled.accepted) - len(item.accepted)
-    return _Settled(settled, accepted, len(claims) - accepted, failed)
-
-
-def _claims(part: Unmatched, mapped: MappingOutcome) -> list[_Claim]:
-    if mapped.indices is None:
-        return []
-    pairs = zip(part.texts, mapped.indices, strict=True)
-    return [_Claim(part, text, part.entities[i]) for text, i in pairs if i is not None]
+) -> tuple[AnsweredItem, int]:
+    """The item after all its verdicts, taken in order of branch and text, and their claims."""
+    claims = []
+    for part in parts:
+        indices = outcomes[part.request].indices or [None] * len(part.texts)
+        pairs = zip(part.texts, indices, strict=True)
+        claims += [_Claim(part, text, part.entities[i]) for text, i in pairs if i is not None]
+    return (_with_claims(item, claims) if claims else item), len(claims)
 
 
 def _with_claims(item: AnsweredItem, claims: Sequence[_Claim]) -> AnsweredItem:
-    """The item with all claims accepted that each make one more answer right.
-
-    Others are refused: a second claim on a gold answer, and an alias that removes a match, as when
-    its bare name is that of another gold answer, which is then no longer unique.
-    """
+    """The item with all claims accepted that each make one more answer right. Others are refused: a
+    second claim on a gold answer, and an alias that makes another answer's bare name ambiguous."""
     first = {(claim.part.branch, claim.entity): claim for claim in reversed(claims)}
     single = [claim for claim in claims if first[claim.part.branch, claim.entity] is claim]
-    right = _right(item)
+    strict, pooled = _right(item)
     together = functools.reduce(_with_claim, single, item)
-    if _right(together).exceeds(right, len(single)):
+    right, right_pooled = _right(together)
+    if right == strict + len(single) and right_pooled >= pooled:
         return together
     # Rare: try one at a time, to find which.
     for claim in claims:
         candidate = _with_claim(item, claim)
-        more = _right(candidate)
-        if more.exceeds(right, 1):
-            item, right = candidate, more
+        right, right_pooled = _right(candidate)
+        if right == strict + 1 and right_pooled >= pooled:
+            item, strict, pooled = candidate, right, right_pooled
     return item
 
 
@@ -285,31 +267,8 @@ def _with_claim(item: AnsweredItem, claim: _Claim) -> AnsweredItem:
     return replace(item, question=question, accepted=(*item.accepted, pair))
 
 
-class _Right(NamedTuple):
-    strict: int
-    pooled: int
-
-    def exceeds(self, before: "_Right", by: int) -> bool:
-        """Whether exactly so many more are right under their branches, and not fewer pooled."""
-        return self.strict == before.strict + by and self.pooled >= before.pooled
-
-
-def _right(item: AnsweredItem) -> _Right:
+def _right(item: AnsweredItem) -> tuple[int, int]:
+    """How many are right under their branches, and pooled."""
     gold, answers = gold_branches(item.question.branches), item.prediction.answers
     strict = strict_score(gold, answers, alignment_of(item, gold))
-    return _Right(strict.right, pooled_score(gold, answers).right)
-
-
-def _unasked(
-    items: Sequence[AnsweredItem], left: Sequence[Sequence[Unmatched]]
-) -> tuple[ReportedItem, ...]:
-    return tuple(
-        ReportedItem(
-            item.question.id,
-            item.epoch,
-            f"{part.branch}: {part.unasked[0]} given and {part.unasked[1]} gold answers",
-        )
-        for item, parts in zip(items, left, strict=True)
-        for part in parts
-        if any(part.unasked)
-    )
+    return strict.right, pooled_score(gold, answers).right

@@ -60,11 +60,8 @@ Indices = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class MappingRequest:
-    """A user message that names `keys` and `values` by ids, and asks to map keys to values.
-
-    An id is a letter and a number from 1 (`n1`, `r1`). Keys are distinct. Both are given as the
-    model sees them.
-    """
+    """A user message that asks to map `keys` to `values`, both as the model sees them, by ids: a
+    letter and a number from 1 (`n1`, `r1`)."""
 
     message: str
     keys: tuple[str, ...]
@@ -204,6 +201,12 @@ class MappingOutcome:
     def is_usable(self) -> bool:
         return self.indices is not None
 
+    @property
+    def is_to_one(self) -> bool:
+        """Whether several keys were all mapped to one value."""
+        indices = self.indices or ()
+        return len(indices) > 1 and len(set(indices)) == 1 and indices[0] is not None
+
 
 class Mapper(Consultant):
     """A model that maps; the prompt of its role (`matcher`, `judge`) has the role's name."""
@@ -217,10 +220,8 @@ class Mapper(Consultant):
     ) -> Mapping[MappingRequest, MappingOutcome]:
         """The result of each request; equal ones are sent once, `concurrency` at a time.
 
-        Raises:
-            ModelError: every other request would fail as well (a refused key, a spent quota, an
-                unknown model). Replies so far are kept.
-            InputError: the model cannot be asked at all, or `concurrency` is below 1.
+        Raises ModelError where every other request would fail as well (replies so far are kept),
+        and InputError where the model cannot be asked at all.
         """
         return await self.each(requests, self.map, concurrency=concurrency, progress=progress)
 

@@ -7,7 +7,7 @@ decide (`eval.alignment`); Cohen's kappa says how far the two agree.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.spec import check_ready
@@ -15,7 +15,6 @@ from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.items import AnsweredItem, GoldKey, Matched
 from branchwise.eval.judging.consultant import (
-    Consulted,
     Ended,
     Judgements,
     ModelReport,
@@ -80,6 +79,11 @@ class NamesToMatch:
             alignment |= dict.fromkeys(row, column)
         return Matched("llm", alignment, repaired=mapped.repaired)
 
+    def named(self, alignment: Alignment) -> BranchMapping:
+        """The rows by the names of their gold branches."""
+        indices = {row[0]: alignment[row[0]] for row in self.rows}
+        return {name: None if i is None else self.gold[i] for name, i in indices.items()}
+
 
 @dataclass(frozen=True, kw_only=True)
 class MatcherReport(ModelReport):
@@ -111,23 +115,11 @@ class MatcherReport(ModelReport):
         }
 
 
-class MatchedItems(NamedTuple):
-    """The items in order, `matched` if a model was to align them, and the report."""
-
-    items: list[AnsweredItem]
-    report: MatcherReport
-
-
 def names_to_match(item: AnsweredItem) -> NamesToMatch | None:
-    """The request about an item; None if there is nothing to ask.
-
-    That is so if there is only one gold branch, if nothing was predicted, or if the only predicted
-    name is `default`, which never aligns with a named branch. It matters only whether any branch
-    holds answers, not which.
-    """
+    """The request about an item; None if there is nothing to ask: one gold branch, no answers, or
+    no predicted name but `default`. It matters only whether any branch holds answers, not which."""
     answers = item.prediction.answers
-    texts = (text for branch in answers.values() for text in branch)
-    if item.error is not None or not any(text.strip() for text in texts):
+    if item.error is not None or not item.has_texts:
         return None
     # Without answers, which names do not depend on and whose comparison takes most of the time.
     bare = (replace(branch, answers=()) for branch in item.question.branches)
@@ -151,9 +143,10 @@ async def align_with_model(
     concurrency: int = 8,
     progress: RequestProgress | None = None,
     ready: Ready = check_ready,
-) -> MatchedItems:
+) -> tuple[list[AnsweredItem], MatcherReport]:
     """Let a model align the branches of every item that names alone cannot decide.
 
+    The items in order, `matched` if a model was to align them, and the report.
     `judgements` is a cache by request: equal requests are sent once, however many items share them,
     and not at all if the reply was kept. A reply that does not map these names to these readings is
     repaired once; items that still fail are aligned by names and marked.
@@ -170,50 +163,32 @@ async def align_with_model(
     too_long = MappingOutcome(None, f"more than {MAX_NAMES} names are too many for one request")
     mapped = [outcomes[request] if request else too_long for request in requests]
     matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]
-    changed = sum(m.alignment != n.lexical for n, m in zip(asked, matched, strict=True) if n and m)
-    ended = [replace(item, matched=m) for item, m in zip(items, matched, strict=True)]
-    of_requests = Ended.of(outcomes.values())
-    return MatchedItems(
-        ended, _report(matcher, ended, mapped, changed, of_requests, mapper.consulted)
-    )
-
-
-def _report(
-    matcher: ModelCaller,
-    items: Sequence[AnsweredItem],
-    mapped: Sequence[MappingOutcome],
-    changed: int,
-    ended: Ended,
-    consulted: Consulted,
-) -> MatcherReport:
-    pairs = [(i, i.matched, m) for i, m in zip(items, mapped, strict=True) if i.matched]
-    return MatcherReport(
+    of_items = zip(items, asked, matched, mapped, strict=True)
+    settled = [(item, n, m, outcome) for item, n, m, outcome in of_items if n and m]
+    report = MatcherReport(
         model=matcher.spec.model,
-        asked=len(pairs),
-        ended=ended,
-        changed=changed,
-        repaired=sum(matched.repaired for _, matched, _ in pairs),
-        lexical=tuple(_reported(i, m.problem) for i, m, _ in pairs if m.by == "lexical"),
-        to_one=tuple(_reported(item) for item, _, m in pairs if _is_to_one(m)),
-        consulted=consulted,
+        asked=len(settled),
+        ended=Ended.of(outcomes.values()),
+        changed=sum(m.alignment != n.lexical for _, n, m, _ in settled),
+        repaired=sum(m.repaired for _, _, m, _ in settled),
+        lexical=tuple(
+            ReportedItem(item.question.id, item.epoch, m.problem)
+            for item, _, m, _ in settled
+            if m.by == "lexical"
+        ),
+        to_one=tuple(
+            ReportedItem(item.question.id, item.epoch)
+            for item, _, _, outcome in settled
+            if outcome.is_to_one
+        ),
+        consulted=mapper.consulted,
     )
-
-
-def _reported(item: AnsweredItem, why: str | None = None) -> ReportedItem:
-    return ReportedItem(item.question.id, item.epoch, why)
-
-
-def _is_to_one(mapped: MappingOutcome) -> bool:
-    indices = mapped.indices or ()
-    return len(indices) > 1 and len(set(indices)) == 1 and indices[0] is not None
+    return [replace(item, matched=m) for item, m in zip(items, matched, strict=True)], report
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A question on which the matchers differ: both mappings of the names in question.
-
-    `epoch` is the first with these names.
-    """
+    """A question on which the matchers differ, the first such epoch, and both mappings."""
 
     id: str
     epoch: int
@@ -226,10 +201,8 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Counts of (predicted branch, gold branch) pairs by which matcher aligned them.
-
-    `questions`: how many different (question, predicted names) the pairs come from.
-    """
+    """Counts of (predicted branch, gold branch) pairs by which matcher aligned them, over so many
+    different `questions` with their predicted names."""
 
     both: int
     lexical_only: int
@@ -268,16 +241,11 @@ class Agreement:
         return ((self.both + self.neither) * n - chance) / (n * n - chance)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable, differences by name."""
         return {
             "kappa": self.kappa,
             "observed": self.observed,
             "pairs": self.pairs,
-            "both": self.both,
-            "lexical_only": self.lexical_only,
-            "llm_only": self.llm_only,
-            "neither": self.neither,
-            "questions": self.questions,
+            **vars(self),
             "differences": [difference.to_json() for difference in self.differences],
         }
 
@@ -305,15 +273,7 @@ def agreement(items: Iterable[AnsweredItem]) -> Agreement:
             for column in names.columns:
                 counts[lexical[row[0]] == column, llm[row[0]] == column] += 1
         if any(lexical[row[0]] != llm[row[0]] for row in names.rows):
-            mappings = _named(names, lexical), _named(names, llm)
+            mappings = names.named(lexical), names.named(llm)
             differences.append(Disagreement(item.question.id, item.epoch, *mappings))
     both, lexical_only, llm_only, neither = counts.values()
     return Agreement(both, lexical_only, llm_only, neither, len(seen), tuple(differences))
-
-
-def _named(names: NamesToMatch, alignment: Alignment) -> BranchMapping:
-    named: dict[str, str | None] = {}
-    for row in names.rows:
-        index = alignment[row[0]]
-        named[row[0]] = None if index is None else names.gold[index]
-    return named

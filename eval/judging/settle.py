@@ -1,9 +1,15 @@
-"""What models decide about a run's items before they are scored, and the scorer that says so."""
+"""What models decide about a run's items before they are scored, and the scorer that says so.
 
+`check_judge` says how far a judge's grades can be relied on: the same requests are graded again, by
+the same judge under sample numbers of their own, or by another one beside it.
+"""
+
+import random
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
@@ -11,25 +17,151 @@ from branchwise.agents.prompt_files import GRADING_PROMPTS, MAPPING_PROMPTS, Pro
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.eval.gold_sets import best_gold_sets
-from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.consultant import Judgements, Ready
+from branchwise.eval.bootstrap import Aggregate, Summed, aggregate_drawn, aggregate_sums
+from branchwise.eval.items import AnsweredItem, best_gold_sets
+from branchwise.eval.judging.consultant import Consulted, Judgements, Ready, RequestProgress
 from branchwise.eval.judging.grading import (
     GRADING,
     SAMPLES,
     Announce,
     Grader,
     GradeReport,
+    GradeRequest,
     grade_items,
+    property_requests,
 )
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
-from branchwise.eval.judging.judge_check import ROLE as CHECK
-from branchwise.eval.judging.judge_check import JudgeCheck, check_judge
 from branchwise.eval.judging.matcher import Agreement, MatcherReport, agreement, align_with_model
 from branchwise.eval.scores import Scorer
-from branchwise.eval.scoring_choice import CheckChoice, ScoringChoice
+from branchwise.eval.scoring_choice import CheckChoice, JudgePairs, ScoringChoice
 from branchwise.eval.tasks import Task, get_task
 from branchwise.graphs.role_decoding import NO_ROLES, RoleDecoding, decoding_with
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+CHECK = "judge check"
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class JudgeCheck:
+    """Two grades of each request, and how far they agree.
+
+    `spec`: the model of the second ones, which is the judge itself unless it stands `beside`
+    another. `graded`: requests with two grades, `ungraded` those that lack one. `difference`: the
+    mean absolute difference, 0 to 1; `rho`: Spearman's rank correlation, None where all grades of
+    either are the same. Their intervals draw questions.
+    """
+
+    spec: str
+    beside: bool
+    items: int
+    graded: int
+    ungraded: int
+    difference: Aggregate
+    rho: Aggregate
+    consulted: Consulted
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "model": self.spec,
+            "beside": self.beside,
+            "items": self.items,
+            "grades": self.graded,
+            "without_two_grades": self.ungraded,
+            "mean_absolute_difference": self.difference.to_json(),
+            "spearman_rho": self.rho.to_json(),
+            "calls": self.consulted.to_json(),
+        }
+
+
+async def check_judge(
+    items: Sequence[AnsweredItem],
+    first: Grader,
+    second: Grader,
+    choice: CheckChoice,
+    *,
+    pairs: JudgePairs = "all",
+    concurrency: int = 8,
+    announce: Announce | None = None,
+    progress: RequestProgress | None = None,
+) -> JudgeCheck:
+    """Grades by `second` beside the kept ones of `first`.
+
+    The items are drawn with a fixed seed among those with anything to grade; a greater number draws
+    the same ones and more. Raises what `Grader.grade` raises.
+    """
+    drawn = draw_items([item for item in items if property_requests([item], pairs)], choice.items)
+    # What several questions ask alike is graded once, and counts in the first of them.
+    asked: dict[GradeRequest, str] = {}
+    for item in drawn:
+        for request in property_requests([item], pairs):
+            asked.setdefault(request, item.question.id)
+    again = await second.grade_each(
+        asked, concurrency=concurrency, announce=announce, progress=progress
+    )
+    both = defaultdict[str, list[tuple[float, float]]](list)
+    for request, question in asked.items():
+        grade, other = first.known(request), again[request]
+        if grade is not None and grade.value is not None and other.value is not None:
+            both[question].append((grade.value, other.value))
+    twice = list(both.values())
+    graded = sum(map(len, twice))
+    return JudgeCheck(
+        second.spec,
+        choice.beside is not None,
+        len(drawn),
+        graded,
+        len(asked) - graded,
+        mean_difference(twice),
+        rank_correlation(twice),
+        second.consulted,
+    )
+
+
+def draw_items(items: Sequence[AnsweredItem], n: int) -> list[AnsweredItem]:
+    """The first `n` of the items in a seeded order, which their own order has no part in."""
+    ordered = sorted(items, key=lambda item: (item.question.id, item.epoch))
+    random.Random(_SEED).shuffle(ordered)
+    return ordered[:n]
+
+
+Twice = Sequence[tuple[float, float]]
+"""Two grades of each of a question's requests."""
+
+
+def mean_difference(questions: Sequence[Twice]) -> Aggregate:
+    """The mean absolute difference of two grades, and its interval over questions."""
+    sums = [(sum(abs(a - b) for a, b in twice), float(len(twice))) for twice in questions]
+    return aggregate_sums(Summed(sums, lambda total, n: total / n))
+
+
+def rank_correlation(questions: Sequence[Twice]) -> Aggregate:
+    """Spearman's rho of the two grades (ties share their mean rank), and its interval."""
+    import numpy as np
+
+    grades = np.array([pair for twice in questions for pair in twice]).reshape(-1, 2)
+    owner = np.repeat(np.arange(len(questions)), [len(twice) for twice in questions])
+    return aggregate_drawn(
+        lambda times: spearman(np.repeat(grades, times[owner].astype(int), axis=0)), len(questions)
+    )
+
+
+def spearman(grades: "NDArray[np.float64]") -> float | None:
+    """The correlation of the columns' ranks, -1 to 1; None where a column is all the same.
+
+    `grades`: float64 [n, 2].
+    """
+    import numpy as np
+    from scipy.stats import rankdata
+
+    if not len(grades) or np.ptp(grades, axis=0).min() == 0:
+        return None
+    ranks = rankdata(grades, axis=0)
+    return float(np.asarray(np.corrcoef(ranks, rowvar=False))[0, 1])
+
 
 RoleProgress = Callable[[str, int, int], None]
 """Gets the role (`matcher`, `judge`) and the numbers of answered and of all requests."""
@@ -57,10 +189,7 @@ class Settled:
     check: JudgeCheck | None = None
 
     def decided(self, task: Task) -> "Settled":
-        """With one item for each that was settled by several gold sets: the one that scores best.
-
-        What the models did stays as it was: an item counts there by each of its gold sets.
-        """
+        """With one item for each that was settled by several gold sets: that which scores best."""
         lexical = None if self.lexical is None else best_gold_sets(task, self.lexical)
         return replace(self, items=best_gold_sets(task, self.items), lexical=lexical)
 
@@ -72,15 +201,12 @@ class Settled:
             reports["matcher"] = self.matcher
         if self.grades and self.grades.brought_nothing:
             reports["judge"] = self.grades
-        judges = [
-            report for report in (self.judge, self.lexical_judge) if report and report.requests
-        ]
+        judges = [r for r in (self.judge, self.lexical_judge) if r and r.requests]
         if judges and all(report.brought_nothing for report in judges):
             reports["judge"] = judges[0]
         return reports
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: what the models did, and how far the matchers agree."""
         reports = {
             "matcher": self.matcher,
             "judge": self.judge,
@@ -131,15 +257,14 @@ class Settling:
             matcher, agreed = None, None
             if self.choice.matcher != "lexical":
                 caller = self._caller("matcher", self.choice.model, callers)
-                matched = await align_with_model(
-                    items, caller, self.judgements, **self._settings("matcher")
+                items, matcher = await align_with_model(
+                    items, caller, self.judgements, ready=self.ready, **self._settings("matcher")
                 )
-                items, matcher = matched
                 agreed = agreement(items) if lexical is not None else None
             judge = lexical_judge = None
             if self.choice.judge_entities:
                 caller = self._caller("judge", self.choice.judge, callers)
-                settings = self._settings("judge")
+                settings = {"ready": self.ready, **self._settings("judge")}
                 judged = await judge_entities(items, caller, self.judgements, **settings)
                 items, judge, verdicts = judged
                 if lexical is not None:
@@ -152,25 +277,18 @@ class Settling:
     async def _graded(self, items: Sequence[AnsweredItem], callers: AsyncExitStack) -> Settled:
         decoding = self.decoding.model_copy(update=GRADING)
         caller = self._caller("judge", self.choice.judge, callers, decoding)
-        settings = self._settings("judge")
-        ready = settings.pop("ready")
-        grader = Grader(caller, self.judgements, "judge", ready)
-        pairs = self.choice.judge_pairs
-        graded, report = await grade_items(
-            items, grader, pairs=pairs, announce=self.announce, **settings
-        )
+        grader = Grader(caller, self.judgements, "judge", self.ready)
+        asking: dict[str, Any] = {"pairs": self.choice.judge_pairs, "announce": self.announce}
+        graded, report = await grade_items(items, grader, **asking, **self._settings("judge"))
         if self.check is None:
             return Settled(graded, grades=report)
         beside = self.check.beside
         if beside:
             caller = self._caller("judge", beside, callers, decoding)
-        second = Grader(caller, self.judgements, "judge", ready)
+        second = Grader(caller, self.judgements, "judge", self.ready)
         second.first = 0 if beside else SAMPLES
         settings = self._settings(CHECK)
-        settings.pop("ready")
-        check = await check_judge(
-            items, grader, second, self.check, pairs=pairs, announce=self.announce, **settings
-        )
+        check = await check_judge(items, grader, second, self.check, **asking, **settings)
         return Settled(graded, grades=report, check=check)
 
     def _caller(
@@ -195,7 +313,7 @@ class Settling:
     def _settings(self, role: str) -> dict[str, Any]:
         report = self.progress
         progress = None if report is None else lambda done, of: report(role, done, of)
-        return {"concurrency": self.concurrency, "progress": progress, "ready": self.ready}
+        return {"concurrency": self.concurrency, "progress": progress}
 
 
 def scorer_of(

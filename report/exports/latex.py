@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 
 from branchwise.base.errors import InputError
-from branchwise.eval.bounds import Intervals
+from branchwise.eval.bootstrap import Intervals
 from branchwise.report.exports.latex_grid import (
     Grid,
     GridCell,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from branchwise.eval.bounds import Intervals
+from branchwise.eval.bootstrap import Intervals
 from branchwise.report.exports.text import Shown, shown_rows
 from branchwise.report.tables import Table, TableColumn
 from branchwise.report.tables.table import OF_INTERVALS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from branchwise.base.numbers import UNKNOWN, as_text, interval
 from branchwise.base.text import cut, printable
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.statistics import SIGNIFICANT
+from branchwise.eval.comparison import SIGNIFICANT
 from branchwise.report.tables.table import ChangeCell
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from branchwise.eval.statistics import Comparison, ScoreDifference
+from branchwise.eval.comparison import Comparison, ScoreDifference
 from branchwise.eval.tasks import Column
 from branchwise.eval.tasks.column import capital
 from branchwise.report.model_grid import ModelGrid, change_grid

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from branchwise.agents.reply import CUT
-from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
-from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.labels import ANSWER_ERRORS, Label
 from branchwise.eval.tasks import Column
 from branchwise.report.html.tables import MAX_NAME
 from branchwise.report.html.text import short

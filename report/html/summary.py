@@ -5,7 +5,7 @@ from typing import Literal
 
 from branchwise.base.numbers import interval, number
 from branchwise.base.text import counted
-from branchwise.eval.statistics import SIGNIFICANT, ScoreDifference, summary_line
+from branchwise.eval.comparison import SIGNIFICANT, ScoreDifference, summary_line
 from branchwise.eval.tasks import Column
 from branchwise.report.figures.losses import absent_gold, losses
 from branchwise.report.html.tables import MAX_NAME

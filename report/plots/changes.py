@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from branchwise.base.numbers import interval, signed
-from branchwise.eval.statistics import ScoreDifference
+from branchwise.eval.comparison import ScoreDifference
 from branchwise.report.exports.text import one_line
 from branchwise.report.figures.changes import ChangeFigure, total_notes
 from branchwise.report.plots.drawing import (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.statistics import ScoreDifference
+from branchwise.eval.comparison import ScoreDifference
 from branchwise.report.figures.changes import total_notes
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables.table import (

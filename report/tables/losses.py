@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from branchwise.eval.ceilings.ceilings import LOSSES, ceiling_metrics
+from branchwise.eval.ceilings import LOSSES, ceiling_metrics
 from branchwise.eval.errors.item_errors import SubsetTotals
 from branchwise.report.figures.lines import CEILING_PLACES
 from branchwise.report.loss_kinds import (

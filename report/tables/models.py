@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from branchwise.base.numbers import number
-from branchwise.eval.statistics import SIGNIFICANT, Comparison
+from branchwise.eval.comparison import SIGNIFICANT, Comparison
 from branchwise.eval.tasks import Column as Metric
 from branchwise.report.model_grid import ModelGrid, change_grid, system_grid
 from branchwise.report.study_report import StudyReport, SystemReport

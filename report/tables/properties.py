@@ -5,11 +5,11 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from branchwise.eval.ceilings.breakdowns import Breakdown, bins_of, grouping_of, groupings_of
-from branchwise.eval.ceilings.ceilings import Effort
+from branchwise.eval.breakdowns import Breakdown, bins_of, grouping_of, groupings_of
+from branchwise.eval.ceilings import Effort
+from branchwise.eval.comparison import compare_each
 from branchwise.eval.grouping import UNKNOWN
 from branchwise.eval.scores import Scores
-from branchwise.eval.statistics import compare_each
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables.changes import DIFFERENCE_NOTES, difference_cell
 from branchwise.report.tables.table import (

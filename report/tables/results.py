@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from branchwise.eval.gold_sets import gold_set_note
+from branchwise.eval.items import gold_set_note
 from branchwise.eval.scores import Scorer, Scores, of_subset, question_deviation, told_subsets
 from branchwise.eval.tasks import Column as Metric
 from branchwise.eval.tasks import Task

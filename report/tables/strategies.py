@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
-from branchwise.eval.ceilings.breakdowns import groupings_of
+from branchwise.eval.breakdowns import groupings_of
 from branchwise.eval.grouping import UNKNOWN_PLACE, BinPlace, Grouping
 from branchwise.eval.scores import ItemScore, aggregates_of
 from branchwise.eval.tasks import Column, totals_of

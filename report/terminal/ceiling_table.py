@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from branchwise.base.numbers import number
 from branchwise.base.text import printable
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.ceilings import LOSSES, CurvePoint
+from branchwise.eval.ceilings import LOSSES, CurvePoint
 from branchwise.report.figures.lines import CEILING_PLACES
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables.losses import ceilings_table

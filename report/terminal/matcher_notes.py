@@ -8,9 +8,8 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.judging.consultant import Ended, ReportedItem
 from branchwise.eval.judging.grading import SAMPLES, GradeReport
 from branchwise.eval.judging.judge import JudgeReport
-from branchwise.eval.judging.judge_check import JudgeCheck
 from branchwise.eval.judging.matcher import Agreement, MatcherReport
-from branchwise.eval.judging.settle import Settled
+from branchwise.eval.judging.settle import JudgeCheck, Settled
 
 _SHOWN = 5
 _MAX_LINE = 300

@@ -5,8 +5,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.base.text import printable
-from branchwise.eval.errors.module_work import ExpansionWork, ExtractionWork, ModuleWork, NodeWork
-from branchwise.eval.inert import Inert
+from branchwise.eval.errors.module_work import (
+    ExpansionWork,
+    ExtractionWork,
+    Inert,
+    ModuleWork,
+    NodeWork,
+)
 from branchwise.report.terminal.cells import indented, plain, run_name
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from branchwise.base.text import printable
-from branchwise.eval.ceilings.breakdowns import groupings_of
+from branchwise.eval.breakdowns import groupings_of
 from branchwise.eval.errors.item_errors import totals
 from branchwise.eval.grouping import META
 from branchwise.report.figures.losses import absent_gold

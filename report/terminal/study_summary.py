@@ -5,8 +5,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from branchwise.base.text import printable
+from branchwise.eval.comparison import Comparison, summary_line
 from branchwise.eval.scores import common_columns
-from branchwise.eval.statistics import Comparison, summary_line
 from branchwise.report.study_report import SystemReport, compare_with_bases
 from branchwise.report.terminal.cells import heading, indented, plain, run_name
 from branchwise.report.terminal.module_lines import NOTICE

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from branchwise.eval.judging.judge_check import ROLE as CHECK
-from branchwise.eval.judging.settle import Settled
+from branchwise.eval.judging.settle import CHECK, Settled
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.ledger import RoleUsage
 from branchwise.runs.costs.price_table import Price

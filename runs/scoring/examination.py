@@ -18,12 +18,12 @@ from typing import Any
 from branchwise.base.cores import usable_cores
 from branchwise.base.cycle_collector import without_cycle_search
 from branchwise.eval.branch_scores import GoldPair
-from branchwise.eval.ceilings.ceilings import TracedItem, found_in_any_epoch
-from branchwise.eval.ceilings.reach import Reach
+from branchwise.eval.ceilings import TracedItem, found_in_any_epoch
 from branchwise.eval.errors.attribution import Examined, examine, with_reach
 from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
 from branchwise.eval.errors.module_work import total_work
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.reach import Reach
 from branchwise.eval.scores import Scores
 from branchwise.eval.tasks import get_task
 from branchwise.runs.scoring.scored import Analysis, TracedRun

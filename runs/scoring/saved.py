@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from branchwise.base.warning import warn
-from branchwise.eval.ceilings.breakdowns import Places, groupings_of
-from branchwise.eval.ceilings.ceilings import EFFORTS, CeilingScores, Curve, Effort
-from branchwise.eval.ceilings.epochs import EpochSpread
+from branchwise.eval.breakdowns import Places, groupings_of
+from branchwise.eval.ceilings import EFFORTS, CeilingScores, Curve, Effort
+from branchwise.eval.epochs import EpochSpread
 from branchwise.eval.errors.item_errors import ErrorTotals, ItemErrors
 from branchwise.eval.errors.module_work import ModuleWork
 from branchwise.eval.grouping import BinPlace

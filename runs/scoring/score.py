@@ -24,13 +24,10 @@ from branchwise.base.progress import Progress, silent
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import Question
-from branchwise.eval.ceilings.reach import QUICKLY, Reach, find_reach, reach_key
-from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.module_work import module_work, total_work
-from branchwise.eval.gold_sets import best_gold_sets, each_gold_set
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, best_gold_sets, each_gold_set
 from branchwise.eval.judging.grading import Announce
 from branchwise.eval.judging.settle import (
     DEFAULT_DECODING,
@@ -41,8 +38,10 @@ from branchwise.eval.judging.settle import (
 )
 from branchwise.eval.plugin_metrics import MetricPlugin, Named, metrics_of
 from branchwise.eval.predictions_file import MISSING, read_predictions
+from branchwise.eval.reach import QUICKLY, Reach, find_reach, reach_key
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import BY_NAMES, CheckChoice, ScoringChoice
+from branchwise.eval.sources import evidence_words, run_sources
 from branchwise.eval.tasks import Task, get_task, gold_of, is_attributable
 from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, asked_by, checked_roles

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branchwise.eval.ceilings.breakdowns import (
+from branchwise.eval.breakdowns import (
     Breakdown,
     Places,
     breakdown,
@@ -15,7 +15,7 @@ from branchwise.eval.ceilings.breakdowns import (
     groupings_of,
     places_of,
 )
-from branchwise.eval.ceilings.ceilings import (
+from branchwise.eval.ceilings import (
     CeilingScores,
     Curve,
     Effort,
@@ -23,16 +23,20 @@ from branchwise.eval.ceilings.ceilings import (
     ceilings,
     recall_curve,
 )
-from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
-from branchwise.eval.ceilings.reach import Reach
-from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
+from branchwise.eval.epochs import EpochSpread, epoch_spread
 from branchwise.eval.errors.item_errors import ErrorTotals, ItemErrors, totals
-from branchwise.eval.errors.labels import ErrorClasses, FoundErrors, Label, found_errors
-from branchwise.eval.errors.module_work import ModuleWork
+from branchwise.eval.errors.labels import (
+    ANSWER_ERRORS,
+    ErrorClasses,
+    FoundErrors,
+    Label,
+    found_errors,
+)
+from branchwise.eval.errors.module_work import Inert, ModuleWork, inert_parts
 from branchwise.eval.grouping import META, ScoredItem
-from branchwise.eval.inert import Inert, inert_parts
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
+from branchwise.eval.reach import Reach
 from branchwise.eval.scores import SUBSETS, ItemScore, Scores
 from branchwise.eval.tasks import Task
 from branchwise.graphs.asking import PROTOCOL

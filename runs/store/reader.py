@@ -348,7 +348,7 @@ class RunReader:
                 yield orjson.loads(body)
 
     def kept_reach(self, key: str) -> Mapping[str, Any] | None:
-        """What was found in the run's corpus and graph (`eval.ceilings.reach`)."""
+        """What was found in the run's corpus and graph (`eval.reach`)."""
         return self._result("reach", "WHERE key = ?", (key,))
 
     def scored_run(self, settings: str) -> bytes | None:

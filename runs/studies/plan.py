@@ -11,8 +11,8 @@ from typing import Any
 
 from branchwise.corpora.questions import QuestionSet
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.selection import CONCURRENCY
 from branchwise.eval.tasks import get_task
 from branchwise.eval.tasks.protocols import flow_of
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR

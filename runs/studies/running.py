@@ -13,8 +13,8 @@ from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.base.blocking import run_blocking
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import QuestionSet
-from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
+from branchwise.eval.selection import CONCURRENCY
 from branchwise.eval.tasks import get_task
 from branchwise.runs.costs.kept_prices import prices_of
 from branchwise.runs.costs.prices import Prices

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from branchwise.agents.headers import checked_headers
 from branchwise.base.setting import Text
-from branchwise.eval.bounds import CONCURRENCY
+from branchwise.eval.selection import CONCURRENCY
 from branchwise.runs.options import Concurrency, CostOptions, QuestionOptions, ScoreOptions
 from branchwise.runs.studies.settings import (
     MODEL,

@@ -7,8 +7,7 @@ from typing import Any
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
-from branchwise.eval.gold_sets import by_best_gold_set
-from branchwise.eval.items import AnsweredItem, Evidence
+from branchwise.eval.items import AnsweredItem, Evidence, by_best_gold_set
 from branchwise.eval.tasks import Column, Metrics, Task, get_task
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.usage import run_costs

@@ -9,10 +9,9 @@ import pytest
 
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
-from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
 from branchwise.eval.errors.attribution import attribute, examine, with_reach
 from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.eval.errors.labels import Label, found_errors
+from branchwise.eval.errors.labels import ANSWER_ERRORS, Label, found_errors
 from branchwise.trace.events import Event
 from support.eval.hand_traces import HandTrace, found, hand_traces
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
-from branchwise.eval.ceilings.breakdowns import (
+from branchwise.eval.breakdowns import (
     GROUPINGS,
     Breakdown,
     breakdown,
@@ -16,8 +16,8 @@ from branchwise.eval.ceilings.breakdowns import (
     groupings_of,
     places_of,
 )
-from branchwise.eval.ceilings.ceilings import TracedItem
-from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
+from branchwise.eval.ceilings import TracedItem
+from branchwise.eval.ceilings import ceilings as run_ceilings
 from branchwise.eval.grouping import MAX_LABELS, Bins
 from branchwise.eval.scores import ItemScore
 from branchwise.eval.tasks import get_task

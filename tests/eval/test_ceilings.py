@@ -8,16 +8,14 @@ from hypothesis import strategies as st
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_scores import GoldPair
-from branchwise.eval.ceilings.ceilings import (
+from branchwise.eval.ceilings import (
     CEILINGS,
     LOSSES,
-    Ceilings,
     TracedItem,
     ceiling_metrics,
-    item_ceilings,
 )
-from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
-from branchwise.eval.ceilings.reach import Reach
+from branchwise.eval.ceilings import ceilings as run_ceilings
+from branchwise.eval.reach import Reach
 from support.eval.traced_cases import evidence, traced, traced_items
 
 RECALL = "strict_recall"
@@ -38,13 +36,15 @@ def reach(**known: list[bool | None]) -> Reach:
     )
 
 
+def metrics(item: TracedItem, reach: Reach | None = None) -> list[float | None]:
+    """`METRICS` of one item: reach, retrieved, extracted, shown, recall; then the four losses."""
+    return list(ceilings([item], reach).items[0].metrics.values())
+
+
 def test_losses_of_one_item_by_hand() -> None:
     item = traced("q", FOUR, [(0, 0)], SOME)
-    found = item_ceilings(item, reach(q=[True, True, True, False]))
-    assert found == Ceilings(reach=0.75, retrieved=0.5, extracted=0.25, shown=0.25, recall=0.25)
-    assert (found.retrieval_loss, found.extraction_loss) == (0.25, 0.25)
-    assert (found.context_loss, found.reasoning_loss) == (0, 0)
-    assert found.metrics(RECALL) == {
+    known = reach(q=[True, True, True, False])
+    assert ceilings([item], known).items[0].metrics == {
         "ceiling_reach": 0.75,
         "ceiling_retrieved": 0.5,
         "ceiling_extracted": 0.25,
@@ -60,24 +60,22 @@ def test_losses_of_one_item_by_hand() -> None:
 def test_what_no_answered_request_held_is_no_loss_of_extraction() -> None:
     # The first was cut off everywhere; the second once, and once it never fitted a request.
     places = {(0, 0): [(1, False)], (0, 1): [(1, False), (2, False)], (1, 0): [(2, True)]}
-    found = item_ceilings(traced("q", FOUR, (), evidence(places, [500, 900], unread=[2])))
-    assert (found.retrieved, found.extracted, found.shown) == (0.75, 0.5, 0.25)
-    assert (found.extraction_loss, found.context_loss) == (0.25, 0.25)
+    item = traced("q", FOUR, (), evidence(places, [500, 900], unread=[2]))
+    assert metrics(item) == [None, 0.75, 0.5, 0.25, 0, None, 0.25, 0.25, 0.25]
 
 
 def test_what_is_known_by_heart_makes_the_loss_of_reasoning_negative() -> None:
     item = traced("q", FOUR, [(0, 0), (1, 0), (1, 1)], SOME)
-    assert item_ceilings(item).reasoning_loss == -0.5
+    assert metrics(item)[-1] == -0.5
 
 
 def test_a_pair_that_was_shown_once_was_shown() -> None:
     seen = evidence({(0, 0): [(1, False), (2, True), (3, False)]}, [1, 2, 3])
-    assert item_ceilings(traced("q", [(0, 0)], (), seen)).shown == 1
+    assert metrics(traced("q", [(0, 0)], (), seen))[3] == 1
 
 
 def test_what_was_retrieved_was_within_reach_whatever_gold_says() -> None:
-    found = item_ceilings(traced("q", FOUR, (), SOME), reach(q=[False, False, True, False]))
-    assert found.reach == 0.75
+    assert metrics(traced("q", FOUR, (), SOME), reach(q=[False, False, True, False]))[0] == 0.75
 
 
 def test_what_another_epoch_retrieved_was_within_reach() -> None:
@@ -90,9 +88,8 @@ def test_what_another_epoch_retrieved_was_within_reach() -> None:
 def test_reach_is_unknown_where_it_is_for_any_pair_even_one_that_was_retrieved() -> None:
     item = traced("q", FOUR, (), SOME)
     for known in ([None, True, True, True], [True, True, True, None]):
-        found = item_ceilings(item, reach(q=known))
-        assert (found.reach, found.retrieval_loss, found.retrieved) == (None, None, 0.5)
-    assert item_ceilings(item, Reach({})).reach is None
+        assert metrics(item, reach(q=known)) == [None, 0.5, 0.25, 0.25, 0, None, 0.25, 0, 0.25]
+    assert metrics(item, Reach({}))[0] is None
 
 
 def test_means_over_questions_by_subset_with_epochs_averaged_first() -> None:
@@ -147,7 +144,7 @@ def test_a_question_without_gold_is_unscored() -> None:
 
 def test_places_of_pairs_that_are_no_gold_count_nothing() -> None:
     stray = evidence({(0, 0): [(1, True)], (7, 7): [(1, True)]}, [1])
-    assert item_ceilings(traced("q", [(0, 0), (0, 1)], (), stray)).retrieved == 0.5
+    assert metrics(traced("q", [(0, 0), (0, 1)], (), stray))[1] == 0.5
 
 
 def test_of_no_items_there_are_no_means() -> None:

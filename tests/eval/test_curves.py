@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.ceilings import Curve, Effort, TracedItem, ceilings, recall_curve
+from branchwise.eval.ceilings import Curve, Effort, TracedItem, ceilings, recall_curve
 from support.eval.traced_cases import evidence, traced, traced_items
 
 TWO = [(0, 0), (0, 1)]

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.ceilings import TracedItem
-from branchwise.eval.ceilings.epochs import MetricSpread, best_of_k, epoch_spread
+from branchwise.eval.ceilings import TracedItem
+from branchwise.eval.epochs import MetricSpread, best_of_k, epoch_spread
 from branchwise.eval.tasks import Column
 from support.eval.traced_cases import traced, traced_items
 

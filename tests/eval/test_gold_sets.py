@@ -10,15 +10,20 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.branch_scores import GoldPair
-from branchwise.eval.ceilings.ceilings import TracedItem
-from branchwise.eval.ceilings.epochs import epoch_spread
-from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
-from branchwise.eval.ceilings.sources import Sources, wanted_pairs
+from branchwise.eval.ceilings import TracedItem
+from branchwise.eval.epochs import epoch_spread
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.eval.gold_sets import best_gold_sets, by_best_gold_set, each_gold_set, gold_set_note
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import (
+    AnsweredItem,
+    best_gold_sets,
+    by_best_gold_set,
+    each_gold_set,
+    gold_set_note,
+)
+from branchwise.eval.reach import Reach, find_reach, reach_key
 from branchwise.eval.scores import score_items
+from branchwise.eval.sources import Sources, wanted_pairs
 from branchwise.eval.tasks import get_task
 
 TASK = get_task("branches")

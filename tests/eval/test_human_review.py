@@ -16,7 +16,7 @@ from branchwise.eval.human_review import (
     tabulate,
     to_csv,
 )
-from branchwise.eval.statistics.agreement import cohen_kappa, krippendorff_alpha, pairwise_kappa
+from branchwise.eval.agreement import cohen_kappa, krippendorff_alpha, pairwise_kappa
 
 ONE = '{{"id": "p{0}", "question": "Who wrote P{0}?", "answers": ["Ana"]}}'
 TWO = (

@@ -12,11 +12,12 @@ from branchwise.eval.errors.module_work import (
     ModuleWork,
     NodeWork,
     ToolWork,
+    inert_cautions,
+    inert_parts,
     module_work,
     tool_names,
     total_work,
 )
-from branchwise.eval.inert import inert_cautions, inert_parts
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
 from branchwise.trace.events import Event

@@ -240,7 +240,7 @@ GIVEN = st.sampled_from(["Heat (1995)", "heat", "R.", "Ronin", "A.", "Victoria",
     choices=st.lists(st.none() | st.integers(0, 3), min_size=40, max_size=40),
 )
 def test_accepting_makes_exactly_so_many_more_answers_right(gold, answers, choices):
-    from branchwise.eval.judging.judge import _settled
+    from branchwise.eval.judging.judge import accept
     from branchwise.eval.judging.mapping import MappingOutcome
 
     item = an_item(answers, gold)
@@ -251,7 +251,7 @@ def test_accepting_makes_exactly_so_many_more_answers_right(gold, answers, choic
         chosen = (next(left) for _ in part.texts)
         indices = tuple(None if n is None or n >= size else n for n in chosen)
         found[part.request] = MappingOutcome(indices)
-    settled = _settled(item, parts, found).item
+    settled = accept(item, parts, found)[0]
     (right, _, total), (pooled, _) = scored(item)
     after_right, _, after_total = scored(settled)[0]
     assert after_right == right + len(settled.accepted)

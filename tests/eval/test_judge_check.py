@@ -13,12 +13,7 @@ from scipy.stats import spearmanr
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.judge_check import (
-    draw_items,
-    mean_difference,
-    rank_correlation,
-    spearman,
-)
+from branchwise.eval.judging.settle import draw_items, mean_difference, rank_correlation, spearman
 from support.chat_server import Answer, Body, ChatServer, say
 
 GRADES = st.integers(0, 10).map(lambda value: value / 10)

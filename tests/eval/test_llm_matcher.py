@@ -9,8 +9,7 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import InputError
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
-from branchwise.eval.errors.module_work import ModuleWork
-from branchwise.eval.inert import inert_parts
+from branchwise.eval.errors.module_work import ModuleWork, inert_parts
 from branchwise.eval.items import Matched
 from branchwise.eval.judging import consultant
 from branchwise.eval.judging.consultant import MemoryJudgements

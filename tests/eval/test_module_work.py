@@ -12,7 +12,6 @@ from branchwise.eval.errors.module_work import (
     ModuleWork,
     NodeWork,
     module_work,
-    node_names,
     total_work,
 )
 from branchwise.trace.events import Event
@@ -170,11 +169,7 @@ def test_records_of_nodes_of_anyone_else_are_bounded_and_raise_nothing():
 
 @pytest.mark.parametrize("identity", [None, 3, {}, {"nodes": 3}, {"nodes": [3, {"name": 3}, {}]}])
 def test_a_run_whose_identity_lists_no_nodes_has_none(identity):
-    assert node_names(identity) == ()
-
-
-def test_the_names_of_nodes_are_read_from_the_identity_in_their_order():
-    assert node_names({"nodes": [{"name": "b"}, {"name": "a"}]}) == ("b", "a")
+    assert ModuleWork().of_system({}, identity).nodes == {}
 
 
 def test_reasons_and_errors_of_anyone_else_are_counted_and_not_repeated():

@@ -10,8 +10,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.statistics import holm, paired_tests
-from branchwise.eval.statistics.paired_tests import all_flips, mcnemar, random_flips
+from branchwise.eval import paired_tests
+from branchwise.eval.paired_tests import all_flips, holm, mcnemar, random_flips
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.properties import ConditionalAnswer
-from branchwise.eval.property_grades import (
+from branchwise.eval.properties import (
+    ConditionalAnswer,
     Grades,
     PropertyGrade,
     PropertyPair,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.branch_scores import GoldPair
-from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
-from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedKg, Sources, run_sources
+from branchwise.eval.reach import Reach, find_reach, reach_key
+from branchwise.eval.sources import SearchedCorpus, SearchedKg, Sources, run_sources
 from branchwise.kg.build import build_kg
 from branchwise.kg.store import read_description
 
@@ -154,7 +154,7 @@ def test_a_corpus_that_takes_long_to_read_is_left_unread(
     corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hours = iter(range(0, 36_000, 3_600))
-    monkeypatch.setattr("branchwise.eval.ceilings.sources.time.monotonic", lambda: next(hours))
+    monkeypatch.setattr("branchwise.eval.sources.time.monotonic", lambda: next(hours))
     wanted = question("q", by("Michael Mann"))
     with pytest.warns(UserWarning, match="takes about 360 minutes; to read it: branchwise score"):
         found = find_reach([wanted], searched(corpus), seconds=60)

@@ -11,14 +11,9 @@ from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.comparison import Comparison, ScoreDifference, compare, compare_systems
+from branchwise.eval.paired_tests import LeftOutQuestions
 from branchwise.eval.scores import SUBSETS, Counts, ItemScore, Scorer, Scores
-from branchwise.eval.statistics import (
-    Comparison,
-    LeftOutQuestions,
-    ScoreDifference,
-    compare,
-    compare_systems,
-)
 
 SCORER = Scorer("branches", 1)
 FLIPS = 499

@@ -1,6 +1,7 @@
 """A difference in words."""
 
-from branchwise.eval.statistics import LeftOutQuestions, ScoreDifference, summary_line
+from branchwise.eval.comparison import ScoreDifference, summary_line
+from branchwise.eval.paired_tests import LeftOutQuestions
 
 
 def difference(**changes) -> ScoreDifference:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.properties import text_f1
+from branchwise.eval.common_text import text_f1
 
 
 def test_shared_tokens_over_all_tokens_by_hand() -> None:

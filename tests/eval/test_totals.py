@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate, Summed, aggregate, aggregate_sums
-from branchwise.eval.ceilings.epochs import MetricSpread, epoch_spread
+from branchwise.eval.comparison import ScoreDifference, compare
+from branchwise.eval.epochs import MetricSpread, epoch_spread
+from branchwise.eval.paired_tests import LeftOutQuestions
 from branchwise.eval.scores import Scores, score_items
-from branchwise.eval.statistics import LeftOutQuestions, compare
-from branchwise.eval.statistics.comparison import ScoreDifference
 from branchwise.eval.tasks import TASKS
 from support.eval.corpus_task import SUMS, CorpusTask, f1
 from support.eval.scoring_cases import item

@@ -13,11 +13,11 @@ from branchwise import score
 from branchwise.agents.prediction import Prediction
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.comparison import compare
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.plugin_metrics import MetricPlugin, load_metrics, metric, metrics_of
 from branchwise.eval.scores import Scorer, Scores, score_items
 from branchwise.eval.scoring_choice import BY_NAMES
-from branchwise.eval.statistics import compare
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.system import System
 from branchwise.runs.experiment import run

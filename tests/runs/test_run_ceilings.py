@@ -7,16 +7,10 @@ from typing import Any
 import pytest
 
 from branchwise import run
-from branchwise.eval.ceilings.ceilings import (
-    Ceilings,
-    TracedItem,
-    ceilings,
-    item_ceilings,
-    recall_curve,
-)
-from branchwise.eval.ceilings.reach import Reach, find_reach
-from branchwise.eval.ceilings.sources import run_sources
+from branchwise.eval.ceilings import TracedItem, ceilings, recall_curve
 from branchwise.eval.errors.attribution import examine
+from branchwise.eval.reach import Reach, find_reach
+from branchwise.eval.sources import run_sources
 from support.by_role import by_role
 from support.chat_server import ChatServer, call, say
 
@@ -66,19 +60,19 @@ def extractor(body: dict[str, Any]) -> Any:
     return say(kept if kept in body["messages"][-1]["content"] else "NONE")
 
 
-def test_ceilings_with_extraction_by_hand(reviewed: Any) -> None:
-    item, reach = reviewed(extract=True)
-    found = item_ceilings(item, reach)
-    assert found == Ceilings(reach=0.75, retrieved=0.5, extracted=0.25, shown=0.25, recall=0.5)
-    assert (found.retrieval_loss, found.extraction_loss) == (0.25, 0.25)
-    assert found.reasoning_loss == -0.25  # Michael Bay was known by heart
+@pytest.mark.parametrize(
+    ("extract", "expected"),
+    [
+        # The last loss: Michael Bay was known by heart.
+        (True, [0.75, 0.5, 0.25, 0.25, 0.5, 0.25, 0.25, 0, -0.25]),
+        (False, [0.75, 0.5, 0.5, 0.5, 0.5, 0.25, 0, 0, 0]),
+    ],
+)
+def test_ceilings_by_hand(reviewed: Any, extract: bool, expected: list[float]) -> None:
+    item, reach = reviewed(extract=extract)
+    [found] = ceilings([item], reach, recall="strict_recall").items
+    assert list(found.metrics.values()) == expected
     assert (reach.unknown, reach.final) == ((), True)
-
-
-def test_ceilings_without_extraction_by_hand(reviewed: Any) -> None:
-    item, reach = reviewed(extract=False)
-    found = item_ceilings(item, reach)
-    assert found == Ceilings(reach=0.75, retrieved=0.5, extracted=0.5, shown=0.5, recall=0.5)
 
 
 def test_the_curve_of_a_run_ends_at_its_ceiling(reviewed: Any) -> None:

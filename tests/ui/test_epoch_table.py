@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.epochs import EpochSpread, MetricSpread
+from branchwise.eval.epochs import EpochSpread, MetricSpread
 from branchwise.eval.tasks import get_task
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables import terminal_tables

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.bounds import Intervals
+from branchwise.eval.bootstrap import Aggregate, Intervals
 from branchwise.report.exports.latex import COLUMN, PAGE, LatexLook, latex, latex_files, read_width
 from branchwise.report.plots.files import figure_files
 from branchwise.report.study_report import StudyReport

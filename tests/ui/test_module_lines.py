@@ -9,8 +9,8 @@ from branchwise.eval.errors.module_work import (
     ModuleWork,
     NodeWork,
     ToolWork,
+    inert_parts,
 )
-from branchwise.eval.inert import inert_parts
 from branchwise.eval.judging.settle import Settled
 from branchwise.report.terminal.module_lines import ALARM, NOTICE, module_lines, module_notes
 

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from branchwise.eval.errors.answer_errors import ANSWER_ERRORS
+from branchwise.eval.errors.labels import ANSWER_ERRORS
 from branchwise.report.exports.csv_files import csv_files, guarded
 from branchwise.report.exports.latex import LatexLook, latex, latex_files, read_width
 from branchwise.report.exports.markdown import markdown

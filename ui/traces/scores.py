@@ -10,8 +10,7 @@ import orjson
 from branchwise.agents.prompt_files import Prompts
 from branchwise.base.errors import InputError
 from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.eval.gold_sets import by_best_gold_set
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import AnsweredItem, by_best_gold_set
 from branchwise.eval.judging.settle import Settled, scorer_of
 from branchwise.eval.scores import Scorer
 from branchwise.eval.scoring_choice import ScoringChoice

@@ -10,7 +10,7 @@ from branchwise.base.errors import InputError
 from branchwise.base.text import counted
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.open import needs_corpus, open_retriever
-from branchwise.eval.ceilings.sources import RETRIEVER, run_sources
+from branchwise.eval.sources import RETRIEVER, run_sources
 from branchwise.trace.conversation import read_conversation
 from branchwise.trace.events import Event
 

@@ -4,14 +4,12 @@ from dataclasses import replace
 
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import (
-    gold_properties,
-    predicted_properties,
-    properties_as_given,
-)
-from branchwise.eval.property_grades import (
     PropertyPair,
     align_by_grades,
+    gold_properties,
     graded_score,
+    predicted_properties,
+    properties_as_given,
 )
 from branchwise.eval.tasks.column import Column, Metrics, Total
 from branchwise.eval.tasks.condambigqa.flow import ASKS_FOR_CONDITIONS

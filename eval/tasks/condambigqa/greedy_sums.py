@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from branchwise.eval.properties import ConditionalAnswer
-from branchwise.eval.property_grades import Grades, PropertyPair
+from branchwise.eval.properties import ConditionalAnswer, Grades, PropertyPair
 from branchwise.graphs.asking import DEFAULT_PROTOCOL
 
 

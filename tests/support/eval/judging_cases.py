@@ -20,7 +20,7 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.consultant import MemoryJudgements
-from branchwise.eval.judging.matcher import MatchedItems, align_with_model
+from branchwise.eval.judging.matcher import MatcherReport, align_with_model
 from branchwise.runs.store import RunSpec, RunStore, create_run
 from branchwise.runs.store.results import run_judgements
 from support.eval.scoring_cases import Gold, question
@@ -57,7 +57,7 @@ def a_caller(url: str, prompts: Prompts | None = None, **decoding: Any) -> Model
 
 async def align(
     items: Sequence[AnsweredItem], url: str, journal: Journal | None = None, **decoding: Any
-) -> MatchedItems:
+) -> tuple[list[AnsweredItem], MatcherReport]:
     """Align items with the scripted server's model, one request after the other."""
     caller = a_caller(url, **decoding)
     try:
@@ -117,8 +117,8 @@ async def _main(run: Path, url: str) -> None:
     items = list(reader.answered_items())
     reader.close()
     with run_judgements(run) as judgements:
-        matched = await align(items, url, judgements)
-    sys.stdout.write(json.dumps(matched.report.to_json()))
+        _, report = await align(items, url, judgements)
+    sys.stdout.write(json.dumps(report.to_json()))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_scores import BranchMatches, GoldPair, Right
-from branchwise.eval.ceilings.ceilings import TracedItem
+from branchwise.eval.ceilings import TracedItem
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace, GoldEvidence
 from branchwise.eval.items import AnsweredItem, Evidence
 from branchwise.eval.tasks import Metrics

@@ -14,7 +14,7 @@ from branchwise.eval.branch_scores import (
     branch_matches,
     gold_branches,
 )
-from branchwise.eval.ceilings.ceilings import TracedItem
+from branchwise.eval.ceilings import TracedItem
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace, GoldEvidence
 from branchwise.eval.errors.item_errors import FailedCall, ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label

@@ -9,19 +9,19 @@ brought of what was retrieved.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count, takewhile
+from itertools import count, pairwise, takewhile
 from typing import Any, Literal, TypeVar, get_args
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_scores import BranchMatches, GoldPair
-from branchwise.eval.ceilings.reach import Reach
-from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
+from branchwise.eval.errors.gold_evidence import GoldEvidence
 from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.items import GoldKey
+from branchwise.eval.reach import Reach
 from branchwise.eval.scores import ItemScore, aggregates_by_subset, aggregates_of
 from branchwise.eval.tasks import Metrics
 
@@ -35,10 +35,7 @@ _EVERY_CALL = 24  # the default budget; after that, points grow apart
 
 @dataclass(frozen=True)
 class TracedItem(ScoredItem):
-    """An item as it was scored (`matches`, `metrics`), and its evidence.
-
-    `evidence` is None for answers from a file, which have no trace.
-    """
+    """An item as it was scored, and its evidence; None for answers from a file, without a trace."""
 
     matches: BranchMatches
     evidence: GoldEvidence | None = None
@@ -101,11 +98,8 @@ def in_order(items: Iterable[_Item]) -> list[_Item]:
 
 
 def with_evidence(items: Sequence[TracedItem]) -> list[TracedItem]:
-    """The items whose evidence is known: none where no item of the set recorded any.
-
-    That is a system without tools, or answers from a file. Where others searched, an item that
-    did not is known to have found nothing.
-    """
+    """The items whose evidence is known: none where no item of the set recorded any, as without
+    tools. Where others searched, an item that did not is known to have found nothing."""
     if not any(item.has_evidence for item in items):
         return []
     return [item for item in items if item.evidence is not None]
@@ -114,68 +108,26 @@ def with_evidence(items: Sequence[TracedItem]) -> list[TracedItem]:
 def ceiling_metrics(recall: str) -> tuple[str, ...]:
     """The ceilings, the answer's own recall under its task's key, and the losses.
 
-    Each loss is the ceiling at its place in `CEILINGS` less what comes after it.
+    All are shares of an item's gold pairs: reach >= retrieved >= extracted >= shown. Recall may be
+    above shown: the model knew an answer by heart. Each loss is the ceiling at its place in
+    `CEILINGS` less what comes after it:
+
+    * retrieval: what the tools had and no call brought.
+    * extraction: what extraction cut off everywhere; 0 without that module.
+    * context: what was in no request that the model answered. That is results that never fitted the
+      context window, those that an item which failed had last, and what plug-ins' nodes took out.
+    * reasoning: what the agent saw and did not answer. A net number, negative where it answered
+      more than it was shown: what was known by heart makes up for what was overlooked.
     """
     return (*CEILINGS, recall, *LOSSES)
-
-
-@dataclass(frozen=True)
-class Ceilings:
-    """Shares of an item's gold pairs, 0 to 1; None is unknown, or the question has no gold.
-
-    reach >= retrieved >= extracted >= shown. `recall` may be above `shown`: the model knew an
-    answer by heart.
-    """
-
-    reach: float | None = None
-    retrieved: float | None = None
-    extracted: float | None = None
-    shown: float | None = None
-    recall: float | None = None
-
-    @property
-    def retrieval_loss(self) -> float | None:
-        """reach - retrieved: what the tools had and no call brought."""
-        return _difference(self.reach, self.retrieved)
-
-    @property
-    def extraction_loss(self) -> float | None:
-        """retrieved - extracted: what extraction cut off everywhere; 0 without that module."""
-        return _difference(self.retrieved, self.extracted)
-
-    @property
-    def context_loss(self) -> float | None:
-        """extracted - shown: what was in no request that the model answered.
-
-        Results that never fitted the context window, those that an item which failed had last, and
-        what plug-ins' nodes took out.
-        """
-        return _difference(self.extracted, self.shown)
-
-    @property
-    def reasoning_loss(self) -> float | None:
-        """shown - recall: what the agent saw and did not answer.
-
-        Negative where it answered more than it was shown, by heart. It is a net number: what was
-        known by heart makes up for what was overlooked.
-        """
-        return _difference(self.shown, self.recall)
-
-    def metrics(self, recall: str) -> dict[str, float | None]:
-        """The shares and losses by the names in `ceiling_metrics(recall)`."""
-        shares = (self.reach, self.retrieved, self.extracted, self.shown, self.recall)
-        losses = map(_difference, shares, shares[1:])
-        return dict(zip(ceiling_metrics(recall), (*shares, *losses), strict=True))
 
 
 @dataclass(frozen=True)
 class CeilingScores:
     """Ceilings of a run: `ceiling_metrics` of every item, and their means by subset.
 
-    `recall`: the key under which the answers' own recall stands beside them.
-    As in `Scores`, means are over questions, epochs of one question averaged first. A loss is the
-    mean of the items' differences, over those where both sides are known. `unknown`: in words,
-    what reach could not be found out about.
+    `recall`: the key of the answers' own recall. Means are as in `Scores`; a loss is the mean of
+    the items' differences, where both sides are known. `unknown`: in words, what reach leaves open.
     """
 
     recall: str
@@ -184,13 +136,16 @@ class CeilingScores:
     unknown: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: aggregates by subset and metric, items, what is unknown."""
+        items = [{**vars(item), "metrics": dict(item.metrics)} for item in self.items]
+        for item in items:
+            if item["gold_set"] is None:
+                del item["gold_set"]
         return {
             "aggregates": {
-                subset: {metric: found.to_json() for metric, found in metrics.items()}
+                subset: {metric: value.to_json() for metric, value in metrics.items()}
                 for subset, metrics in self.aggregates.items()
             },
-            "items": [_record(item) for item in self.items],
+            "items": items,
             "unknown": list(self.unknown),
         }
 
@@ -208,43 +163,36 @@ def ceilings(
     ordered = in_order(items)
     known = {item.key for item in with_evidence(ordered)}
     retrieved = found_in_any_epoch(ordered)
-    rows = tuple(
-        item.row(
-            item_ceilings(item, reach, retrieved[item.item.gold_key]).metrics(recall)
-            if item.key in known
-            else Ceilings(recall=item.share(item.right)).metrics(recall)
+    rows = []
+    for item in ordered:
+        shares: tuple[float | None, ...] = (None,) * len(CEILINGS)
+        if item.key in known:
+            shares = _ceilings(item, reach, retrieved[item.item.gold_key])
+        shares = (*shares, item.share(item.right))
+        losses = (
+            None if high is None or low is None else high - low for high, low in pairwise(shares)
         )
-        for item in ordered
-    )
+        rows.append(item.row(dict(zip(ceiling_metrics(recall), (*shares, *losses), strict=True))))
     means = aggregates_by_subset(rows, ceiling_metrics(recall), seed)
-    return CeilingScores(recall, means, rows, reach.unknown if reach else ())
+    return CeilingScores(recall, means, tuple(rows), reach.unknown if reach else ())
 
 
-def item_ceilings(
-    item: TracedItem, reach: Reach | None = None, retrieved: AbstractSet[GoldPair] = frozenset()
-) -> Ceilings:
-    """Ceilings of one item that has a trace.
+def _ceilings(
+    item: TracedItem, reach: Reach | None, retrieved: AbstractSet[GoldPair]
+) -> tuple[float | None, ...]:
+    """`CEILINGS` of one item that has a trace; None is unknown, or the question has no gold.
 
     What was retrieved here, or in another epoch (`retrieved`), was within reach, whatever gold says
     of its passages. Reach is None where it is unknown for any gold pair: to count such items where
     the pair happened to be retrieved, and only these, would flatter retrieval.
     """
-    return Ceilings(
-        reach=_reach(item, reach, retrieved | item.retrieved) if reach else None,
-        retrieved=item.share(item.retrieved),
-        extracted=item.share(item.extracted),
-        shown=item.share(item.shown),
-        recall=item.share(item.right),
-    )
-
-
-def _reach(item: TracedItem, reach: Reach, retrieved: AbstractSet[GoldPair]) -> float | None:
-    within = {pair: reach.of(item.item.gold_key, pair) for pair in item.pairs}
-    if None in within.values():
-        return None
-    return item.share(
-        frozenset(pair for pair, is_in in within.items() if is_in or pair in retrieved)
-    )
+    of_reach = None
+    if reach:
+        within = {pair: reach.of(item.item.gold_key, pair) for pair in item.pairs}
+        if None not in within.values():
+            had = retrieved | item.retrieved
+            of_reach = item.share(frozenset(p for p, is_in in within.items() if is_in or p in had))
+    return (of_reach, *map(item.share, (item.retrieved, item.extracted, item.shown)))
 
 
 def found_in_any_epoch(items: Sequence[TracedItem]) -> dict[GoldKey, set[GoldPair]]:
@@ -255,47 +203,28 @@ def found_in_any_epoch(items: Sequence[TracedItem]) -> dict[GoldKey, set[GoldPai
     return retrieved
 
 
-def _record(item: ItemScore) -> dict[str, Any]:
-    record = {**vars(item), "metrics": dict(item.metrics)}
-    if item.gold_set is None:
-        del record["gold_set"]
-    return record
-
-
-def _difference(high: float | None, low: float | None) -> float | None:
-    return None if high is None or low is None else high - low
-
-
 @dataclass(frozen=True)
 class CurvePoint:
-    """The perfect reader's mean recall when so many calls were made, or tokens spent.
-
-    `searching`: items that made a tool call after the point before this one, and so could still
-    gain; the others keep their last value. `recall` is over all questions, at every point.
-    """
+    """The perfect reader's mean recall over all questions, when so many calls were made, or tokens
+    spent. `searching`: items that made a call after the point before, and so could still gain."""
 
     effort: int
     recall: Aggregate
     searching: int
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return dict(vars(self)) | {"recall": self.recall.to_json()}
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Recall over what was retrieved, point by point; non-decreasing.
-
-    Its last point is the run's ceiling over everything that was retrieved. A run without any
-    evidence has no points.
-    """
+    """Recall over what was retrieved, point by point, up to the run's ceiling; without any evidence
+    there are no points."""
 
     by: Effort
     points: tuple[CurvePoint, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return {"by": self.by, "points": [point.to_json() for point in self.points]}
 
 
@@ -309,10 +238,21 @@ def recall_curve(items: Iterable[TracedItem], by: Effort, *, seed: int = 0) -> C
     The agent's own recall by what it spent is `breakdown("calls", ...)` and `("tokens", ...)`.
     """
     ordered = in_order(items)
-    known = with_evidence(ordered)
-    lasts = [_last_call(item, by) for item in known]
-    grid = list(_GRIDS[by](max(0, *lasts))) if known else []
-    seen = {item.key: _first_seen(item, by) for item in known}
+    # The effort at which each item first saw each pair, and made its last call (-1: it made none).
+    seen: dict[tuple[str, int], dict[GoldPair, int]] = {}
+    lasts: list[int] = []
+    for item in with_evidence(ordered):
+        evidence = item.evidence
+        assert evidence is not None  # `with_evidence` left the others out
+        efforts = [0, *(call.tokens for call in evidence.calls)]
+        if by == "calls":
+            efforts = list(range(len(efforts)))
+        seen[item.key] = {
+            pair: min(efforts[place.call] for place in evidence.places[pair])
+            for pair in item.retrieved
+        }
+        lasts.append(max(efforts[1:], default=-1))
+    grid = list((_call_grid if by == "calls" else _token_grid)(max(0, *lasts))) if lasts else []
     # The others have rows too, unscored, so that the draws are those of the other ceilings.
     rows = [item.row(_recall_at(grid, item, seen.get(item.key))) for item in ordered]
     recalls = aggregates_of(rows, [str(effort) for effort in grid], seed)
@@ -335,30 +275,6 @@ def _recall_at(
     }
 
 
-def _first_seen(item: TracedItem, by: Effort) -> dict[GoldPair, int]:
-    """The least effort at which each retrieved pair was there."""
-    evidence = item.evidence
-    assert evidence is not None  # `with_evidence` left the others out
-    return {
-        pair: min(_effort(evidence, place, by) for place in evidence.places[pair])
-        for pair in item.retrieved
-    }
-
-
-def _effort(evidence: GoldEvidence, place: EvidencePlace, by: Effort) -> int:
-    if by == "calls" or place.call == 0:
-        return place.call
-    return evidence.calls[place.call - 1].tokens
-
-
-def _last_call(item: TracedItem, by: Effort) -> int:
-    """The effort at which an item made its last call; -1 where it made none."""
-    calls = item.evidence.calls if item.evidence else ()
-    if not calls:
-        return -1
-    return len(calls) if by == "calls" else max(call.tokens for call in calls)
-
-
 def _call_grid(most: int) -> Iterator[int]:
     """0, 1, 2 ... 24, 32, 48, 64, 96 ... and the most."""
     yield from range(min(most, _EVERY_CALL) + 1)
@@ -377,9 +293,3 @@ def _token_grid(most: int) -> Iterator[int]:
         yield step
         if step >= most:
             return
-
-
-_GRIDS: Mapping[Effort, Callable[[int], Iterator[int]]] = {
-    "calls": _call_grid,
-    "tokens": _token_grid,
-}

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_scores import GoldPair
-from branchwise.eval.ceilings.ceilings import TracedItem, in_order
+from branchwise.eval.ceilings import TracedItem, in_order
 from branchwise.eval.items import GoldKey
 from branchwise.eval.scores import SUBSETS, ItemScore, aggregates_by_subset, of_subset
 from branchwise.eval.tasks import Column, Total
@@ -42,7 +42,6 @@ class MetricSpread:
     agreement: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return dict(vars(self))
 
 
@@ -50,10 +49,9 @@ class MetricSpread:
 class EpochSpread:
     """Spread of a run, by subset (all, ambiguous, unambiguous) and metric.
 
-    `union`: over the questions that ended in every epoch, the mean of recall, the recall of
-    all epochs' right pairs together, and the gain, one less the other: what asking again finds.
-    Epochs that were scored against different gold sets are together only with their like; the best
-    recall counts.
+    `union`: over the questions that ended in every epoch, the mean of recall, the recall of all
+    epochs' right pairs together (of those that were scored against one gold set), and the gain:
+    what asking again finds.
     """
 
     epochs: int
@@ -61,16 +59,15 @@ class EpochSpread:
     union: Mapping[str, Mapping[str, Aggregate]]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return {
             "epochs": self.epochs,
             "metrics": {
-                subset: {metric: spread.to_json() for metric, spread in found.items()}
-                for subset, found in self.metrics.items()
+                subset: {metric: spread.to_json() for metric, spread in spreads.items()}
+                for subset, spreads in self.metrics.items()
             },
             "union": {
-                subset: {metric: value.to_json() for metric, value in found.items()}
-                for subset, found in self.union.items()
+                subset: {metric: value.to_json() for metric, value in values.items()}
+                for subset, values in self.union.items()
             },
         }
 
@@ -78,10 +75,9 @@ class EpochSpread:
 def epoch_spread(
     items: Iterable[TracedItem], columns: Sequence[Column], *, seed: int = 0
 ) -> EpochSpread | None:
-    """Spread of these metrics of the items over their epochs; None where there is only one.
+    """Spread of these metrics over the items' epochs; None where there is only one.
 
-    Epochs are compared on the same questions: one that has not ended in every epoch (a run that
-    goes on), or is unscored in one, stays out, and `n` says how many are left.
+    A question that is unscored in an epoch stays out; `n` says how many are left.
     """
     ordered = in_order(items)
     epochs = sorted({item.item.epoch for item in ordered})
@@ -172,22 +168,12 @@ def _union_rows(items: Sequence[TracedItem], epochs: Sequence[int]) -> list[Item
         first = asked[0]
         if len(asked) < len(epochs) or not first.pairs:
             continue
+        right: dict[GoldKey, set[GoldPair]] = defaultdict(set)
+        for item in asked:
+            right[item.item.gold_key] |= item.right
+        counts = {item.item.gold_key: len(item.pairs) for item in asked}
         mean = fmean(len(item.right) / len(item.pairs) for item in asked)
-        union = max(map(_found_together, _by_gold_set(asked)))
+        union = max(len(pairs) / counts[key] for key, pairs in right.items())
         values = (mean, union, union - mean)
         rows.append(first.row(dict(zip(UNION_METRICS, values, strict=True))))
     return rows
-
-
-def _by_gold_set(asked: Iterable[TracedItem]) -> list[list[TracedItem]]:
-    """The epochs of a question, those together that were scored against the same gold set."""
-    groups: dict[GoldKey, list[TracedItem]] = defaultdict(list)
-    for item in asked:
-        groups[item.item.gold_key].append(item)
-    return [*groups.values()]
-
-
-def _found_together(items: Sequence[TracedItem]) -> float:
-    """Share of the gold pairs that any of these epochs answered."""
-    right: frozenset[GoldPair] = frozenset().union(*(item.right for item in items))
-    return len(right) / len(items[0].pairs)

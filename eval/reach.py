@@ -7,6 +7,7 @@ search or a query finds it. What was not or cannot be looked up is unknown, not 
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,16 +15,14 @@ from typing import Any
 from branchwise.base.progress import Progress, silent
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_scores import GoldPair
-from branchwise.eval.ceilings.sources import (
+from branchwise.eval.items import GoldKey
+from branchwise.eval.sources import (
     Holding,
     Sources,
-    UnknownHolding,
-    WantedEntity,
     corpus_holding,
     kg_holding,
     wanted_pairs,
 )
-from branchwise.eval.items import GoldKey
 
 QUICKLY = 60.0
 """Seconds that a corpus may be read for mentions without being told to."""
@@ -54,10 +53,8 @@ class Reach:
         return (pairs or {}).get(pair)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: by question id a list of [branch, entity, true, false or null].
-
-        Of alternatives, where there are any, [question id, number of the gold set, such a list].
-        """
+        """By question id a list of [branch, entity, true, false or null]; of alternatives, where
+        there are any, [question id, number of the gold set, such a list]."""
         further = [[*gold, _listed(pairs)] for gold, pairs in self.alternatives.items()]
         return {
             "within": {question: _listed(pairs) for question, pairs in self.within.items()},
@@ -70,7 +67,6 @@ class Reach:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> "Reach":
-        """What `to_json` gave."""
         within = {question: _pairs(listed) for question, listed in kept["within"].items()}
         further = {(id, n): _pairs(listed) for id, n, listed in kept.get("alternatives", ())}
         passages = {(id, n): _pairs(listed) for id, n, listed in kept["passages"]}
@@ -105,8 +101,8 @@ def find_reach(
     """
     wanted = wanted_pairs(questions)
     entities = [entity for pairs in wanted.values() for entity in pairs.values()]
-    holdings: list[Holding] = [
-        UnknownHolding(f"what the tool {name} could give is not known") for name in sources.others
+    holdings = [
+        Holding(why=f"what the tool {name} could give is not known") for name in sources.others
     ]
     if sources.corpus:
         holdings.append(
@@ -114,23 +110,28 @@ def find_reach(
         )
     if sources.kg:
         holdings.append(kg_holding(sources.kg, entities))
-    within = {
-        gold: {pair: _within(holdings, entity) for pair, entity in pairs.items()}
-        for gold, pairs in wanted.items()
-    }
-    left = [
-        entity
-        for gold, pairs in wanted.items()
-        for pair, entity in pairs.items()
-        if within[gold][pair] is None
-    ]
+    within: dict[GoldKey, dict[GoldPair, bool | None]] = {gold: {} for gold in wanted}
+    passages: dict[GoldKey, dict[GoldPair, str]] = defaultdict(dict)
+    unknown = [0] * len(holdings)
+    for gold, pair, entity in ((g, p, e) for g, pairs in wanted.items() for p, e in pairs.items()):
+        answers = [holding.has(entity) for holding in holdings]
+        # True where any source has it, else unknown where any source is unknown.
+        within[gold][pair] = True if True in answers else None if None in answers else False
+        if within[gold][pair] is None:
+            unknown = [n + (has is None) for n, has in zip(unknown, answers, strict=True)]
+        if id := next(filter(None, (holding.passage(entity) for holding in holdings)), None):
+            passages[gold][pair] = id
     return Reach(
         {id: pairs for (id, number), pairs in within.items() if not number},
-        _reasons(holdings, left),
+        tuple(
+            f"reach of {count} gold answer{'s' * (count != 1)} is unknown: {holding.why}"
+            for count, holding in zip(unknown, holdings, strict=True)
+            if count
+        ),
         all(holding.final for holding in holdings),
         {gold: pairs for gold, pairs in within.items() if gold[1]},
         sources.corpus is not None,
-        {gold: ids for gold, pairs in wanted.items() if (ids := _passages(holdings, pairs))},
+        dict(passages),
     )
 
 
@@ -152,34 +153,3 @@ def reach_key(questions: Iterable[Question], sources: Sources, *, seconds: float
         comma = b","
     digest.update(b"]]")
     return digest.hexdigest()[:16]
-
-
-def _passages(
-    holdings: Sequence[Holding], pairs: Mapping[GoldPair, WantedEntity]
-) -> dict[GoldPair, str]:
-    """For each pair that a passage has, the id of one."""
-    ids = (
-        (pair, next(filter(None, (holding.passage(entity) for holding in holdings)), None))
-        for pair, entity in pairs.items()
-    )
-    return {pair: id for pair, id in ids if id is not None}
-
-
-def _within(holdings: Sequence[Holding], entity: WantedEntity) -> bool | None:
-    """True where any source has it, else unknown where any source is unknown."""
-    answers = [holding.has(entity) for holding in holdings]
-    if True in answers:
-        return True
-    return None if None in answers else False
-
-
-def _reasons(holdings: Sequence[Holding], left: Sequence[WantedEntity]) -> tuple[str, ...]:
-    """In words, for each source that leaves any of these unknown: how many, and why."""
-    counts = [
-        (sum(holding.has(entity) is None for entity in left), holding.why) for holding in holdings
-    ]
-    return tuple(
-        f"reach of {count} gold answer{'s' * (count != 1)} is unknown: {why}"
-        for count, why in counts
-        if count
-    )

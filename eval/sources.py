@@ -4,10 +4,10 @@ import hashlib
 import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
@@ -19,9 +19,9 @@ from branchwise.base.progress import Progress
 from branchwise.base.text import encodable
 from branchwise.base.warning import warn
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
-from branchwise.corpora.questions import GoldSet, Question
+from branchwise.corpora.questions import Question
 from branchwise.corpora.records import to_passage
-from branchwise.eval.branch_scores import GoldPair, gold_branches
+from branchwise.eval.branch_scores import GoldPair, gold_branches, gold_pairs
 from branchwise.eval.errors.mentions import mentioned
 from branchwise.eval.errors.module_work import tool_names
 from branchwise.eval.items import GoldKey
@@ -42,10 +42,8 @@ _SAMPLE = 2.0
 
 @dataclass(frozen=True)
 class SearchedCorpus:
-    """The corpus that was searched: where it was, and its SHA-256; None where nothing says.
-
-    `served`: by a retrieval server, which alone knows what it searches.
-    """
+    """The corpus that was searched: its folder and SHA-256, None where nothing says. `served`: by a
+    retrieval server, which alone knows what it searches."""
 
     path: Path | None = None
     sha256: str | None = None
@@ -62,10 +60,8 @@ class SearchedKg:
 
 @dataclass(frozen=True)
 class Sources:
-    """What a run's tools searched; `others` are the names of tools that ask anything else.
-
-    A corpus or graph that the system had but no tool for is not among them.
-    """
+    """What a run's tools searched, not what the system had but no tool for; `others`: the names of
+    tools that ask anything else."""
 
     corpus: SearchedCorpus | None = None
     kg: SearchedKg | None = None
@@ -83,10 +79,8 @@ class Sources:
 def run_sources(
     meta: Mapping[str, Any], *, corpus: Path | None = None, kg: str | None = None
 ) -> Sources:
-    """The sources of a run, from what its store says (`RunReader.meta`).
-
-    `corpus` and `kg` say where they lie now, if elsewhere.
-    """
+    """The sources of a run, from what its store says (`RunReader.meta`); `corpus` and `kg`: where
+    they lie now, if elsewhere."""
     system, identity = meta["system"], meta["identity"]
     names = tool_names(identity)
     folder = corpus or (Path(system["corpus"]) if system.get("corpus") else None)
@@ -110,11 +104,8 @@ def evidence_words(meta: Mapping[str, Any]) -> str:
         retriever, reranker = system.get("retriever"), system.get("reranker")
         how = [short_spec(str(retriever))] if retriever else []
         how += [f"ranked again by {Path(str(reranker)).name}"] if reranker else []
-        named = (
-            f"corpus {sources.corpus.path.name}"
-            if sources.corpus.path
-            else "what a retriever finds"
-        )
+        path = sources.corpus.path
+        named = f"corpus {path.name}" if path else "what a retriever finds"
         words.append(f"{named} ({', '.join(how)})" if how else named)
     if sources.kg:
         words.append(f"graph {Path(sources.kg.address or '?').name}")
@@ -124,8 +115,8 @@ def evidence_words(meta: Mapping[str, Any]) -> str:
 
 def _corpus_sha256(retriever: Mapping[str, Any]) -> str | None:
     """From a retriever's identity; one that is fused names it with its parts."""
-    if found := retriever.get("corpus_sha256"):
-        return str(found)
+    if sha256 := retriever.get("corpus_sha256"):
+        return str(sha256)
     return next(filter(None, map(_corpus_sha256, retriever.get("parts", ()))), None)
 
 
@@ -144,110 +135,66 @@ WantedPairs = dict[GoldKey, dict[GoldPair, WantedEntity]]
 
 def wanted_pairs(questions: Iterable[Question]) -> WantedPairs:
     """What to look up for every gold pair of the questions, of alternatives too."""
-    return {
-        (question.id, number): _of_gold_set(branches)
-        for question in questions
-        for number, branches in enumerate(question.gold_sets)
-    }
-
-
-def _of_gold_set(branches: GoldSet) -> dict[GoldPair, WantedEntity]:
-    wanted = {}
-    for branch, entities in enumerate(gold_branches(branches).sets):
-        for number, entity in enumerate(entities.entities):
-            forms = {form for answer in entity.answers for form in answer.forms}
-            pair = GoldPair(branch, number)
-            wanted[pair] = WantedEntity(entity.support, entity.qids, tuple(sorted(forms)))
+    wanted: WantedPairs = {}
+    for question in questions:
+        for number, branches in enumerate(question.gold_sets):
+            gold = gold_branches(branches)
+            of_set = wanted[question.id, number] = {}
+            for pair in gold_pairs(gold):
+                entity = gold.sets[pair.branch].entities[pair.entity]
+                forms = {form for answer in entity.answers for form in answer.forms}
+                of_set[pair] = WantedEntity(entity.support, entity.qids, tuple(sorted(forms)))
     return wanted
 
 
-class Holding(Protocol):
-    """What a source has. `why` says in words what it means that something is unknown."""
+@dataclass(frozen=True, kw_only=True)
+class Holding:
+    """What a source has; of this one nothing is known. `why`: in words, why something is unknown.
+    `final`: False where the source could not be read, which may be mended."""
 
-    @property
-    def why(self) -> str: ...
-
-    @property
-    def final(self) -> bool:
-        """False where the source could not be read, which may be mended."""
-        ...
-
-    def has(self, wanted: WantedEntity) -> bool | None:
-        """Whether the source has an entity; None where that is unknown."""
-        ...
-
-    def passage(self, wanted: WantedEntity) -> str | None:
-        """The id of a passage that has an entity; None where no passage is known to."""
-        ...
-
-
-@dataclass(frozen=True)
-class UnknownHolding:
-    """A source that nothing can be said of."""
-
-    why: str
+    why: str = ""
     final: bool = True
 
     def has(self, wanted: WantedEntity) -> bool | None:
-        """Unknown."""
+        """Whether the source has an entity; None where that is unknown."""
         return None
 
     def passage(self, wanted: WantedEntity) -> str | None:
-        """None."""
+        """The id of a passage that has an entity; None where no passage is known to."""
         return None
 
 
-@dataclass(frozen=True)
-class CorpusHolding:
+@dataclass(frozen=True, kw_only=True)
+class _CorpusHolding(Holding):
     """`passages`: the supporting ones that are there; `mentioned`: forms of entities that some
-    passage mentions, with the first one's id, None where the passages were not read; `minutes`:
-    since it would take so long.
+    passage mentions, with the first one's id, None where the passages were not read.
 
     Where gold's passages are all missing, they are another corpus's, and say nothing of this one.
     """
 
     passages: frozenset[str]
     mentioned: Mapping[tuple[str, ...], str] | None = None
-    final: bool = True
-    minutes: int = 0
-
-    @property
-    def why(self) -> str:
-        unread = "no passage of the corpus is named as their support, and it was not read for"
-        took = f", which takes about {self.minutes} minutes: --scan-corpus" if self.minutes else ""
-        return f"{unread} mentions{took}"
 
     def has(self, wanted: WantedEntity) -> bool | None:
-        """Whether a passage supports the entity or, where none is named, mentions it."""
         if wanted.support and self.passages:
             return bool(wanted.support & self.passages)
         return None if self.mentioned is None else wanted.forms in self.mentioned
 
     def passage(self, wanted: WantedEntity) -> str | None:
-        """One that supports the entity or, where none is named, the first that mentions it."""
         if wanted.support and self.passages:
             return min(wanted.support & self.passages, default=None)
         return (self.mentioned or {}).get(wanted.forms)
 
 
-@dataclass(frozen=True)
-class KgHolding:
-    """`qids`: the entities' ids that are in the graph."""
+@dataclass(frozen=True, kw_only=True)
+class _KgHolding(Holding):
+    """`qids`: the entities' ids that are in the graph. Dates and numbers have none, and may stand
+    in it as values."""
 
     qids: frozenset[str]
-    why: str = "they have no Wikidata id to look up in the graph"
-    final: bool = True
 
     def has(self, wanted: WantedEntity) -> bool | None:
-        """Whether an id of the entity is in the graph; unknown for one without ids.
-
-        Dates and numbers have none, and may stand in the graph as values.
-        """
         return bool(wanted.qids & self.qids) if wanted.qids else None
-
-    def passage(self, wanted: WantedEntity) -> str | None:
-        """None: a graph has no passages."""
-        return None
 
 
 def corpus_holding(
@@ -260,27 +207,29 @@ def corpus_holding(
     """Look into the corpus: one pass for ids and, where it takes at most so many seconds, one for
     mentions. What that finds is kept beside the corpus, if its folder can be written."""
     if source.path is None and source.served:
-        return UnknownHolding("what the retrieval server searches is not known here")
+        return Holding(why="what the retrieval server searches is not known here")
     if source.path is None:
-        return UnknownHolding("the run does not say where the corpus is that it searched")
+        return Holding(why="the run does not say where the corpus is that it searched")
+    why = "no passage of the corpus is named as their support, and it was not read for mentions"
     try:
         corpus = Corpus.open(source.path)
         if source.sha256 not in (None, corpus.sha256):
-            why = f"{source.path} is no longer the corpus that was searched"
-            return UnknownHolding(why, final=False)
-        passages = _passages(corpus, frozenset().union(*(one.support for one in wanted)), progress)
-        unnamed = sorted({one.forms for one in wanted if not (one.support and passages)})
-        if not seconds:
-            return CorpusHolding(passages)
-        return CorpusHolding(passages, _mentioned(corpus, unnamed, seconds, progress))
+            changed = f"{source.path} is no longer the corpus that was searched"
+            return Holding(why=changed, final=False)
+        support = frozenset[str]().union(*(entity.support for entity in wanted))
+        passages = _passages(corpus, support, progress)
+        unnamed = sorted({entity.forms for entity in wanted if not (entity.support and passages)})
+        read = _mentioned(corpus, unnamed, seconds, progress) if seconds else None
+        return _CorpusHolding(why=why, passages=passages, mentioned=read)
     except _TakesLongError as slow:
         warn(
             f"{source.path} is not read for gold answers, which takes about {slow.minutes} "
             "minutes; to read it: branchwise score RUN --scan-corpus"
         )
-        return CorpusHolding(passages, minutes=slow.minutes)
+        why += f", which takes about {slow.minutes} minutes: --scan-corpus"
+        return _CorpusHolding(why=why, passages=passages)
     except (InputError, OSError) as error:
-        return UnknownHolding(f"the corpus cannot be read: {error}", final=False)
+        return Holding(why=f"the corpus cannot be read: {error}", final=False)
 
 
 def _passages(corpus: Corpus, wanted: frozenset[str], progress: Progress) -> frozenset[str]:
@@ -350,27 +299,20 @@ def _records(corpus: Corpus, progress: Progress) -> Iterator[dict[str, Any]]:
 def kg_holding(source: SearchedKg, wanted: Collection[WantedEntity]) -> Holding:
     """Look the ids up in the names of a built graph; no query is asked, of an endpoint neither."""
     if source.address is None:
-        return UnknownHolding("the run does not say which graph it asked")
+        return Holding(why="the run does not say which graph it asked")
     if is_address(source.address):
-        return UnknownHolding("the graph is behind an endpoint, which is not asked again")
+        return Holding(why="the graph is behind an endpoint, which is not asked again")
+    qids = frozenset[str]().union(*(entity.qids for entity in wanted))
     try:
-        return KgHolding(_known_ids(Path(source.address), source.sha256, wanted))
+        folder = kg_folder(Path(source.address))
+        if source.sha256 not in (None, read_description(folder).sha256):
+            what = "is no longer the graph that was searched"
+            raise InputError(what, where=str(folder), remedy="restore it")
+        with closing(NameIndex.open(folder)) as index:
+            # `written_id`: as the index writes it; None for texts and others that are not ids.
+            known = frozenset(
+                qid for qid in qids if (id := written_id(encodable(qid))) and index.knows(id)
+            )
+        return _KgHolding(why="they have no Wikidata id to look up in the graph", qids=known)
     except (InputError, OSError, sqlite3.Error) as error:
-        return UnknownHolding(f"the graph cannot be read: {error}", final=False)
-
-
-def _known_ids(path: Path, sha256: str | None, wanted: Collection[WantedEntity]) -> frozenset[str]:
-    folder = kg_folder(path)
-    if sha256 not in (None, read_description(folder).sha256):
-        raise InputError(
-            "is no longer the graph that was searched",
-            where=str(folder),
-            remedy="restore it",
-        )
-    index = NameIndex.open(folder)
-    try:
-        qids = frozenset().union(*(one.qids for one in wanted))
-        # `written_id`: as the index writes it; None for texts and others that are not ids.
-        return frozenset(q for q in qids if (id := written_id(encodable(q))) and index.knows(id))
-    finally:
-        index.close()
+        return Holding(why=f"the graph cannot be read: {error}", final=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.ceilings import CeilingScores, TracedItem, ceiling_metrics
+from branchwise.eval.ceilings import CeilingScores, TracedItem, ceiling_metrics
 from branchwise.eval.grouping import (
     MAX_LABELS,
     META,
@@ -35,9 +35,8 @@ class Bin:
     aggregates: Mapping[str, Aggregate]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
-        found = {metric: value.to_json() for metric, value in self.aggregates.items()}
-        return dict(vars(self)) | {"aggregates": found}
+        values = {metric: value.to_json() for metric, value in self.aggregates.items()}
+        return {**vars(self), "aggregates": values}
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,7 @@ class Breakdown:
     bins: tuple[Bin, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
-        return dict(vars(self)) | {"bins": [found.to_json() for found in self.bins]}
+        return {**vars(self), "bins": [own.to_json() for own in self.bins]}
 
 
 Places = Mapping[tuple[str, int], Sequence[BinPlace]]
@@ -74,8 +72,7 @@ def breakdown(
     *,
     seed: int = 0,
 ) -> Breakdown:
-    """Scores in the bins of a grouping: of the task's `columns`, and of the same items' ceilings
-    where these are given. `rows`: every item's metrics.
+    """Scores in the bins of a grouping: of the task's `columns`, and of the same items' ceilings.
 
     Epochs of a question are averaged within a bin; where they fall into several (by calls), the
     question counts once in each. Questions without the property are in `UNKNOWN`; where none has

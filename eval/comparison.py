@@ -6,8 +6,7 @@ from typing import Any
 
 from branchwise.base.errors import InputError
 from branchwise.base.numbers import interval, p_value, signed
-from branchwise.eval.scores import SUBSETS, ItemScore, Scores
-from branchwise.eval.statistics.paired_tests import (
+from branchwise.eval.paired_tests import (
     FLIPS,
     LeftOutQuestions,
     PairedTest,
@@ -23,6 +22,7 @@ from branchwise.eval.statistics.paired_tests import (
     total_interval,
     total_test,
 )
+from branchwise.eval.scores import SUBSETS, Scores
 from branchwise.eval.tasks import totals_of
 
 _SCORER_FIELDS = ("version", "matcher", "threshold", "model", "judge", "prompts")
@@ -78,8 +78,8 @@ class ScoreDifference:
 class Comparison:
     """All differences of one system to its base, by subset and then by metric.
 
-    `cautions`: what else differs between the two sides, one phrase each, and may explain a
-    difference. They hold names of models: plain text, to be escaped where shown.
+    `cautions`: what else differs between the two sides, as plain text, and may explain a
+    difference.
     """
 
     differences: tuple[ScoreDifference, ...]
@@ -94,7 +94,7 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "differences": [found.to_json() for found in self.differences],
+            "differences": [difference.to_json() for difference in self.differences],
             "cautions": list(self.cautions),
         }
 
@@ -181,19 +181,15 @@ def compare_each(
         for key, names in tested.items()
         for name, p in zip(names, holm([alone[n].find(*key).p for n in names]), strict=True)
     }
-    return {name: _corrected(name, comparison, adjusted) for name, comparison in alone.items()}
-
-
-def _corrected(
-    name: str,
-    comparison: Comparison,
-    adjusted: Mapping[tuple[str, str, str], tuple[float | None, int]],
-) -> Comparison:
-    corrected: list[ScoreDifference] = []
-    for difference in comparison.differences:
-        p, family = adjusted.get((name, difference.metric, difference.subset), (None, 1))
-        corrected.append(replace(difference, p_holm=p, family=family))
-    return replace(comparison, differences=tuple(corrected))
+    corrected: dict[str, Comparison] = {}
+    for name, comparison in alone.items():
+        differences: list[ScoreDifference] = []
+        for difference in comparison.differences:
+            key = (name, difference.metric, difference.subset)
+            p, family = adjusted.get(key, (None, 1))
+            differences.append(replace(difference, p_holm=p, family=family))
+        corrected[name] = replace(comparison, differences=tuple(differences))
+    return corrected
 
 
 def _differences(
@@ -273,14 +269,10 @@ def _cautions(base: Scores, other: Scores) -> tuple[str, ...]:
         for key in sources[0].keys() & sources[1].keys()
         if sources[0][key] != sources[1][key]
     ]
-    epochs = _epochs(base.items), _epochs(other.items)
+    epochs = [len({item.epoch for item in scores.items}) for scores in (base, other)]
     if epochs[0] != epochs[1] and all(epochs):
         cautions.append(f"different numbers of epochs: {epochs[0]} and {epochs[1]}")
     return tuple(cautions)
-
-
-def _epochs(items: Sequence[ItemScore]) -> int:
-    return len({item.epoch for item in items})
 
 
 def summary_line(
@@ -297,7 +289,9 @@ def summary_line(
     after the point; `questions` what the subset is called. Plain text that is to be
     escaped where it is shown.
     """
-    called = name if name is not None else metric_words(difference.metric)
+    # "strict_em" is read "strict EM".
+    words = ("EM" if word == "em" else word for word in difference.metric.split("_"))
+    called = name if name is not None else " ".join(words)
     subject = f"{called} on {questions or f'{difference.subset} questions'}"
     if difference.difference is None:
         return f"{subject}: nothing to compare ({_n(difference)})"
@@ -305,20 +299,10 @@ def summary_line(
     if difference.low is None or difference.high is None:
         return f"{effect} (no interval, no test, {_n(difference)})"
     ends = interval(difference.low, difference.high, digits)
-    return f"{effect} {ends} ({_p(difference)}, {_n(difference)})"
-
-
-def metric_words(metric: str) -> str:
-    """ "strict_em" is read "strict EM"."""
-    return " ".join("EM" if word == "em" else word for word in metric.split("_"))
-
-
-def _p(difference: ScoreDifference) -> str:
-    if difference.p is None:
-        return "no test"
-    if difference.p_holm is None or difference.family < 2:
-        return p_value(difference.p)
-    return f"{p_value(difference.p_holm)} after Holm"
+    p = "no test" if difference.p is None else p_value(difference.p)
+    if difference.p is not None and difference.p_holm is not None and difference.family > 1:
+        p = f"{p_value(difference.p_holm)} after Holm"
+    return f"{effect} {ends} ({p}, {_n(difference)})"
 
 
 def _n(difference: ScoreDifference) -> str:

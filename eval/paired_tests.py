@@ -85,16 +85,13 @@ class Pairs:
 
     @cached_property
     def differences(self) -> "NDArray[np.float64]":
-        """other - base, NaN where either is unscored.
-
-        Rounded to 12 digits: an epoch mean of 1/3 and 2/3 must equal 1/2.
-        """
+        """other - base, NaN where either is unscored; rounded: an epoch mean of 1/3 and 2/3 equals
+        1/2."""
         import numpy as np
 
         return np.round(self.other - self.base, 12)
 
     def left_out(self, row: int) -> LeftOutQuestions:
-        """What stays out of the metric with this number."""
         import numpy as np
 
         base, other = np.isnan(self.base[row]), np.isnan(self.other[row])
@@ -122,10 +119,8 @@ def pair_questions(base: Scores, other: Scores, metrics: Sequence[str], subset: 
 
 
 def check_same_questions(base: Scores, other: Scores) -> None:
-    """Raise InputError where a question is ambiguous for one system and not for the other.
-
-    Then they answered different questions under one id, and no difference means anything.
-    """
+    """Raise InputError where a question is ambiguous for one system and not for the other: then
+    they answered different questions under one id."""
     ambiguous = {row.id: row.ambiguous for row in base.items}
     for row in other.items:
         if ambiguous.get(row.id, row.ambiguous) != row.ambiguous:
@@ -163,45 +158,29 @@ def paired_tests(pairs: Pairs, *, seed: int = 0, flips: int = FLIPS) -> list[Pai
     difference, exact where at most 16 questions differ, else with `flips` random sign vectors,
     the same ones for all metrics. Without any difference p is 1.
     """
-    names = [_choose(pairs, row) for row in range(len(pairs.metrics))]
-    drawn = [row for row, name in enumerate(names) if name == "permutation"]
-    p_values = random_flips(pairs.differences[drawn], seed=seed, flips=flips) if drawn else []
-    monte_carlo = dict(zip(drawn, p_values, strict=True))
+    import numpy as np
+
     tests: list[PairedTest | None] = []
-    for row, name in enumerate(names):
-        changed = _changed(pairs, row)
-        if name is None:
-            tests.append(None)
-        elif name == "McNemar":
+    drawn: list[int] = []
+    for row, change in enumerate(pairs.differences):
+        paired = ~np.isnan(change)
+        # Signs of differences that are 0 change no sum.
+        changed = change[paired & (change != 0)]
+        test: PairedTest | None = None
+        if paired.sum() < 2:
+            pass
+        elif np.isin([pairs.base[row][paired], pairs.other[row][paired]], (0.0, 1.0)).all():
             p = mcnemar(int((changed > 0).sum()), int((changed < 0).sum()))
-            tests.append(PairedTest(name, p))
-        elif name == "exact permutation":
-            tests.append(PairedTest(name, all_flips(changed)))
+            test = PairedTest("McNemar", p)
+        elif len(changed) <= EXACT_UP_TO:
+            test = PairedTest("exact permutation", all_flips(changed))
         else:
-            tests.append(PairedTest(name, monte_carlo[row]))
+            drawn.append(row)
+        tests.append(test)
+    p_values = random_flips(pairs.differences[drawn], seed=seed, flips=flips) if drawn else []
+    for row, p in zip(drawn, p_values, strict=True):
+        tests[row] = PairedTest("permutation", p)
     return tests
-
-
-def _choose(pairs: Pairs, row: int) -> TestName | None:
-    import numpy as np
-
-    paired = ~np.isnan(pairs.differences[row])
-    if paired.sum() < 2:
-        return None
-    values = np.concatenate([pairs.base[row][paired], pairs.other[row][paired]])
-    if np.isin(values, (0.0, 1.0)).all():
-        return "McNemar"
-    few = len(_changed(pairs, row)) <= EXACT_UP_TO
-    return "exact permutation" if few else "permutation"
-
-
-def _changed(pairs: Pairs, row: int) -> "NDArray[np.float64]":
-    """The differences that are there and not 0: signs of the others change no sum."""
-    import numpy as np
-
-    differences = pairs.differences[row]
-    changed: NDArray[np.float64] = differences[~np.isnan(differences) & (differences != 0)]
-    return changed
 
 
 def mcnemar(gained: int, lost: int) -> float:
@@ -311,10 +290,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 @dataclass(frozen=True)
 class TotalPairs:
-    """Two systems' addends over the questions that both have, in order of their ids.
-
-    `base`, `other`: a question's addends, epochs averaged; None is unscored.
-    """
+    """Two systems' addends over the questions that both have, by id, epochs averaged; None is
+    unscored."""
 
     total: Total
     base: tuple[_Vector | None, ...]
@@ -326,11 +303,10 @@ class TotalPairs:
     def paired(self) -> list[tuple[_Vector, _Vector]]:
         """The questions that both systems have scored."""
         both = zip(self.base, self.other, strict=True)
-        return [(one, other) for one, other in both if one is not None and other is not None]
+        return [(own, other) for own, other in both if own is not None and other is not None]
 
     @property
     def left_out(self) -> LeftOutQuestions:
-        """What stays out."""
         unscored = [(a is None, b is None) for a, b in zip(self.base, self.other, strict=True)]
         count = unscored.count
         return LeftOutQuestions(
@@ -348,10 +324,10 @@ class TotalPairs:
 
     def questions(self) -> Iterator[float]:
         """other - base of each question alone, where its own scores are defined."""
-        for one, other in self.paired:
-            base, value = self.total.of(*one), self.total.of(*other)
-            if base is not None and value is not None:
-                yield round(value - base, 12)
+        for vector, other_vector in self.paired:
+            base, other = self.total.of(*vector), self.total.of(*other_vector)
+            if base is not None and other is not None:
+                yield round(other - base, 12)
 
     @property
     def change(self) -> Callable[..., float | None]:
@@ -386,7 +362,7 @@ def total_interval(
 
     Both systems get the same questions in each resample. None for fewer than two questions.
     """
-    together = Summed([(*one, *other) for one, other in pairs.paired], pairs.change)
+    together = Summed([(*base, *other) for base, other in pairs.paired], pairs.change)
     score = aggregate_sums(together, seed=seed, resamples=resamples)
     return None if score.low is None or score.high is None else (score.low, score.high)
 
@@ -402,8 +378,7 @@ def total_test(pairs: TotalPairs, *, seed: int = 0, flips: int = FLIPS) -> Paire
 
     if len(pairs.paired) < 2:
         return None
-    base = np.array([one for one, _ in pairs.paired])
-    other = np.array([two for _, two in pairs.paired])
+    base, other = (np.array(vectors) for vectors in zip(*pairs.paired, strict=True))
     # Plain numbers, here and below: what comes of them is written as JSON.
     sums = [*base.sum(axis=0).tolist(), *other.sum(axis=0).tolist()]
     observed = pairs.change(*sums)
@@ -411,7 +386,10 @@ def total_test(pairs: TotalPairs, *, seed: int = 0, flips: int = FLIPS) -> Paire
         return None
     gain = (other - base)[(other != base).any(axis=1)]
     exact = len(gain) <= EXACT_UP_TO
-    swaps = _all_swaps(len(gain)) if exact else random_heads(len(gain), seed=seed, flips=flips)
+    swaps = random_heads(len(gain), seed=seed, flips=flips)
+    if exact:  # every choice of questions to swap, once
+        choices = np.arange(2 ** len(gain))[:, None] >> np.arange(len(gain)) & 1
+        swaps = iter([choices.astype(np.float64)])
     least = abs(observed) - ROUNDING * max(1.0, abs(observed))
     extreme = made = 0
     for block in swaps:
@@ -423,11 +401,3 @@ def total_test(pairs: TotalPairs, *, seed: int = 0, flips: int = FLIPS) -> Paire
     if exact:
         return PairedTest("exact permutation", extreme / made)
     return PairedTest("permutation", (extreme + 1) / (made + 1))
-
-
-def _all_swaps(questions: int) -> "Iterator[NDArray[np.float64]]":
-    """Every choice of questions to swap, once: float64 [2^questions, questions]."""
-    import numpy as np
-
-    numbers = np.arange(2**questions)[:, None]
-    yield (numbers >> np.arange(questions) & 1).astype(np.float64)
