@@ -19,10 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
-from branchwise.agents.caller import Finish, ModelError, Reply
 from branchwise.agents.journal import CallKey
 from branchwise.agents.prediction import Prediction
-from branchwise.agents.reply import ReplyToken
+from branchwise.agents.reply import Finish, ModelError, Reply, ReplyToken
 from branchwise.base.text import one_line
 from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.items import AnsweredItem, Graded
