@@ -6,9 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from branchwise.agents.format_error import MAX_ENTITIES, MAX_REASONING, distinct
-from branchwise.agents.formats import AnswerFormat, FormatError
-from branchwise.agents.prediction import Prediction
+from branchwise.agents.prediction import (
+    MAX_ENTITIES,
+    MAX_REASONING,
+    AnswerFormat,
+    FormatError,
+    Prediction,
+    distinct,
+)
 from branchwise.base.text import whole_characters
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.corpora.written_lists import joined
@@ -68,10 +73,10 @@ def parse_answer(text: str, format: AnswerFormat, fragments: Sequence[str] = ())
         return _read([whole], format, fragments, strict=True, problem=problem)
     objects = list(_objects(_FENCE.sub("\n", text[-MAX_TOLERANT:])))[-MAX_CANDIDATES:]
     for load in (_load, _repair):
-        found = _read_last(objects, keys, load, format, fragments, problem)
-        if found.prediction is not None:
-            return found
-        problem = found.problem or problem
+        parsed = _read_last(objects, keys, load, format, fragments, problem)
+        if parsed.prediction is not None:
+            return parsed
+        problem = parsed.problem or problem
     tail = text[-MAX_TOLERANT:]
     broken = _repair(tail[start:]) if (start := tail.find("{")) != -1 else None
     return _read([] if broken is None else [broken], format, fragments, problem=problem)
@@ -87,7 +92,10 @@ def _read(
 ) -> ParsedAnswer:
     """The first of the documents that is an answer."""
     for document in documents:
-        data = _with_whole_characters(document)
+        # Escapes may spell half characters, which no record can hold.
+        text = json.dumps(document, ensure_ascii=False)
+        whole = whole_characters(text)
+        data = document if whole == text else json.loads(whole, object_pairs_hook=joined)
         try:
             prediction = format.read(data, fragments)
         except FormatError as error:
@@ -117,15 +125,15 @@ def _read_last(
 
     One with a key that an answer has goes before others, which may only list sources.
     """
-    likely = [any(key in one.text for key in keys) for one in objects]
+    likely = [any(key in candidate.text for key in keys) for candidate in objects]
     ranked = sorted(zip(likely, range(len(objects)), strict=True), reverse=True)
     for _, at in ranked[: MAX_REPAIRS if load is _repair else MAX_CANDIDATES]:
         data = load(objects[at].text)
-        found = _read([] if data is None else [data], format, fragments, problem=problem)
-        if found.prediction is None:
-            problem = found.problem or problem
+        parsed = _read([] if data is None else [data], format, fragments, problem=problem)
+        if parsed.prediction is None:
+            problem = parsed.problem or problem
             continue
-        parts = [found.prediction]
+        parts = [parsed.prediction]
         for number in range(at - 1, max(-1, at - MAX_CANDIDATES), -1):
             data = load(objects[number].text)
             part = _read([] if data is None else [data], format, fragments, problem="").prediction
@@ -174,13 +182,6 @@ def _load(text: str) -> dict[str, Any] | list[Any] | None:
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict | list) else None
-
-
-def _with_whole_characters(data: Any) -> Any:
-    """Escapes may spell half characters, which no record can hold."""
-    text = json.dumps(data, ensure_ascii=False)
-    whole = whole_characters(text)
-    return data if whole == text else json.loads(whole, object_pairs_hook=joined)
 
 
 def _repair(text: str) -> dict[str, Any] | list[Any] | None:

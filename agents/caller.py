@@ -11,17 +11,24 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.endpoints import Endpoint, InProcess, NoServer, OpenAIServer
+from branchwise.agents.endpoints import Endpoint, InProcess, OpenAIServer
 from branchwise.agents.headers import NO_HEADERS
-from branchwise.agents.journal import CallKey, Journal, item_of
+from branchwise.agents.journal import (
+    CallKey,
+    ConversationDigest,
+    Journal,
+    ToolSet,
+    canonical,
+    fingerprint,
+    item_of,
+)
+from branchwise.agents.outages import Sleep
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reasoning import ITEMS, native_of
 from branchwise.agents.refusals import demands_reasoning_back
 from branchwise.agents.replay import RecordedModel
-from branchwise.agents.reply import Completion, FailureKind, Finish, ModelError, Reply
-from branchwise.agents.request_digest import ConversationDigest, ToolSet, canonical, fingerprint
-from branchwise.agents.restraints import UNRESTRAINED, Restraints, within_limits
-from branchwise.agents.retries import Sleep, with_retries
+from branchwise.agents.reply import Completion, ModelError, Reply
+from branchwise.agents.restraints import UNRESTRAINED, Restraints, with_retries, within_limits
 from branchwise.agents.spec import ModelSpec
 from branchwise.agents.text_protocol import (
     describe_tools,
@@ -43,7 +50,6 @@ if TYPE_CHECKING:
 _MAX_TOOL_SETS = 64
 # What a server's template may add to a request's own text: its default prompt, how to call tools.
 _TEMPLATE_TOKENS = 1_000
-__all__ = ["FailureKind", "Finish", "ModelCaller", "ModelError", "Reply", "Usage"]
 
 
 class ModelCaller:
@@ -70,6 +76,7 @@ class ModelCaller:
         keys: Keys = NO_KEYS,
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> None:
+        assert recorded is not None or model is not None or spec.provider != "replay"
         spec = spec if model else spec.addressed()
         self.spec, self.decoding, self.prompts = spec, decoding, prompts
         self._sleep = sleep
@@ -77,21 +84,30 @@ class ModelCaller:
         self._watch = restraints.watch(spec) if model is None else None
         self._allowance = restraints.allowance
         self._recorded = recorded
-        self._endpoint = _endpoint(spec, decoding, model, keys, headers)
         # In-process models take calls as they are: no server is involved that might not support
         # them.
-        self._text = decoding.tool_protocol == "text" and isinstance(self._endpoint, OpenAIServer)
+        has_server = model is None and spec.provider == "openai"
+        self._text = decoding.tool_protocol == "text" and has_server
+        self._endpoint: Endpoint
+        if has_server:
+            own = headers_for(headers, spec.url, of_model=True)
+            self._endpoint = OpenAIServer(spec, decoding, keys, own)
+        else:
+            from branchwise.agents.offline.model import OfflineChatModel
+
+            # Of a replay it is never asked.
+            self._endpoint = InProcess(model or OfflineChatModel())
         # By item: the roles and fields of which its trace says already that they are left out, and
         # its conversations by their roles.
-        self._told: WeakKeyDictionary[Journal, set[tuple[str, str]]] = WeakKeyDictionary()
-        self._hashed: WeakKeyDictionary[Journal, defaultdict[str, ConversationDigest]]
-        self._hashed = WeakKeyDictionary()
+        self._told = WeakKeyDictionary[Journal, set[tuple[str, str]]]()
+        self._hashed = WeakKeyDictionary[Journal, defaultdict[str, ConversationDigest]]()
         if recorded is not None:
             self._text = recorded.speaks_text
         # Whether requests hold the reasoning of earlier turns by choice: what a server demands is
         # in no digest, as little as what it refuses.
         self._sends_back = self.identity.get("reasoning_back") == "on"
-        self._prefix = canonical([*self.identity.items(), self._text_prompt()])
+        shown = prompts.render("text_protocol", tools="") if self._text else ""
+        self._prefix = canonical([*self.identity.items(), shown])
         self._tool_sets: dict[tuple[int, ...], ToolSet] = {}
 
     @property
@@ -120,9 +136,7 @@ class ModelCaller:
 
         `schema` (JSON schema of the answer) goes only with calls without tools. `time_left`, in
         seconds, bounds every request and every wait. A fresh reply is recorded before it returns.
-
-        Raises:
-            ModelError: no reply after all attempts, or none that trying again could bring.
+        Raises ModelError if no attempt brought one.
         """
         tool_set = self._tool_set(tools)
         conversations = self._hashed.setdefault(journal, defaultdict(ConversationDigest))
@@ -180,9 +194,6 @@ class ModelCaller:
         """
         return self._text or "tools" in self._endpoint.refused
 
-    def _text_prompt(self) -> str:
-        return self.prompts.render("text_protocol", tools="") if self._text else ""
-
     def _instructions(self, tools: ToolSet) -> str:
         if not tools.schemas:
             return ""
@@ -191,10 +202,20 @@ class ModelCaller:
     async def _answer(self, request: _Request) -> tuple[Completion, float]:
         """The completion and the seconds that its own request took."""
 
+        async def send() -> tuple[Completion, float]:
+            if self._watch is None:
+                return await self._timed(request)
+            return await self._watch.asked(
+                lambda: self._timed(request),
+                of=item_of(request.journal),
+                sign=request.sign,
+                on_wait=request.add_wait,
+            )
+
         async def attempt() -> tuple[Completion, float]:
             return await within_limits(
                 self._limiter,
-                lambda: self._watched(request),
+                send,
                 sleep=self._sleep,
                 on_retry=request.tell_retry,
                 on_wait=request.add_wait,
@@ -208,24 +229,19 @@ class ModelCaller:
             on_retry=request.tell_retry,
         )
 
-    async def _watched(self, request: _Request) -> tuple[Completion, float]:
-        """What `_timed` brings, sent when the server is not gone."""
-        if self._watch is None:
-            return await self._timed(request)
-        return await self._watch.asked(
-            lambda: self._timed(request),
-            of=item_of(request.journal),
-            sign=request.sign,
-            on_wait=request.add_wait,
-        )
-
     async def _timed(self, request: _Request) -> tuple[Completion, float]:
         """Sent again without each field that the server refuses, and with the reasoning that it
         demands: at most once each."""
         while True:
             started = time.perf_counter()
             try:
-                completion = await self._paid(request)
+                if self._allowance is None:
+                    completion = await self._send(request)
+                else:
+                    most = self._most_tokens(request)
+                    async with self._allowance.request(self.spec, most) as payment:
+                        completion = await self._send(request)
+                        payment.usage = completion.usage
             except ModelError as error:
                 if error.demands_reasoning:
                     request.tell_retry(1, error, 0.0)
@@ -238,18 +254,14 @@ class ModelCaller:
                 return completion, time.perf_counter() - started
             self._tell_left_out(request, [refused], words)
 
-    async def _paid(self, request: _Request) -> Completion:
-        if self._allowance is None:
-            return await self._send(request)
-        async with self._allowance.request(self.spec, self._most_tokens(request)) as payment:
-            completion = await self._send(request)
-            payment.usage = completion.usage
-        return completion
-
     async def _send(self, request: _Request) -> Completion:
         """One request, in the tool protocol that the decoding names and the server takes."""
         messages, schemas, schema = request.messages, request.tools.schemas, request.schema
-        seconds = self._seconds(request)
+        seconds, left = self.decoding.timeout, request.time_left()
+        if left is not None:
+            seconds = min(seconds, left)
+        if seconds <= 0:
+            raise ModelError("timeout", f"{self.spec}: no time is left for the request")
         names = [schema["function"]["name"] for schema in schemas]
         if not self._speaks_text:
             completion = await self._endpoint.complete(messages, schemas, schema, seconds)
@@ -265,14 +277,6 @@ class ModelCaller:
             completion = replace(completion, left_out=(*completion.left_out, "tools"))
         return read_calls(completion, turn, names) if names else completion
 
-    def _seconds(self, request: _Request) -> float:
-        timeout, left = self.decoding.timeout, request.time_left()
-        if left is None:
-            return timeout
-        if left <= 0:
-            raise ModelError("timeout", f"{self.spec}: no time is left for the request")
-        return min(timeout, left)
-
     def _most_tokens(self, request: _Request) -> Usage:
         """More than a request can take: every token is a byte of its text at least."""
         sends_back = self._sends_back or demands_reasoning_back(self.spec)
@@ -282,29 +286,26 @@ class ModelCaller:
         ]
         body = canonical([request.schema, messages])
         instructions = self._instructions(request.tools) if self._speaks_text else ""
-        read = len(body) + len(request.tools.canonical)
-        read += len(instructions.encode("utf-8", "replace"))
+        words = len(instructions.encode("utf-8", "replace"))
+        read = len(body) + len(request.tools.canonical) + words
         return Usage(read + _TEMPLATE_TOKENS, self.decoding.max_tokens or 0)
 
     def _tell_left_out(self, request: _Request, fields: Sequence[str], words: str = "") -> None:
         """Say in the item's trace, once a role, which fields its requests lack, and why: in the
         server's `words`, if it has not said so before."""
         role, journal = request.role, request.journal
-        told = self._told.setdefault(journal, set()) if fields else set()
+        known = self._told.setdefault(journal, set()) if fields else set()
         for field in fields:
-            if (role, field) not in told:
-                told.add((role, field))
+            if (role, field) not in known:
+                known.add((role, field))
                 message = self._endpoint.refused.get(field, words)
                 journal.event(*LeftOut(role=role, field=field, message=message).written())
 
 
 @dataclass
 class _Request:
-    """What `ask` was asked, and what is left of its time.
-
-    `deadline` is of `time.monotonic`; `waited`: seconds for slots of its server, and until that was
-    back, which are not its own time.
-    """
+    """What `ask` was asked, and what is left of its time. `deadline` is of `time.monotonic`;
+    `waited`: seconds for slots of its server, and until that was back, are not its own time."""
 
     messages: list[BaseMessage]
     tools: ToolSet
@@ -338,21 +339,3 @@ class _Request:
             wait=round(wait, 3),
         )
         self.journal.event(*retry.written())
-
-
-def _endpoint(
-    spec: ModelSpec,
-    decoding: Decoding,
-    model: BaseChatModel | None,
-    keys: Keys,
-    headers: Mapping[str, str],
-) -> Endpoint:
-    if model is None and spec.provider == "openai":
-        return OpenAIServer(spec, decoding, keys, headers_for(headers, spec.url, of_model=True))
-    if model is None and spec.provider == "replay":
-        return NoServer(spec)
-    if model is None:
-        from branchwise.agents.offline.model import OfflineChatModel
-
-        model = OfflineChatModel()
-    return InProcess(model)

@@ -3,6 +3,10 @@
 `ChatOpenAI` makes the payload. Requests are sent, and bodies read, here instead of there:
 it drops `reasoning_content`, raises if a tool call's arguments are not a JSON object, and spends
 most of a request's CPU time on turning dictionaries into typed objects and back.
+
+Connections are aiohttp's: httpx's own pool asks each, at every request, whether it has expired,
+which with a thousand open takes longer than all else. The openai client has a transport like this
+one, which reports a refused or lost connection as a time-out.
 """
 
 from __future__ import annotations
@@ -11,12 +15,16 @@ import asyncio
 import functools
 import json
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
+import threading
+import weakref
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import aiohttp
 import httpx2
 import orjson
+import yarl
 from langchain_openai import ChatOpenAI
 from openai import (
     DEFAULT_CONNECTION_LIMITS,
@@ -29,13 +37,12 @@ from openai import (
 )
 from pydantic import SecretStr
 
-from branchwise.agents.aiohttp_transport import AiohttpTransport
 from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.reasoning import send_back
 from branchwise.agents.refusals import BACK
 from branchwise.agents.reply import ModelError
-from branchwise.agents.reply_bytes import ENCODINGS, decoded, events_of, pieces_of, whole
-from branchwise.agents.response_bodies import StreamFold, read_body, reported_error
+from branchwise.agents.reply_stream import ENCODINGS, StreamFold, decoded, events_of, pieces_of
+from branchwise.agents.response_bodies import read_body, reported_error
 from branchwise.base.keys import NO_KEYS, Keys, Origin
 from branchwise.base.proxies import proxy_of
 from branchwise.base.secrets import OPENAI_KEY
@@ -46,6 +53,125 @@ if TYPE_CHECKING:
     from branchwise.agents.decoding import Decoding
     from branchwise.agents.reply import Completion
     from branchwise.agents.spec import ModelSpec
+
+
+_KEEP_ALIVE = 5.0
+"""Seconds for which an idle connection is kept: what httpx's own pool does."""
+_LONGEST_HEADER = 65_536
+# In order: the first that fits.
+_ERRORS: tuple[tuple[type[Exception], type[httpx2.TransportError]], ...] = (
+    (aiohttp.ConnectionTimeoutError, httpx2.ConnectTimeout),
+    (aiohttp.ServerTimeoutError, httpx2.ReadTimeout),
+    (aiohttp.ClientConnectorError, httpx2.ConnectError),
+    (aiohttp.ClientPayloadError, httpx2.RemoteProtocolError),
+    (aiohttp.ServerDisconnectedError, httpx2.RemoteProtocolError),
+    (aiohttp.ClientResponseError, httpx2.RemoteProtocolError),
+    (aiohttp.ClientError, httpx2.NetworkError),
+    (OSError, httpx2.NetworkError),
+    (ValueError, httpx2.LocalProtocolError),
+)
+_WORDS = {
+    aiohttp.ClientPayloadError: "peer closed connection without sending complete message body",
+    aiohttp.ServerDisconnectedError: "Server disconnected without sending a response.",
+}
+"""As httpx says it, where aiohttp shows its own objects."""
+
+
+class AiohttpTransport(httpx2.AsyncBaseTransport):
+    """A pool without a limit for one event loop, that of its first request.
+
+    How many requests go at a time is for those who send them. Proxies are not its part.
+    """
+
+    def __init__(self, certificates: ssl.SSLContext) -> None:
+        self._certificates = certificates
+        self._session: aiohttp.ClientSession | None = None
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Raises httpx's exceptions, as its own transport does."""
+        url, limits = request.url, request.extensions.get("timeout", {})
+        # Without user and password, which are in a header by now.
+        address = f"{url.scheme}://{url.netloc.decode()}{url.raw_path.decode()}"
+        connect, read = limits.get("connect"), limits.get("read")
+        with _errors_of_httpx():
+            response = await self._opened().request(
+                request.method,
+                yarl.URL(address, encoded=True),
+                # In the case of letters in which they were written.
+                headers=[(name.decode(), value.decode()) for name, value in request.headers.raw],
+                data=await request.aread(),
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(
+                    connect=connect, sock_connect=connect, sock_read=read
+                ),
+            )
+        return httpx2.Response(
+            response.status, headers=response.raw_headers, stream=_Body(response)
+        )
+
+    async def aclose(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=0,
+                    keepalive_timeout=_KEEP_ALIVE,
+                    resolver=aiohttp.ThreadedResolver(),
+                    ssl=self._certificates,
+                ),
+                # What httpx does by itself.
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                max_line_size=_LONGEST_HEADER,
+                max_field_size=_LONGEST_HEADER,
+            )
+            # For callers that drop it unclosed, of which aiohttp would complain. `__del__` would be
+            # too late: the session's own may be called before it.
+            weakref.finalize(self, _close, self._session, asyncio.get_running_loop())
+        return self._session
+
+
+class _Body(httpx2.AsyncByteStream):
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _errors_of_httpx():
+            async for data in self._response.content.iter_any():
+                yield data
+
+    async def aclose(self) -> None:
+        # Closes the connection if something of the body is still to come.
+        self._response.release()
+
+
+def _close(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
+    closing = session.close()
+    if loop.is_closed():
+        # Nothing is left to wait for.
+        with suppress(StopIteration):
+            closing.send(None)
+    elif threading.main_thread().is_alive():
+        asyncio.run_coroutine_threadsafe(closing, loop)
+    else:
+        # The process ends, and the loop's thread with it: closed now, its requests fail before.
+        closing.close()
+
+
+@contextmanager
+def _errors_of_httpx() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        for ours, theirs in _ERRORS:
+            if isinstance(error, ours):
+                raise theirs(_WORDS.get(ours) or str(error)) from error
+        raise
+
 
 _NEVER_SENT = "none"
 """The client insists on a key; each request gets its own headers in `_Guard`."""
@@ -88,15 +214,20 @@ class ChatCompletions(ChatOpenAI):
         """
         client = self.http_async_client
         assert client is not None
+        try:
+            sent = orjson.dumps(body)
+        except TypeError:
+            # The standard encoder takes half characters and large numbers.
+            sent = json.dumps(body).encode()
         request = client.build_request(
-            "POST", self._address, headers=self._headers, content=_encoded(body), timeout=seconds
+            "POST", self._address, headers=self._headers, content=sent, timeout=seconds
         )
         try:
             response = await client.send(request, stream=True)
             try:
                 if response.is_success and body.get("stream"):
                     return await self._streamed(response)
-                content = bytes(await whole(pieces_of(response)))
+                content = b"".join([piece async for piece in pieces_of(response)])
             finally:
                 await response.aclose()
         except httpx2.TimeoutException as error:
@@ -114,7 +245,11 @@ class ChatCompletions(ChatOpenAI):
                 return self._read_whole(event, response.request)
             if event.is_end:
                 fold.is_ended = True
-                await _drain(pieces)
+                # To its end, which keeps the connection, if that is soon.
+                with suppress(TimeoutError, ModelError, httpx2.RequestError):
+                    async with asyncio.timeout(_LONGEST_DRAIN):
+                        async for _ in pieces:
+                            pass
                 break
             chunk = event.value
             _check(chunk, response.request, is_error=event.name == "error")
@@ -147,12 +282,19 @@ def make_client(
     headers: Mapping[str, str] = NO_HEADERS,
     protocol: type[ChatCompletions] = ChatCompletions,
 ) -> ChatCompletions:
-    """The client of `spec`, with a connection pool of its own (LangChain's default pool is
-    shared by all event loops of the process, and breaks when one of them ends).
+    """The client of `spec`, with a connection pool of its own: LangChain's default pool is
+    shared by all event loops of the process, and breaks when one of them ends.
 
-    It is given no sampling: by the model's name it would change or drop some of it. Building one
-    takes half a millisecond, the first one 20: build it once a run.
+    It is given no sampling: by the model's name it would change or drop some of it.
     """
+    proxy = proxy_of(spec.url, takes_all=True)
+    transport: httpx2.AsyncBaseTransport = (
+        httpx2.AsyncHTTPTransport(
+            verify=_certificates(), proxy=proxy, limits=DEFAULT_CONNECTION_LIMITS
+        )
+        if proxy
+        else AiohttpTransport(_certificates())
+    )
     return protocol(
         model=spec.name,
         base_url=spec.url,
@@ -169,25 +311,14 @@ def make_client(
         http_client=_no_client(),
         http_async_client=DefaultAsyncHttpxClient(
             timeout=decoding.timeout,
-            transport=_transport(spec.url),
+            transport=transport,
             event_hooks={"request": [_Guard(spec.url, keys, headers)]},
         ),
     )
 
 
-def _transport(url: str) -> httpx2.AsyncBaseTransport:
-    """aiohttp's connections; through a proxy that the environment names, httpx's."""
-    proxy = proxy_of(url, takes_all=True)
-    if proxy is None:
-        return AiohttpTransport(_certificates())
-    return httpx2.AsyncHTTPTransport(
-        verify=_certificates(), proxy=proxy, limits=DEFAULT_CONNECTION_LIMITS
-    )
-
-
 class _Guard:
-    """Sees each request as it goes out, those after redirects, too, and gives it its key and
-    its headers."""
+    """Gives each request, those after redirects, too, its key and its headers."""
 
     def __init__(self, url: str, keys: Keys, headers: Mapping[str, str]) -> None:
         self._url, self._keys, self._headers = url, keys, headers
@@ -222,14 +353,6 @@ def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _encoded(body: Mapping[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(body)
-    except TypeError:
-        # The standard encoder takes half characters and large numbers.
-        return json.dumps(body).encode()
-
-
 def _check(body: Any, request: httpx2.Request, *, is_error: bool = False) -> None:
     """Raise APIError where a body or chunk reports an error; `is_error`: its event is named so."""
     error = reported_error(body) or (body if is_error else None)
@@ -237,14 +360,6 @@ def _check(body: Any, request: httpx2.Request, *, is_error: bool = False) -> Non
         named = error.get("message") if isinstance(error, Mapping) else error
         said = named if isinstance(named, str) and named else json.dumps(error)[:2000]
         raise APIError(said, request, body=error)
-
-
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Read on to the end, which keeps the connection, if that is soon."""
-    with suppress(TimeoutError, ModelError, httpx2.RequestError):
-        async with asyncio.timeout(_LONGEST_DRAIN):
-            async for _ in pieces:
-                pass
 
 
 def status_error(response: httpx2.Response, content: bytes) -> APIStatusError:

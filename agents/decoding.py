@@ -1,18 +1,40 @@
-"""How a model is called: sampling, protocol, timeouts."""
+"""How a model is called: sampling, protocol, timeouts, fields of a user's own."""
 
+import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from branchwise.agents.extra_body import checked_body
 from branchwise.agents.refusals import MAX_TOKENS, TOP_LOGPROBS, ApiChoice
 from branchwise.base.durations import MOST_SECONDS
+from branchwise.base.secrets import looks_secret
 from branchwise.base.setting import NamedSettings, Setting, declared, digested, refused
 
 PANEL = "Decoding"
+_MAX_BYTES = 4096
+_MAX_DEPTH = 20
+_BY_KEY = "keys are for --key HOST=VARIABLE; a run keeps these fields as they are"
+_OF_SETTINGS: Mapping[str, str] = {
+    "model": "model",
+    "tools": "tools",
+    "max_completion_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "response_format": "structured",
+}
+"""Fields that requests have from settings that are not sent as they are, and which."""
+_OURS = frozenset(
+    {"messages", "stream_options", "tool_choice", "functions", "function_call", "n"}
+    | {"input", "conversation", "previous_response_id"}
+)
+_CREDENTIAL = re.compile(
+    r"authori[sz]ation|bearer|cookie|credential|passw|secret|(api|access|private)[-_]?key"
+    r"|^(api[-_]?)?keys?$|(^|(auth|access|refresh|session|api|id|hf)[-_]?)token$",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 
@@ -150,7 +172,7 @@ class Decoding(RoleSettings):
         The limit of tokens is `max_tokens`, which some servers call otherwise.
         """
         settings = declared(type(self))
-        sent = {one.setting.sent_as: one.name for one in settings if one.setting.sent_as}
+        sent = {each.setting.sent_as: each.name for each in settings if each.setting.sent_as}
         return {field: getattr(self, name) for field, name in sent.items()}
 
 
@@ -158,4 +180,68 @@ class Decoding(RoleSettings):
 def _fields_of_settings() -> Mapping[str, str]:
     """The fields of requests that users write as settings, and as which."""
     settings = declared(Decoding)
-    return {one.setting.sent_as: one.word for one in settings if one.setting.sent_as and one.word}
+    return {
+        each.setting.sent_as: each.word for each in settings if each.setting.sent_as and each.word
+    }
+
+
+def checked_body(given: Any, sent: Mapping[str, str]) -> dict[str, Any]:
+    """The fields with sorted keys, at every level; None is none of them. `sent`: by fields that
+    requests have from settings, which.
+
+    Raises PydanticCustomError for anything but a JSON object of at most 4,096 bytes, for fields
+    that requests have anyway, and for what may be a credential.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise refused("is not a JSON object", 'write {"top_k": 20}')
+    checked: dict[str, Any] = _checked(given, ())
+    settings = {**_OF_SETTINGS, **sent}
+    for name in checked:
+        if name in settings:
+            raise refused("is not for extra_body", f"it is the setting {settings[name]}", name)
+        if name in _OURS:
+            raise refused("is not for extra_body", "leave it out: requests have their own", name)
+    if (size := len(json.dumps(checked).encode())) > _MAX_BYTES:
+        raise refused(f"has {size:,} bytes", f"at most {_MAX_BYTES:,} are sent along")
+    return checked
+
+
+def named_in(message: str, extra: Collection[str]) -> list[str]:
+    """The fields that an error speaks of."""
+    return [name for name in extra if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message)]
+
+
+def _checked(value: Any, path: tuple[str, ...]) -> Any:
+    if len(path) > _MAX_DEPTH:
+        raise refused("is nested too deeply", "write it flatter", path[0])
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str) or not key:
+                raise refused("has a key that is not a name", "write names as keys", *path)
+            _check_text(key, path)
+            if _CREDENTIAL.search(key):
+                raise refused("looks like a credential", _BY_KEY, *path, key[:60])
+        return {key: _checked(value[key], (*path, key)) for key in sorted(value)}
+    if isinstance(value, list | tuple):
+        return [_checked(part, (*path, str(n))) for n, part in enumerate(value)]
+    if isinstance(value, str):
+        _check_text(value, path)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise refused("is too large a number", "write it as a text", *path)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise refused("is not a finite number", "JSON has none", *path)
+    elif value is not None and not isinstance(value, int | float):
+        raise refused(f"is a {type(value).__name__}", "write what JSON has", *path)
+    return value
+
+
+def _check_text(text: str, path: tuple[str, ...]) -> None:
+    # Never repeated: it may be the secret.
+    if looks_secret(text):
+        raise refused("looks like a credential", _BY_KEY, *path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise refused("contains half a character", "write whole ones", *path) from None

@@ -8,8 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from branchwise.agents.decoding import Decoding
-from branchwise.agents.extra_body import named_in
+from branchwise.agents.decoding import Decoding, named_in
 from branchwise.agents.failures import classify, error_line, refusal
 from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.reasoning import (
@@ -39,14 +38,15 @@ from branchwise.agents.refusals import (
     refuses_api,
 )
 from branchwise.agents.reply import Completion, ModelError
-from branchwise.agents.response_bodies import make_call, read_usage
+from branchwise.agents.reply_stream import read_usage
+from branchwise.agents.response_bodies import make_call
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.keys import NO_KEYS, Keys, is_openai, refused_key
 from branchwise.base.text import storable
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import AIMessage, BaseMessage
+    from langchain_core.messages import BaseMessage
 
     from branchwise.agents.chat_completions import ChatCompletions
 
@@ -118,11 +118,21 @@ class OpenAIServer:
             # The client's own limit is for each read: a server that drips would never meet it.
             async with asyncio.timeout(seconds):
                 completion = await client.complete(body, seconds)
-            if self._loses_reasoning(api, fields, completion):
+            if (
+                api == "responses"
+                and self._decoding.reasoning_back != "off"
+                and BACK not in fields
+                and "tools" in fields
+                and completion.usage.reasoning > 0
+            ):
+                # It reasoned, and encrypts no reasoning so that it could go back.
                 left_out = (*left_out, BACK)
             return replace(completion, left_out=left_out)
         except Exception as error:  # noqa: BLE001 -- on any error the item must end recorded
-            failure = self._advised(self._failure(error, api, fields, messages))
+            failure = self._failure(error, api, fields, messages)
+        if failure.status == 401:
+            advice = refused_key(self._spec.url, self._keys, of_model=True)
+            failure = ModelError("auth", f"{failure} ({advice})", status=401)
         # Outside the handler: the cause's request headers hold the key.
         raise failure
 
@@ -146,7 +156,25 @@ class OpenAIServer:
         schema: Mapping[str, Any] | None,
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """What a request asks for without what the server refuses, and what that was."""
-        refused, fields = refusals_of(self._spec, api), self._asked(api, tools, schema)
+        refused, decoding = refusals_of(self._spec, api), self._decoding
+        asked: dict[str, Any] = {
+            **self._sent,
+            LOGPROBS: None if decoding.top_logprobs is None else True,
+            "tools": tools or None,
+        }
+        if schema is not None and decoding.structured == "auto":
+            named = {"name": "answer", "schema": schema, "strict": False}
+            asked["response_format"] = {"type": "json_schema", "json_schema": named}
+        if api == "responses":
+            asked["store"] = False
+        elif decoding.stream:
+            asked["stream_options"] = {"include_usage": True}
+        # A user's own fields say it instead.
+        fields = {
+            name: value
+            for name, value in asked.items()
+            if value is not None and name not in self._own
+        }
         left_out = [name for name in OPTIONAL_FIELDS if name in fields and name in refused]
         for name in left_out:
             value, other = fields.pop(name), OTHER_LIMIT.get(name)
@@ -164,32 +192,9 @@ class OpenAIServer:
         back, is_held_back = self._back(api, messages, with_tools=bool(tools))
         if back is not None:
             fields[BACK] = back
+        left_out += [BACK] * is_held_back
         other_api = CHAT if api == "responses" else RESPONSES
-        others = (other_api,) if other_api in self._refused_apis else ()
-        return fields, (*left_out, *([BACK] if is_held_back else ()), *others)
-
-    def _asked(
-        self, api: Api, tools: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None
-    ) -> dict[str, Any]:
-        """What is asked for by the decoding, without what a user's own fields say."""
-        decoding = self._decoding
-        fields: dict[str, Any] = {
-            **self._sent,
-            LOGPROBS: None if decoding.top_logprobs is None else True,
-            "tools": tools or None,
-        }
-        if schema is not None and decoding.structured == "auto":
-            named = {"name": "answer", "schema": schema, "strict": False}
-            fields["response_format"] = {"type": "json_schema", "json_schema": named}
-        if api == "responses":
-            fields["store"] = False
-        elif decoding.stream:
-            fields["stream_options"] = {"include_usage": True}
-        return {
-            name: value
-            for name, value in fields.items()
-            if value is not None and name not in self._own
-        }
+        return fields, (*left_out, *[other_api] * (other_api in self._refused_apis))
 
     def _back(
         self, api: Api, messages: Sequence[BaseMessage], *, with_tools: bool
@@ -209,17 +214,6 @@ class OpenAIServer:
         held_back = how == "on" and is_refused and reasoned
         return demanded if goes and not is_refused else None, held_back
 
-    def _loses_reasoning(self, api: Api, fields: Mapping[str, Any], completion: Completion) -> bool:
-        """Whether a model's turn reasoned and called tools, and the server encrypts no reasoning
-        so that it could go back."""
-        return (
-            api == "responses"
-            and self._decoding.reasoning_back != "off"
-            and BACK not in fields
-            and "tools" in fields
-            and completion.usage.reasoning > 0
-        )
-
     def _failure(
         self,
         error: Exception,
@@ -229,41 +223,38 @@ class OpenAIServer:
     ) -> ModelError:
         import openai
 
-        failure = classify(error, str(self._spec))
+        where, decoding = str(self._spec), self._decoding
+        failure = classify(error, where)
         if not isinstance(error, openai.APIError) or failure.kind == "context_length":
             return failure
         is_of_api, protocol = refuses_api(error, api), CHAT if api == "chat" else RESPONSES
-        if is_of_api and self._decoding.api == "auto" and self._refused_apis.keys() <= {protocol}:
-            failure = refusal(error, str(self._spec), protocol)
+        if is_of_api and decoding.api == "auto" and self._refused_apis.keys() <= {protocol}:
+            failure = refusal(error, where, protocol)
             self._refused_apis[protocol] = str(failure)
             return failure
         unreadable = encrypted(messages) - self._unreadable
         if BACK in fields and unreadable and refuses_encrypted(error):
             self._unreadable |= unreadable
-            return refusal(error, str(self._spec), BACK)
-        if (
-            BACK not in fields
-            and self._decoding.reasoning_back == "auto"
-            and demands_reasoning(error)
-        ):
+            return refusal(error, where, BACK)
+        if BACK not in fields and decoding.reasoning_back == "auto" and demands_reasoning(error):
             note_demand(self._spec)
-            return ModelError(
-                "bad_request", str(failure), status=failure.status, demands_reasoning=True
-            )
+            words, status = str(failure), failure.status
+            return ModelError("bad_request", words, status=status, demands_reasoning=True)
         # A user's own fields are never left out: then the error stands, and names them.
         field = refused_field(error, fields.keys())
-        if field is None:
-            if own := named_in(str(failure), self._own):
-                failure.args = (f"{str(failure)[:250]} (extra_body sets {', '.join(own)})"[:400],)
-                return failure
-            if is_of_api:
-                other = "responses" if api == "chat" else "chat"
-                failure.args = (f"{str(failure)[:250]} (--api {other} asks by the other protocol)",)
-            elif "response_format" in fields and mentions_schema(str(failure)):
-                failure.args = (f"{str(failure)[:250]} (--structured off asks for no schema)",)
+        if field is not None:
+            failure = refusal(error, where, field)
+            refusals_of(self._spec, api).setdefault(field, str(failure))
             return failure
-        failure = refusal(error, str(self._spec), field)
-        refusals_of(self._spec, api).setdefault(field, str(failure))
+        words, hint = str(failure), ""
+        if own := named_in(words, self._own):
+            hint = f"extra_body sets {', '.join(own)}"
+        elif is_of_api:
+            hint = f"--api {'responses' if api == 'chat' else 'chat'} asks by the other protocol"
+        elif "response_format" in fields and mentions_schema(words):
+            hint = "--structured off asks for no schema"
+        if hint:
+            failure.args = (f"{words[:250]} ({hint})"[:400],)
         return failure
 
     async def aclose(self) -> None:
@@ -271,26 +262,20 @@ class OpenAIServer:
         for client in clients.values():
             await client.root_async_client.close()
 
-    def _advised(self, failure: ModelError) -> ModelError:
-        """Where a server refuses the key, or wants one and gets none, what to do."""
-        if failure.status != 401:
-            return failure
-        advice = refused_key(self._spec.url, self._keys, of_model=True)
-        return ModelError("auth", f"{failure} ({advice})", status=401)
-
     def _connected(self, api: Api) -> ChatCompletions:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._clients, self._loop = {}, loop
         if api not in self._clients:
-            from branchwise.agents import chat_completions, responses_client
+            from branchwise.agents.chat_completions import ChatCompletions, make_client
+            from branchwise.agents.responses_api import Responses
 
-            is_responses = api == "responses"
-            protocol = (
-                responses_client.Responses if is_responses else chat_completions.ChatCompletions
-            )
-            self._clients[api] = chat_completions.make_client(
-                self._spec, self._decoding, self._keys, self._headers, protocol
+            self._clients[api] = make_client(
+                self._spec,
+                self._decoding,
+                self._keys,
+                self._headers,
+                Responses if api == "responses" else ChatCompletions,
             )
         return self._clients[api]
 
@@ -326,48 +311,20 @@ class InProcess:
             what = error_line(f"the model failed: {type(error).__name__}: {error}")
             raise ModelError("server", what) from error
         message: Any = result.generations[0].message
-        return _completion(message)
+        made = enumerate((*message.tool_calls, *message.invalid_tool_calls))
+        calls = [make_call(c["name"] or "", c["args"], c["id"] or f"call_{n}") for n, c in made]
+        usage = message.usage_metadata or {}
+        counts = {
+            "prompt_tokens": usage.get("input_tokens", 0),
+            "completion_tokens": usage.get("output_tokens", 0),
+        }
+        return Completion(
+            text=storable(str(message.text)),
+            finish="tool_calls" if calls else "stop",
+            tool_calls=tuple(call for call in calls if "error" not in call),
+            invalid_tool_calls=tuple(call for call in calls if "error" in call),
+            usage=read_usage(counts),
+        )
 
     async def aclose(self) -> None:
         return None
-
-
-class NoServer:
-    """The endpoint of a replay, which has no server: requests that were not recorded fail."""
-
-    refused: Mapping[str, str] = MappingProxyType({})
-
-    def __init__(self, spec: ModelSpec) -> None:
-        self._spec = spec
-
-    async def complete(
-        self,
-        messages: list[BaseMessage],
-        tools: Sequence[Mapping[str, Any]],
-        schema: Mapping[str, Any] | None,
-        seconds: float,
-    ) -> Completion:
-        raise ModelError("not_recorded", f"{self._spec}: a replay has no server to ask")
-
-    async def aclose(self) -> None:
-        return None
-
-
-def _completion(message: AIMessage) -> Completion:
-    usage: Mapping[str, Any] = message.usage_metadata or {}
-    made = [*message.tool_calls, *message.invalid_tool_calls]
-    calls = [
-        make_call(c["name"] or "", c["args"], c["id"] or f"call_{n}") for n, c in enumerate(made)
-    ]
-    return Completion(
-        text=storable(str(message.text)),
-        finish="tool_calls" if calls else "stop",
-        tool_calls=tuple(call for call in calls if "error" not in call),
-        invalid_tool_calls=tuple(call for call in calls if "error" in call),
-        usage=read_usage(
-            {
-                "prompt_tokens": usage.get("input_tokens", 0),
-                "completion_tokens": usage.get("output_tokens", 0),
-            }
-        ),
-    )

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.refusals import codes_of, sentences
-from branchwise.agents.reply import FailureKind, ModelError
-from branchwise.agents.retries import LONGEST_WAIT
+from branchwise.agents.reply import LONGEST_WAIT, ModelError
 from branchwise.base.backoff import retry_after
 from branchwise.base.secrets import without_keys, without_users
 from branchwise.base.text import cut, one_line, printable
@@ -116,9 +115,20 @@ def classify(error: Exception, where: str) -> ModelError:
     if isinstance(error.__cause__, ModelError):
         return error.__cause__
     if isinstance(error, openai.APIConnectionError):
-        return _connection_error(error, where)
+        cause = error.__cause__
+        detail = f"{type(cause).__name__}: {cause}" if cause else str(error)
+        is_cut = "complete message body" in detail
+        what = "the response broke off" if is_cut else "no connection"
+        return ModelError(
+            "cut" if is_cut else "connection",
+            error_line(f"{where}: {what} ({detail})"),
+            retryable=True,
+            dropped=type(cause).__name__ in _DROPPED,
+        )
     if isinstance(error, openai.APIStatusError):
-        return _status_error(error, where)
+        body, status = error.body or error.message, error.status_code
+        wait = retry_after(error.response.headers)
+        return failure_of(status, body, error_line(f"{where}: {status} {_words_of(error)}"), wait)
     if isinstance(error, openai.APIError):
         return _reported_error(error, where)
     if isinstance(error, ValueError):
@@ -132,25 +142,9 @@ def refusal(error: openai.APIError, where: str, field: str) -> ModelError:
     import openai
 
     status = error.status_code if isinstance(error, openai.APIStatusError) else None
-    said = _said(error) if isinstance(error, openai.APIStatusError) else error.message
-    message = error_line(f"{where}: {status or 'in a stream'} {said}")
+    words = _words_of(error) if isinstance(error, openai.APIStatusError) else error.message
+    message = error_line(f"{where}: {status or 'in a stream'} {words}")
     return ModelError("bad_request", message, status=status, refused=field)
-
-
-def _connection_error(error: openai.APIConnectionError, where: str) -> ModelError:
-    cause = error.__cause__
-    detail = f"{type(cause).__name__}: {cause}" if cause else str(error)
-    cut = "complete message body" in detail
-    kind: FailureKind = "cut" if cut else "connection"
-    what = "the response broke off" if cut else "no connection"
-    line = error_line(f"{where}: {what} ({detail})")
-    return ModelError(kind, line, retryable=True, dropped=type(cause).__name__ in _DROPPED)
-
-
-def _status_error(error: openai.APIStatusError, where: str) -> ModelError:
-    body, status = error.body or error.message, error.status_code
-    wait = retry_after(error.response.headers)
-    return failure_of(status, body, error_line(f"{where}: {status} {_said(error)}"), wait)
 
 
 def _reported_error(error: openai.APIError, where: str) -> ModelError:
@@ -169,10 +163,8 @@ def _reported_error(error: openai.APIError, where: str) -> ModelError:
 def failure_of(
     status: int | None, body: Any, message: str, wait: float | None = None
 ) -> ModelError:
-    """The `ModelError` of a refusal with this status and body; `status` None: it says none.
-
-    `message`: its line; `wait`: seconds that the server asked for.
-    """
+    """The `ModelError` of a refusal with this status (None: it says none) and body. `message`: its
+    line; `wait`: seconds that the server asked for."""
     said = " ".join(sentences(body))[:_MAX_READ]
     codes = {str(code) for code in codes_of(body)}
     if is_spent(status, said, wait):
@@ -243,7 +235,7 @@ def refuses_length(status: int | None, said: str) -> bool:
     )
 
 
-def _said(error: openai.APIStatusError) -> str:
+def _words_of(error: openai.APIStatusError) -> str:
     """The server's own words: OpenAI's `error.message`, FastAPI's `detail`, or the body."""
     body = error.body
     if isinstance(body, Mapping):

@@ -52,13 +52,19 @@ def checked_headers(given: Any) -> dict[str, str]:
         _check_name(name)
         if any(name.lower() == other.lower() for other in checked):
             raise refused("is there twice", "give each header once", name)
-        checked[name] = _checked_value(name, value)
+        text = value.strip() if isinstance(value, str) else ""
+        if not text or len(text) > MAX_VALUE or not (text.isascii() and text.isprintable()):
+            what = "is empty, longer than 1,000 characters, or not printable ASCII"
+            raise refused(what, "write plain letters, digits and signs", name)
+        if looks_secret(text):
+            raise refused("has a value that looks like a key", _BY_KEY, name)
+        checked[name] = text
     return checked
 
 
 def read_headers(options: Iterable[str]) -> dict[str, str]:
     """Read NAME=VALUE, as it is written after `--header`. Raises InputError."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for option in options:
         name, equals, value = option.partition("=")
         if not equals or not _NAME.fullmatch(name.rpartition(SEPARATOR)[2]):
@@ -66,10 +72,10 @@ def read_headers(options: Iterable[str]) -> dict[str, str]:
             raise InputError(
                 "what is given is not a header", where=OPTION, remedy=f"write {OPTION} {METAVAR}"
             )
-        if name in found:
+        if name in headers:
             raise InputError(f"{name} is there twice", where=OPTION, remedy="give it once")
-        found[name] = value
-    return found
+        headers[name] = value
+    return headers
 
 
 def headers_over(options: Iterable[str], kept: Mapping[str, str]) -> dict[str, str]:
@@ -97,13 +103,3 @@ def _check_name(written: Any) -> None:
         raise refused("is not for --header", "leave it out: requests have their own", name)
     if _SECRET.search(name):
         raise refused("looks like a key's header", _BY_KEY, name)
-
-
-def _checked_value(name: str, value: Any) -> str:
-    text = value.strip() if isinstance(value, str) else ""
-    if not text or len(text) > MAX_VALUE or not (text.isascii() and text.isprintable()):
-        what = "is empty, longer than 1,000 characters, or not printable ASCII"
-        raise refused(what, "write plain letters, digits and signs", name)
-    if looks_secret(text):
-        raise refused("has a value that looks like a key", _BY_KEY, name)
-    return text

@@ -14,13 +14,13 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from branchwise.agents.retries import Sleep
 from branchwise.base.absence import Sign, host_of
 from branchwise.base.backoff import backoff
 from branchwise.base.durations import duration
 from branchwise.base.text import counted
 
 T = TypeVar("T")
+Sleep = Callable[[float], Awaitable[None]]
 ReadSign = Callable[[Exception], Sign | None]
 """What a request's failure says of its server; None: nothing."""
 
@@ -50,11 +50,6 @@ class Outage(NamedTuple):
     seconds: float
     waiting: int
     reason: str
-
-    def with_other(self, other: Outage) -> Outage:
-        """The outage as two processes see it that wait for the server."""
-        longer = max(self, other, key=lambda one: one.seconds)
-        return longer._replace(waiting=self.waiting + other.waiting)
 
     def line(self, noun: str = "question") -> str:
         """ "no answer from localhost:8000 for 30 s, 16 questions wait"; `noun`: what waits."""
@@ -87,17 +82,16 @@ class ServerWatch:
 
     @property
     def gone_seconds(self) -> float:
-        """For how long it was gone so far, all in all."""
+        """For how long it has been gone, all in all."""
         now = self._clock() - self.since if self._is_closed and self.since is not None else 0.0
         return self._gone_before + now
 
     @property
     def outage(self) -> Outage | None:
         """What is to be told of it; None while it answers."""
-        since = self.since
-        if not self._is_closed or since is None:
+        if not self._is_closed or self.since is None:
             return None
-        return Outage(self.server, self._clock() - since, len(self._waiting), self.reason)
+        return Outage(self.server, self._clock() - self.since, len(self._waiting), self.reason)
 
     async def asked(
         self,
@@ -112,9 +106,7 @@ class ServerWatch:
         One that goes to see whether it is back, and gets no answer, waits on behind the others; any
         other failure is raised. `of`: the question that asks, by which those who wait are counted;
         `on_wait` gets the seconds of each wait, and of each such look, which are not its own.
-
-        Raises:
-            ServerGoneError: there was no answer for the whole patience.
+        Raises ServerGoneError if there was no answer for the whole patience.
         """
         with self._waiting_as(id(of)) as waits:
             while True:
@@ -123,13 +115,13 @@ class ServerWatch:
                 try:
                     result = await request()
                 except Exception as error:
-                    found = sign(error)
-                    self._heard(found, str(error), id(of))
-                    if not (is_probe and found in ("gone", "lost")):
+                    heard = sign(error)
+                    self._note(heard, str(error), id(of))
+                    if not (is_probe and heard in ("gone", "lost")):
                         raise
                     on_wait(self._clock() - began)
                 else:
-                    self._heard("answered")
+                    self._note("answered")
                     return result
                 finally:
                     if is_probe:
@@ -156,7 +148,12 @@ class ServerWatch:
 
     async def _turn(self, waits: Callable[[], None], on_wait: Callable[[float], None]) -> bool:
         """Wait until a request may go; returns whether it goes to see if the server is back."""
-        self._belong_here()
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            # No request of an ended one is on its way.
+            self._loop, self._probing = loop, False
+            self._turnstile, self._changed = asyncio.Lock(), asyncio.Event()
+            self._waiting.clear()
         if not self._is_closed:
             return False
         waits()
@@ -167,7 +164,10 @@ class ServerWatch:
                 if self._probing:
                     await self._changed.wait()
                 elif self._clock() >= self._ends:
-                    raise ServerGoneError(self._words())
+                    seconds = 0.0 if self.since is None else self._clock() - self.since
+                    # A model's error begins with its name and address.
+                    reason = self.reason.partition(f"@{self.server}: ")[2] or self.reason
+                    raise ServerGoneError(f"{_no_answer(self.server, seconds)} ({reason})")
                 elif (pause := min(self._next_probe, self._ends) - self._clock()) > 0:
                     await self._pause(pause)
                 else:
@@ -178,17 +178,15 @@ class ServerWatch:
 
     async def _pause(self, seconds: float) -> None:
         """Until then, or until something changes."""
-        both = [
-            asyncio.ensure_future(self._sleep(seconds)),
-            asyncio.ensure_future(self._changed.wait()),
-        ]
+        waits = map(asyncio.ensure_future, (self._sleep(seconds), self._changed.wait()))
+        pending = set(waits)
         try:
-            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in both:
-                one.cancel()
+            for wait in pending:
+                wait.cancel()
 
-    def _heard(self, sign: Sign | None, reason: str = "", question: int = 0) -> None:
+    def _note(self, sign: Sign | None, reason: str = "", question: int = 0) -> None:
         if sign == "answered":
             self._gone_before = self.gone_seconds
             self.since, self._failures = None, 0
@@ -214,24 +212,10 @@ class ServerWatch:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    def _belong_here(self) -> None:
-        """Begin anew in another event loop: no request of an ended one is on its way."""
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            self._loop, self._probing = loop, False
-            self._turnstile, self._changed = asyncio.Lock(), asyncio.Event()
-            self._waiting.clear()
-
     @property
     def _ends(self) -> float:
         """When the patience is over, of the clock."""
         return self.patience + (self._clock() if self.since is None else self.since)
-
-    def _words(self) -> str:
-        seconds = 0.0 if self.since is None else self._clock() - self.since
-        # A model's error begins with its name and address.
-        reason = self.reason.partition(f"@{self.server}: ")[2] or self.reason
-        return f"{_no_answer(self.server, seconds)} ({reason})"
 
 
 class Outages:
@@ -264,8 +248,11 @@ class Outages:
     def now(self) -> list[Outage]:
         """The servers that are gone, without outages of a moment."""
         own = [watch.outage for watch in list(self._watches.values())]
-        found: dict[str, Outage] = {}
-        for one in filter(None, (*own, *(one for told in self.told.values() for one in told))):
-            known = found.get(one.server)
-            found[one.server] = one if known is None else known.with_other(one)
-        return [one for one in found.values() if one.seconds >= SHOWN_AFTER]
+        others = [outage for told in self.told.values() for outage in told]
+        known: dict[str, Outage] = {}
+        for outage in filter(None, (*own, *others)):
+            if other := known.get(outage.server):
+                waiting = other.waiting + outage.waiting
+                outage = max(other, outage, key=lambda seen: seen.seconds)._replace(waiting=waiting)
+            known[outage.server] = outage
+        return [outage for outage in known.values() if outage.seconds >= SHOWN_AFTER]

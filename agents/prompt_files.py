@@ -55,21 +55,20 @@ class Prompts:
     def load(cls, directory: Path | None = None, of: PromptSet = DEFAULT_SET) -> "Prompts":
         """The built-in prompts of a set, those that `directory` holds as NAME.md replaced by it.
 
-        Raises:
-            InputError: no such directory, a file that is not one of our prompts, or a prompt with a
-                variable that its place does not give.
+        Raises InputError for a missing directory, a file that is not one of our prompts, and a
+        prompt with an unknown variable.
         """
         texts = {name: _built_in(name, of) for name in PROMPTS}
         if directory is not None:
-            texts |= _replacements(directory)
+            if not directory.is_dir():
+                where, remedy = str(directory), "correct --prompts"
+                raise InputError("no such directory", where=where, remedy=remedy)
+            texts |= {path.stem: _read(path) for path in sorted(directory.glob("*.md"))}
         return cls(MappingProxyType(texts), of)
 
     def render(self, name: str, **values: str) -> str:
-        """The prompt `name` with its variables filled in, once: values are not read again.
-
-        Raises:
-            KeyError: the prompt does not exist, or one of its variables has no value.
-        """
+        """The prompt `name` with its variables filled in, once: values are not read again. Raises
+        KeyError for an unknown prompt, and a variable without a value."""
         return Template(self.texts[name]).substitute(values)
 
     @property
@@ -88,14 +87,8 @@ class Prompts:
 def _built_in(name: str, of: PromptSet) -> str:
     folder = PROMPTS[name]
     own = folder / of / f"{name}.md"
-    found = own if own.is_file() else folder / f"{name}.md"
-    return found.read_text("utf-8").strip()
-
-
-def _replacements(directory: Path) -> dict[str, str]:
-    if not directory.is_dir():
-        raise InputError("no such directory", where=str(directory), remedy="correct --prompts")
-    return {path.stem: _read(path) for path in sorted(directory.glob("*.md"))}
+    file = own if own.is_file() else folder / f"{name}.md"
+    return file.read_text("utf-8").strip()
 
 
 def _read(path: Path) -> str:
@@ -109,11 +102,6 @@ def _read(path: Path) -> str:
         text = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read ({error})", where=str(path)) from None
-    _check_variables(path, text)
-    return text
-
-
-def _check_variables(path: Path, text: str) -> None:
     template, allowed = Template(text), variables_of(path.stem)
     given = ", ".join(f"${name}" for name in sorted(allowed)) or "none"
     remedy = f"this prompt's variables: {given}; write $$ for a dollar sign"
@@ -122,3 +110,4 @@ def _check_variables(path: Path, text: str) -> None:
     for name in template.get_identifiers():
         if name not in allowed:
             raise InputError(f"unknown variable ${name}", where=str(path), remedy=remedy)
+    return text

@@ -82,14 +82,8 @@ INSTEAD: Mapping[str, str] = {
 }
 """What a request without the field means."""
 _OURS = frozenset(
-    {
-        "stream_options",
-        "parallel_tool_calls",
-        "tool_choice",
-        "response_format",
-        LOGPROBS,
-        TOP_LOGPROBS,
-    }
+    {"stream_options", "parallel_tool_calls", "tool_choice", "response_format"}
+    | {LOGPROBS, TOP_LOGPROBS}
 )
 """Fields whose value no user chose: to complain of one is to refuse it. A temperature or a limit
 may also be out of range, and a tool's own schema wrong, which leaving it out would hide."""
@@ -137,21 +131,15 @@ _NOT_HERE = frozenset({404, 405, 501})
 _OF_SOMETHING = re.compile(r"\b(model|deployment|item|response with id)\b", re.IGNORECASE)
 """What is not found where the path is."""
 
-_NO_FIELDS_OF: Mapping[Api, Mapping[str, str]] = {
-    "chat": {},
-    "responses": {"seed": "the Responses API has no seed"},
-}
 _KNOWN: dict[tuple[str | None, str, Api], dict[str, str]] = {}
 _DEMANDING: set[tuple[str | None, str]] = set()
 
 
 def refusals_of(spec: ModelSpec, api: Api) -> dict[str, str]:
-    """What the model's server has refused in this process, and in what words; to be added to.
-
-    One mapping for all that ask the same model at the same address by the same protocol, which has
-    what the protocol lacks from the start.
-    """
-    return _KNOWN.setdefault((spec.base_url, spec.name, api), dict(_NO_FIELDS_OF[api]))
+    """What the model's server has refused in this process, and in what words; to be added to. One
+    mapping for all that ask the same model at the same address by the same protocol."""
+    lacks = {"seed": "the Responses API has no seed"} if api == "responses" else {}
+    return _KNOWN.setdefault((spec.base_url, spec.name, api), lacks)
 
 
 def limit_name(url: str) -> str:
@@ -195,7 +183,9 @@ def refused_field(error: openai.APIError, sent: Collection[str]) -> str | None:
             continue
         is_open = named is None or (field == BACK and named == "messages")
         about = [s for s in said if (_names(field, s) if is_open else named == field)]
-        if about and ((field in _OURS and is_clear) or any(_is_refusal(field, s) for s in about)):
+        is_of_schema = field == "response_format" and any(map(_SCHEMA_NOT_TAKEN.search, about))
+        is_refused = is_of_schema or any(map(_NOT_TAKEN.search, about))
+        if about and ((field in _OURS and is_clear) or is_refused):
             return field
     return None
 
@@ -228,12 +218,6 @@ def _names(field: str, said: str) -> bool:
     return bool(_NAMES[field].search(said))
 
 
-def _is_refusal(field: str, said: str) -> bool:
-    if _NOT_TAKEN.search(said):
-        return True
-    return field == "response_format" and bool(_SCHEMA_NOT_TAKEN.search(said))
-
-
 def _unwrapped(body: Any) -> Any:
     """What is inside of `error` and of a list of one, which some servers put around it."""
     for _ in range(_MAX_DEPTH):
@@ -258,15 +242,20 @@ def _parameter(body: Any) -> str | None:
 def sentences(body: Any, depth: int = 0) -> Iterator[str]:
     """What a body says, a validation error (FastAPI, pydantic) as one sentence."""
     if isinstance(body, str):
-        yield from filter(None, _SENTENCE_END.split(_without_echo(body[:_MAX_TEXT])))
+        text = body[:_MAX_TEXT]
+        if echo := _ECHO.search(text):
+            # Up to the request that it repeats, as JSON or as an object's representation.
+            opened = re.search(r"[{(]", text[: echo.start()])
+            text = text[: opened.start() if opened else echo.start()]
+        yield from filter(None, _SENTENCE_END.split(text))
     elif depth > _MAX_DEPTH:
         return
     elif isinstance(body, list):
         for entry in body[:_MAX_ENTRIES]:
             yield from sentences(entry, depth + 1)
     elif isinstance(body, Mapping) and isinstance(body.get("loc"), list | tuple):
-        place = ".".join(str(part) for part in body["loc"][:_MAX_DEPTH])
-        yield f"{place}: {body.get('msg')} ({body.get('type')})"[:_MAX_TEXT]
+        field = ".".join(str(part) for part in body["loc"][:_MAX_DEPTH])
+        yield f"{field}: {body.get('msg')} ({body.get('type')})"[:_MAX_TEXT]
     elif isinstance(body, Mapping):
         for key, value in list(body.items())[:_MAX_ENTRIES]:
             if key not in _REPEATED:
@@ -278,12 +267,3 @@ def codes_of(body: Any) -> Iterator[Any]:
     inner = _unwrapped(body)
     if isinstance(inner, Mapping):
         yield from (inner[name] for name in ("code", "type", "error_code") if inner.get(name))
-
-
-def _without_echo(text: str) -> str:
-    """The text up to the request that it repeats, as JSON or as an object's representation."""
-    echo = _ECHO.search(text)
-    if echo is None:
-        return text
-    opened = re.search(r"[{(]", text[: echo.start()])
-    return text[: opened.start() if opened else echo.start()]

@@ -62,14 +62,14 @@ class RecordedModel:
 
     def __init__(self, spec: ModelSpec, role: str, recordings: Recordings) -> None:
         self.spec, self.role, self._recordings = spec, role, recordings
-        found = recordings.identity.get("model" if role == "agent" else role)
-        if found is None:
+        identity = recordings.identity.get("model" if role == "agent" else role)
+        if identity is None:
             raise InputError(
                 f"the run used no {role}, so it has no {role} replies",
                 where=spec.name,
                 remedy=f"name another model with --{role}, or leave out the module",
             )
-        self.identity: Mapping[str, Any] = found
+        self.identity: Mapping[str, Any] = identity
         self.present_identity: Callable[[], Mapping[str, Any]] | None = None
         self._has_found = False
 
@@ -85,22 +85,19 @@ class RecordedModel:
         for name, value in decoding.identity.items():
             recorded = self.identity.get(name)
             if value not in (usual.get(name), recorded):
+                own = "the server's own" if recorded is None else recorded
                 raise InputError(
-                    f"{name} is {value}, but the run was recorded with {_said(recorded)}",
+                    f"{name} is {value}, but the run was recorded with {own}",
                     where=self.spec.name,
                     remedy="leave it out: a replay answers as it was recorded",
                 )
 
     def answer(self, slot: Slot) -> tuple[Completion, float]:
-        """The recorded completion and the seconds that it took then.
-
-        Raises:
-            ModelError: nothing is recorded for the request; `not_found` where no other request of
-                this system can be expected to be known either.
-        """
+        """The recorded completion and the seconds that it took then. Raises ModelError if nothing
+        is recorded for the request; `not_found` where no other one can be expected to be either."""
         payload = self._recordings.find(slot)
         if payload is None:
-            raise ModelError(self._kind(slot), self._miss(slot))
+            raise self._miss(slot)
         try:
             completion, seconds = Completion.from_payload(payload), float(payload["seconds"])
         except (KeyError, TypeError, ValueError) as error:
@@ -113,34 +110,29 @@ class RecordedModel:
         """Close the run; the next answer opens it again."""
         self._recordings.close()
 
-    def _kind(self, slot: Slot) -> FailureKind:
-        # The recorded agent was refused here, too, and went on without its oldest tool results.
+    def _miss(self, slot: Slot) -> ModelError:
+        kind: FailureKind = "not_recorded"
+        is_missing = self._recordings.has_nothing_of(slot)
         if self.role == "agent" and self._recordings.was_trimmed(slot):
-            return "context_length"
-        is_first = not self._has_found and self.role in _FROM_THE_START
-        if is_first and not self._recordings.has_nothing_of(slot):
-            return "not_found"
-        return "not_recorded"
-
-    def _miss(self, slot: Slot) -> str:
+            # The recorded agent was refused here, too, and went on without its oldest results.
+            kind = "context_length"
+        elif not self._has_found and self.role in _FROM_THE_START and not is_missing:
+            kind = "not_found"
+        why = "the question or a tool result may differ, or the call failed there"
+        if is_missing:
+            why = "the item failed there or was not run"
+        if self.present_identity is not None:
+            was, now = self._recordings.identity, self.present_identity()
+            changed = sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
+            if changed:
+                why = f"the system differs in {', '.join(changed)}"
         what = f"{self.spec} has no reply to this request of the {slot.key.role}"
-        if changed := self._changed():
-            return f"{what}: the system differs in {', '.join(changed)}"
-        if self._recordings.has_nothing_of(slot):
-            return f"{what}: the item failed there or was not run"
-        return f"{what}: the question or a tool result may differ, or the call failed there"
-
-    def _changed(self) -> list[str]:
-        if self.present_identity is None:
-            return []
-        was, now = self._recordings.identity, self.present_identity()
-        return sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
+        return ModelError(kind, f"{what}: {why}")
 
 
 @dataclass
 class Replays:
-    """The recorded models of a system; each run is opened once, even if it answers in several
-    roles."""
+    """The recorded models of a system; each run is opened once, for all roles in it."""
 
     open_recordings: OpenRecordings | None = None
     models: list[RecordedModel] = field(default_factory=list)
@@ -158,7 +150,3 @@ class Replays:
         made = RecordedModel(spec, role, self._opened[run])
         self.models.append(made)
         return made
-
-
-def _said(value: Any) -> str:
-    return "the server's own" if value is None else str(value)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from branchwise.agents.reasoning import DETAILS, USUAL_FIELD, native
@@ -38,6 +39,8 @@ CUT = "cut at the token limit"
 REASONING_ONLY = "with all of it in the reasoning: look at the server's reasoning parser"
 BY_RESPONSES = "by the Responses API, the others by chat completions"
 TEXT_CALLS = "tool calls written as text: --tool-protocol text"
+LONGEST_WAIT = 3600.0
+"""Seconds; a server that asks for more is as good as down, and the call fails at once."""
 
 
 class ReplyToken(NamedTuple):
@@ -87,6 +90,14 @@ class Completion:
 
     def payload(self, seconds: float) -> dict[str, Any]:
         """The JSON-serialisable record of a call that took `seconds`."""
+        rarer = {
+            "left_out": list(self.left_out),
+            "reasoning_field": "" if self.reasoning_field == USUAL_FIELD else self.reasoning_field,
+            DETAILS: list(self.reasoning_details),
+            "tokens": [list(token) for token in self.tokens],
+            "reason": self.reason,
+            "api": "" if self.api == "chat" else self.api,
+        }
         return {
             "content": self.text,
             "tool_calls": list(self.tool_calls),
@@ -95,23 +106,13 @@ class Completion:
             "finish": self.finish,
             "usage": self.usage.record(),
             "seconds": seconds,
-            **({"left_out": list(self.left_out)} if self.left_out else {}),
-            **self._native(),
-            **({"tokens": [list(one) for one in self.tokens]} if self.tokens else {}),
-            **({"reason": self.reason} if self.reason else {}),
-            **({"api": self.api} if self.api != "chat" else {}),
+            **{name: value for name, value in rarer.items() if value},
         }
-
-    def _native(self) -> dict[str, Any]:
-        """What is kept of the reasoning's form, where it is not the usual one."""
-        field, details = self.reasoning_field, self.reasoning_details
-        named = {"reasoning_field": field} if field != USUAL_FIELD else {}
-        return named | ({DETAILS: list(details)} if details else {})
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Completion:
         """The completion that `payload` recorded."""
-        return cls(
+        return Completion(
             text=payload["content"],
             finish=payload["finish"],
             reasoning=payload["reasoning"],
@@ -129,79 +130,38 @@ class Completion:
             api=payload.get("api", "chat"),
         )
 
-    def with_calls(self, text: str, valid: list[Any], invalid: list[Any]) -> Completion:
-        """A copy whose tool calls were read out of its text."""
-        return replace(
-            self,
-            text=text,
-            tool_calls=tuple(valid),
-            invalid_tool_calls=tuple(invalid),
-            finish="tool_calls" if self.finish == "stop" else self.finish,
-        )
-
 
 @dataclass(frozen=True)
-class Reply:
+class Reply(Completion):
     """A model's turn as the graph sees it.
 
     `seconds` is the time of the request that was answered, without earlier attempts and waits;
     of a replayed call, the time that it took when it was made. `waited`: seconds until its server
-    had a slot for it (`agents.limits`) or was back (`agents.outages`), which cost the question no
-    time. `left_out`: optional fields that the request lacked because the server refuses them.
-    `tokens`: the last ones of the text, where their log-probabilities were asked for. `remark`:
-    what a run tells of such replies, after their number; None of a usual one.
+    had a slot for it (`agents.restraints`) or was back (`agents.outages`), which cost the question
+    no time.
     """
 
-    message: AIMessage
-    usage: Usage
-    seconds: float
-    replayed: bool
-    reasoning: str
-    finish: Finish
+    seconds: float = 0.0
+    replayed: bool = False
     waited: float = 0.0
-    left_out: tuple[str, ...] = ()
-    reasoning_field: str = USUAL_FIELD
-    reasoning_details: tuple[Mapping[str, Any], ...] = ()
-    tokens: tuple[ReplyToken, ...] = ()
-    reason: str = ""
-    remark: str | None = None
-    api: Api = "chat"
-
-    @property
-    def text(self) -> str:
-        """What was said, without the reasoning."""
-        return self.message.text
 
     @classmethod
     def of(
         cls, completion: Completion, seconds: float, *, replayed: bool, waited: float = 0.0
     ) -> Reply:
         """The reply of a completion, fresh or recorded."""
+        return cls(**vars(completion), seconds=seconds, replayed=replayed, waited=waited)
+
+    @cached_property
+    def message(self) -> AIMessage:
+        """What the conversation goes on with."""
         from langchain_core.messages import AIMessage
 
-        message = AIMessage(
-            content=completion.text,
-            tool_calls=list(completion.tool_calls),
-            invalid_tool_calls=list(completion.invalid_tool_calls),
-            additional_kwargs=native(
-                completion.reasoning, completion.reasoning_field, completion.reasoning_details
-            ),
-        )
-        return cls(
-            message=message,
-            usage=completion.usage,
-            seconds=seconds,
-            replayed=replayed,
-            reasoning=completion.reasoning,
-            finish=completion.finish,
-            waited=waited,
-            left_out=completion.left_out,
-            reasoning_field=completion.reasoning_field,
-            reasoning_details=completion.reasoning_details,
-            tokens=completion.tokens,
-            reason=completion.reason,
-            remark=completion.remark,
-            api=completion.api,
+        return AIMessage(
+            content=self.text,
+            tool_calls=list(self.tool_calls),
+            invalid_tool_calls=list(self.invalid_tool_calls),
+            additional_kwargs=native(self.reasoning, self.reasoning_field, self.reasoning_details),
         )
 
 
@@ -228,11 +188,8 @@ class ModelError(Exception):
     ) -> None:
         super().__init__(message)
         self.kind: FailureKind = kind
-        self.retryable = retryable
-        self.retry_after = retry_after
-        self.status = status
-        self.refused = refused
-        self.demands_reasoning = demands_reasoning
+        self.retryable, self.retry_after, self.status = retryable, retry_after, status
+        self.refused, self.demands_reasoning = refused, demands_reasoning
         self.dropped = dropped
 
     @property

@@ -1,36 +1,82 @@
 """Response bodies of the chat-completions protocol, read without trust.
 
-https://platform.openai.com/docs/api-reference/chat: the body, its stream of chunks, `usage`.
-`reasoning_content` (DeepSeek, Kimi) and `reasoning` (OpenRouter, vLLM) carry the thinking.
+https://platform.openai.com/docs/api-reference/chat: the body and `usage`. `reasoning_content`
+(DeepSeek, Kimi) and `reasoning` (OpenRouter, vLLM) carry the thinking, or tags in the text do.
 Keys that a server repeats are struck out here, before a reply is used or recorded.
+
+Sources of the ends of replies: the references of the protocol by OpenAI, Azure, DeepSeek, Mistral,
+Z.ai, OpenRouter and Gemini; the servers vLLM, SGLang, TGI and TensorRT-LLM; and Anthropic's,
+Cohere's and Bedrock's reasons, which gateways pass on.
 """
 
 import json
 import math
 import re
-from collections import deque
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any, Literal
 
 import orjson
 
-from branchwise.agents.endings import MAX_REASON, ending_of
-from branchwise.agents.reasoning import DETAILS, TEXT_FIELDS, USUAL_FIELD, read_details
-from branchwise.agents.reply import Completion, ModelError, ReplyToken
-from branchwise.agents.think import split_thinking
+from branchwise.agents.reasoning import TEXT_FIELDS, USUAL_FIELD, read_details
+from branchwise.agents.reply import Completion, Finish, ModelError, ReplyToken
+from branchwise.agents.reply_stream import (
+    MAX_TOKENS,
+    StreamFold,
+    calls_in,
+    mapping_in,
+    mappings_in,
+    number_of,
+    read_usage,
+    text_in,
+    thinking_in,
+)
 from branchwise.base.secrets import without_keys
 from branchwise.base.text import one_line, printable, storable
-from branchwise.trace.parts import Usage
 
 MAX_TEXT = 1_000_000
 """Characters of a reply that are kept; a longer one is cut and counts as `length`."""
-MAX_CALLS = 64
-"""Tool calls of one reply that are kept."""
-MAX_TOKENS, MAX_ALTERNATIVES = 32, 20
-"""Tokens of a reply that are kept with their log-probabilities, the last ones, and at each place
-the likeliest."""
-_PIECES = frozenset({"text", "summary", "data"})
-"""Fields of a reasoning block that come in pieces."""
+MAX_CALLS, MAX_ALTERNATIVES = 64, 20
+"""Tool calls of one reply that are kept; of a token, the likeliest at its place."""
+_MAX_REASON = 60
+_THINK = re.compile(r"[<\[◁](/?)(?:think(?:ing)?|thought)[>\]▷]", re.IGNORECASE)
+"""`<think>`, `<thinking>`, `<thought>`, `[THINK]` (Magistral) and `◁think▷` (Kimi)."""
+_Meaning = Finish | Literal["interrupted"]
+_ENDINGS: Mapping[_Meaning, str] = {
+    # OpenAI; Anthropic through gateways (end_turn, stop_sequence, pause_turn); Cohere (complete);
+    # TGI and others (eos, eos_token); vLLM and SGLang (matched stops come as stop).
+    "stop": "stop stopped end_turn stop_sequence stop_sequence_matched complete completed eos"
+    " eos_token end_of_text done finished natural pause_turn success",
+    # OpenAI, and its deprecated name; Anthropic; Gemini's `STOP` with calls is `stop`.
+    "tool_calls": "tool_calls tool_call function_call function_calls tool_use",
+    # OpenAI; Anthropic, Gemini (MAX_TOKENS), Cohere; Mistral (model_length); Responses
+    # (max_output_tokens, incomplete); TGI; context windows that the reply has filled.
+    "length": "length max_tokens max_output_tokens max_completion_tokens max_new_tokens"
+    " max_length model_length incomplete truncated length_capped token_limit max_token"
+    " output_limit context_length model_context_window_exceeded context_window_exceeded"
+    " max_context_length error_limit too_long",
+    # OpenAI, Azure; Z.ai (sensitive); Gemini's reasons of safety; Bedrock; Cohere (error_toxic).
+    "content_filter": "content_filter content_filtered content_filtering filtered sensitive safety"
+    " recitation prohibited_content blocklist spii language image_safety image_recitation"
+    " image_prohibited_content model_armor guardrail_intervened guardrail guardrails moderation"
+    " error_toxic policy_violation content_policy content_policy_violation blocked harmful"
+    " risk_control",
+    "refusal": "refusal refused",
+    # OpenRouter (error); vLLM, SGLang (abort, error); Z.ai (network_error); DeepSeek
+    # (insufficient_system_resource); Gemini (malformed_function_call and the like, other); Cohere
+    # (error, timeout, user_cancel); Responses (failed, cancelled); TensorRT-LLM (cancelled).
+    "interrupted": "error errored abort aborted network_error cancelled canceled cancel failed"
+    " failure timeout timed_out time_limit interrupted disconnected connection_error server_error"
+    " internal_error internal_server_error upstream_error provider_error engine_error"
+    " insufficient_system_resource resource_exhausted overloaded engine_overloaded rate_limit"
+    " rate_limit_exceeded malformed_function_call malformed_tool_call malformed_response"
+    " malformed_model_output malformed_tool_use unexpected_tool_call too_many_tool_calls"
+    " invalid_tool_call tool_call_error missing_thought_signature user_cancel user_cancelled"
+    " shutdown preempted no_image",
+}
+"""What servers call the end of a reply, by what it means."""
+_BY_REASON: Mapping[str, _Meaning] = {
+    word: ending for ending, words in _ENDINGS.items() for word in words.split()
+}
 
 
 def reported_error(body: Any) -> Any:
@@ -38,7 +84,7 @@ def reported_error(body: Any) -> Any:
     beginning; None where it holds none."""
     if not isinstance(body, Mapping):
         return None
-    base = _part(body, "base_resp")  # MiniMax
+    base = mapping_in(body, "base_resp")  # MiniMax
     if base.get("status_code"):
         return {"code": base["status_code"], "message": base.get("status_msg")}
     # A response of the other protocol says so by its status, too, and is read by that.
@@ -46,318 +92,144 @@ def reported_error(body: Any) -> Any:
         return body["error"]
     if body.get("object") == "error" or ("choices" not in body and body.get("errors")):
         return body
-    choice = _only_choice(body.get("choices"))
-    return choice.get("error") or None
+    return _only_choice(body).get("error") or None
 
 
 def read_body(body: Any) -> Completion:
     """The completion in a whole body, or in what `StreamFold` made of a stream.
 
-    Raises:
-        ModelError: (`invalid_response`) no choice with a message in it; (`interrupted`) the server
-            says that it broke the reply off.
+    Raises ModelError: `invalid_response` if no choice has a message; `interrupted` if the server
+    says that it broke the reply off.
     """
-    choice = _only_choice(body.get("choices") if isinstance(body, Mapping) else None)
+    body = body if isinstance(body, Mapping) else {}
+    choice = _only_choice(body)
     message = choice.get("message")
     if not isinstance(message, Mapping):
         raise ModelError("invalid_response", "the response has no message in it", retryable=True)
-    ending, reason = ending_of(choice)
+    ending, reason = _ending_of(choice)
     if ending == "interrupted":
-        how = one_line(printable(storable(str(choice.get("finish_reason"))[:MAX_REASON])))
+        how = one_line(printable(storable(str(choice.get("finish_reason"))[:_MAX_REASON])))
         what = f"the reply was broken off (finish reason {how!r})"
         raise ModelError("interrupted", what, retryable=True)
-    said, thought = split_thinking(_text(message.get("content")))
-    texts = {name: _text(message.get(name)) for name in TEXT_FIELDS}
-    texts[USUAL_FIELD] = texts[USUAL_FIELD] or _thinking(message.get("content"))
+    answer, thoughts = split_thinking(text_in(message.get("content")))
+    texts = {name: text_in(message.get(name)) for name in TEXT_FIELDS}
+    texts[USUAL_FIELD] = texts[USUAL_FIELD] or thinking_in(message.get("content"))
     field = next((name for name, text in texts.items() if text), USUAL_FIELD)
-    refusal = _text(message.get("refusal"))
-    valid, invalid = _read_calls(message.get("tool_calls") or _old_call(message))
+    refusal = text_in(message.get("refusal"))
+    valid, invalid = _read_calls(calls_in(message))
     if valid and (ending == "stop" or (ending == "unknown" and not reason)):
         ending, reason = "tool_calls", ""
     elif invalid and ending == "stop":
         ending = "tool_calls"
     if refusal:
         ending = "refusal"
-    text = said or refusal
+    text = answer or refusal
     return Completion(
         text=text[:MAX_TEXT],
         finish="length" if len(text) > MAX_TEXT else ending,
-        reasoning="\n".join(part for part in (texts[field], thought) if part)[:MAX_TEXT],
+        reasoning="\n".join(part for part in (texts[field], thoughts) if part)[:MAX_TEXT],
         # Only what calls tools is followed by another request of its turn.
         reasoning_field=field if valid or invalid else USUAL_FIELD,
         reasoning_details=read_details(message) if valid or invalid else (),
         tool_calls=tuple(valid),
         invalid_tool_calls=tuple(invalid),
         usage=read_usage(body.get("usage")),
-        tokens=_read_tokens(_part(choice, "logprobs").get("content"), message.get("content")),
+        tokens=_read_tokens(mapping_in(choice, "logprobs").get("content"), message.get("content")),
         reason=reason,
     )
 
 
-def _only_choice(choices: Any) -> Mapping[str, Any]:
+def _only_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """The first reply of those in a body: what has the number 0, or no number.
 
     Parts of it that some gateways send as choices of their own, under one number, are joined.
     """
-    listed = [one for one in choices if isinstance(one, Mapping)] if _is_list(choices) else []
-    if not listed:
+    choices = mappings_in(body.get("choices"))
+    if not choices:
         return {}
-    first = min(map(_number, listed))
-    parts = [one for one in listed if _number(one) == first and "index" in one] or listed[:1]
-    if len(parts) == 1:
-        return parts[0]
+    first = min(map(number_of, choices))
+    parts = [part for part in choices if number_of(part) == first and "index" in part]
+    if len(parts) < 2:
+        return (parts or choices)[0]
     joined = StreamFold()
     for part in parts:
         joined.add({"choices": [part]})
     return {**parts[-1], "message": joined.message()}
 
 
-def _number(choice: Mapping[str, Any]) -> int:
-    """The number of a choice or a call; 0 where it has none."""
-    index = choice.get("index")
-    return int(str(index)) if re.fullmatch(r"[0-9]{1,9}", str(index)) else 0
+def _ending_of(choice: Mapping[str, Any]) -> tuple[_Meaning, str]:
+    """What the finish reason of a choice means; and what it was called, where that is not known.
+
+    Any case of letters, hyphens and spaces for underscores, an enumeration's prefix, and the
+    reason as an object's `type` are read. No reason at all is not known either.
+    """
+    for name in ("finish_reason", "native_finish_reason"):
+        written = choice.get(name)
+        written = written.get("type") if isinstance(written, Mapping) else written
+        reason = one_line(printable(storable("" if written is None else str(written)[:500])))
+        word = re.sub(r"[\s-]+", "_", reason).lower().rpartition(".")[2]
+        word = word.removeprefix("finish_reason_")
+        if word in _BY_REASON:
+            return _BY_REASON[word], ""
+        if word not in ("", "null", "none"):
+            return "unknown", reason[:_MAX_REASON]
+    return "unknown", ""
 
 
-def _old_call(message: Mapping[str, Any]) -> list[Any]:
-    """The deprecated `function_call`, as a list of calls."""
-    call = message.get("function_call")
-    return [{"function": call}] if isinstance(call, Mapping) else []
+def split_thinking(text: str) -> tuple[str, str]:
+    """Split `text` into (answer, thinking), both stripped if there is any thinking.
+
+    A block that never closes is thinking to its end. A closing tag without an opening one (some
+    templates put it into the prompt) makes everything before it thinking. Linear in the length of
+    `text`.
+    """
+    tags = list(_THINK.finditer(text))
+    if not tags:
+        return text, ""
+    answer: list[str] = []
+    thoughts: list[str] = []
+    at, is_open = 0, bool(tags[0][1])
+    for tag in tags:
+        if is_open and not tag[1]:
+            continue
+        (thoughts if is_open else answer).append(text[at : tag.start()])
+        at, is_open = tag.end(), not tag[1]
+    (thoughts if is_open else answer).append(text[at:])
+    return "".join(answer).strip(), "\n".join(filter(None, map(str.strip, thoughts)))
 
 
-def _read_tokens(content: Any, said: Any) -> tuple[ReplyToken, ...]:
+def _read_tokens(content: Any, text: Any) -> tuple[ReplyToken, ...]:
     """The last tokens; what is not understood is left out.
 
-    None where they, or what was `said` in all, spell a key out: its parts could not be struck out.
+    None where they, or the reply's `text`, spell a key out: its parts could not be struck out.
     """
-    found = content if isinstance(content, list) else []
-    found = [one for one in found if isinstance(one, Mapping)]
-    spelt = "".join(one["token"] for one in found if isinstance(one.get("token"), str))
-    if any(isinstance(text, str) and without_keys(text) != text for text in (spelt, said)):
+    tokens = mappings_in(content)
+    spelt = "".join(token["token"] for token in tokens if isinstance(token.get("token"), str))
+    if any(isinstance(part, str) and without_keys(part) != part for part in (spelt, text)):
         return ()
-    return tuple(
-        ReplyToken(_text(one.get("token")), _read_alternatives(one.get("top_logprobs")))
-        for one in found[-MAX_TOKENS:]
-    )
-
-
-def _read_alternatives(given: Any) -> tuple[tuple[str, float], ...]:
-    found = given[:MAX_ALTERNATIVES] if isinstance(given, list) else []
-    whole = [one for one in found if isinstance(one, Mapping) and _is_logprob(one.get("logprob"))]
-    return tuple((_text(one.get("token")), float(one["logprob"])) for one in whole)
-
-
-def _is_logprob(value: Any) -> bool:
-    return type(value) in (int, float) and -math.inf < value <= 0
-
-
-def read_usage(usage: Any) -> Usage:
-    """ReplyToken counts of `usage`, 0 for what is missing or not a whole number."""
-    return Usage(
-        input=_count(usage, "prompt_tokens"),
-        output=_count(usage, "completion_tokens"),
-        cached=_count(_part(usage, "prompt_tokens_details"), "cached_tokens"),
-        reasoning=_count(_part(usage, "completion_tokens_details"), "reasoning_tokens"),
-        written=_count(_part(usage, "prompt_tokens_details"), "cache_write_tokens"),
-    )
-
-
-class _CallFold:
-    """The pieces of one tool call in a stream."""
-
-    def __init__(self) -> None:
-        self.id = self.name = ""
-        self._pieces: list[str] = []
-
-    @property
-    def arguments(self) -> str:
-        """The text so far; the last piece, where each repeats what came before."""
-        text = "".join(self._pieces)
-        if len(self._pieces) > 1 and not _is_object(text):
-            last = self._pieces[-1]
-            if _is_object(last) and last.startswith(self._pieces[-2]):
-                return last
-        return text
-
-    def is_repeated_by(self, arguments: str) -> bool:
-        """Whether a piece is the whole call once more."""
-        return bool(arguments) and arguments == self.arguments and _is_object(arguments)
-
-    def is_followed_by(self, name: str, arguments: str) -> bool:
-        """Whether a piece begins another call: this one is whole, or is another tool's."""
-        if name and self.name and name != self.name and self._pieces:
-            return not name.startswith(self.name)
-        return arguments.lstrip().startswith("{") and _is_object(self.arguments)
-
-    def add(self, id: str, name: str, arguments: str) -> None:
-        """Join a piece. A name may come whole, in pieces, or again with each piece."""
-        self.id = self.id or id
-        if name.startswith(self.name):
-            self.name = name or self.name
-        elif not self._pieces:
-            self.name += name
-        if arguments:
-            self._pieces.append(arguments)
-
-    def record(self) -> dict[str, Any]:
-        return {"id": self.id, "function": {"name": self.name, "arguments": self.arguments}}
-
-
-class _ChoiceFold:
-    """The pieces of one choice in a stream."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, list[str]] = {}
-        self._details: list[dict[str, Any]] = []
-        self._calls: list[_CallFold] = []
-        self._open: dict[int, _CallFold] = {}
-        self.tokens: deque[Any] = deque(maxlen=MAX_TOKENS)
-        self.finish: Any = None
-
-    def add(self, choice: Mapping[str, Any]) -> None:
-        given = choice.get("finish_reason")
-        # The first reason is the end's own; some servers close with a stop.
-        if given is not None and self.finish in (None, "", "stop", "null"):
-            self.finish = given
-        tokens = _part(choice, "logprobs").get("content")
-        self.tokens.extend(tokens if isinstance(tokens, list) else [])
-        delta = _part(choice, "delta")
-        is_whole = not delta and isinstance(choice.get("message"), Mapping)
-        delta = choice["message"] if is_whole else delta
-        for name in ("content", *TEXT_FIELDS, "refusal"):
-            self._add_text(name, _text(delta.get(name)), is_whole=is_whole)
-        self._add_text(USUAL_FIELD, _thinking(delta.get("content")), is_whole=is_whole)
-        details = delta.get(DETAILS)
-        for detail in details if isinstance(details, list) else []:
-            self._add_detail(detail)
-        calls = delta.get("tool_calls") or _old_call(delta)
-        for call in calls if isinstance(calls, list) else []:
-            self._add_call(call)
-
-    def _add_text(self, name: str, text: str, *, is_whole: bool) -> None:
-        if not text:
-            return
-        pieces = self._texts.setdefault(name, [])
-        if is_whole and text.startswith("".join(pieces)):
-            pieces.clear()
-        pieces.append(text)
-
-    def _add_detail(self, part: Any) -> None:
-        """Pieces of one block have its number and type, and a part of its text each."""
-        if not isinstance(part, Mapping):
-            return
-        last = self._details[-1] if self._details else {}
-        if not last or any(part.get(key) != last.get(key) for key in ("index", "type")):
-            self._details.append(dict(part))
-            return
-        for key, value in part.items():
-            if key in _PIECES and isinstance(value, str) and isinstance(last.get(key), str):
-                last[key] += value
-            elif value is not None:
-                last[key] = value
-
-    def _add_call(self, part: Any) -> None:
-        """Join a piece to its call: by number, by id, or the last one where it has neither."""
-        if not isinstance(part, Mapping):
-            return
-        function, id = _part(part, "function"), _text(part.get("id"))
-        name, arguments = _text(function.get("name")), _arguments(function.get("arguments"))
-        has_number = re.fullmatch(r"[0-9]{1,9}", str(part.get("index")))
-        if has_number:
-            call = self._open.get(_number(part))
-        else:
-            named = [one for one in self._calls if id and one.id == id]
-            call = next(iter(named), None if id or not self._calls else self._calls[-1])
-        if call is not None and call.is_repeated_by(arguments):
-            return
-        # Some servers number every call 0: another id, or a whole call before, begins another.
-        if call is None or (id and call.id not in ("", id)) or call.is_followed_by(name, arguments):
-            call = _CallFold()
-            self._calls.append(call)
-        if has_number:
-            self._open[_number(part)] = call
-        call.add(id, name, arguments)
-
-    def message(self) -> dict[str, Any]:
-        message: dict[str, Any] = {name: "".join(parts) for name, parts in self._texts.items()}
-        message[DETAILS] = self._details
-        message["tool_calls"] = [call.record() for call in self._calls]
-        return message
-
-
-class StreamFold:
-    """Folds the chunks of a stream into the body that the server would have sent at once."""
-
-    def __init__(self) -> None:
-        self._choices: dict[int, _ChoiceFold] = {}
-        self._usage: Any = None
-        self.is_ended = False
-        """Set where the stream says `[DONE]`: it is then whole without a finish reason."""
-
-    def add(self, chunk: Any) -> None:
-        """Take one chunk; what is not understood is ignored."""
-        if not isinstance(chunk, Mapping):
-            return
-        usage = chunk.get("usage")
-        # Counts grow; some servers close with zeros.
-        if usage and (not self._usage or read_usage(usage).total >= read_usage(self._usage).total):
-            self._usage = usage
-        choices = chunk.get("choices")
-        for choice in choices if isinstance(choices, list) else []:
-            if isinstance(choice, Mapping):
-                self._choices.setdefault(_number(choice), _ChoiceFold()).add(choice)
-
-    def message(self) -> dict[str, Any]:
-        """The first choice's message."""
-        return self._choices[min(self._choices)].message() if self._choices else {}
-
-    def body(self) -> dict[str, Any]:
-        """The folded body.
-
-        Raises:
-            ModelError: (`cut`) the stream ended before the server said why it stopped.
-        """
-        first = self._choices[min(self._choices)] if self._choices else _ChoiceFold()
-        if first.finish is None and not (self.is_ended and self._choices):
-            raise ModelError("cut", "the stream ended before its end", retryable=True)
-        return {
-            "choices": [
-                {
-                    "message": first.message(),
-                    "finish_reason": first.finish,
-                    "logprobs": {"content": [*first.tokens]},
-                }
-            ],
-            "usage": self._usage,
-        }
-
-
-def _arguments(value: Any) -> str:
-    """A piece of a call's arguments; an object is the whole of them."""
-    if isinstance(value, Mapping):
-        return json.dumps(value)
-    return value if isinstance(value, str) else ""
-
-
-def _is_object(text: str) -> bool:
-    if not text.rstrip().endswith("}"):
-        return False
-    try:
-        return isinstance(orjson.loads(text), dict)
-    except ValueError:
-        return False
+    read = []
+    for token in tokens[-MAX_TOKENS:]:
+        given = token.get("top_logprobs")
+        alternatives: list[tuple[str, float]] = []
+        for other in mappings_in(given[:MAX_ALTERNATIVES] if isinstance(given, list) else None):
+            logprob: Any = other.get("logprob")
+            if type(logprob) in (int, float) and -math.inf < logprob <= 0:
+                alternatives.append((text_in(other.get("token")), float(logprob)))
+        read.append(ReplyToken(text_in(token.get("token")), tuple(alternatives)))
+    return tuple(read)
 
 
 def _read_calls(calls: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     valid: list[dict[str, Any]] = []
     invalid: list[dict[str, Any]] = []
-    seen: set[str] = set()
+    ids: set[str] = set()
     for number, call in enumerate(calls[:MAX_CALLS] if isinstance(calls, list) else []):
-        function = _part(call, "function")
-        id = _text(call.get("id") if isinstance(call, Mapping) else "") or f"call_{number}"
-        id = f"{id}_{number}" if id in seen else id
-        seen.add(id)
+        function = mapping_in(call, "function")
+        id = text_in(call.get("id") if isinstance(call, Mapping) else "") or f"call_{number}"
+        id = f"{id}_{number}" if id in ids else id
+        ids.add(id)
         # No tool's name has a dot: some models put a name space before it.
-        name = _text(function.get("name")).strip().removeprefix("functions.")
+        name = text_in(function.get("name")).strip().removeprefix("functions.")
         read = make_call(name, function.get("arguments"), id)
         (invalid if "error" in read else valid).append(read)
     return valid, invalid
@@ -388,37 +260,3 @@ def make_call(name: str, arguments: Any, id: str) -> dict[str, Any]:
         "error": error,
         "type": "invalid_tool_call",
     }
-
-
-def _part(mapping: Any, name: str) -> Mapping[str, Any]:
-    """The mapping under `name`, or an empty one."""
-    part = mapping.get(name) if isinstance(mapping, Mapping) else None
-    return part if isinstance(part, Mapping) else {}
-
-
-def _text(value: Any) -> str:
-    """A string, or the texts of a list of content parts; anything else is empty."""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, list):
-        return "".join(
-            storable(part) if isinstance(part, str) else _text(_part({"": part}, "").get("text"))
-            for part in value
-        )
-    return ""
-
-
-def _thinking(content: Any) -> str:
-    """The texts of thinking parts in a list of content parts (Mistral, Anthropic)."""
-    parts = content if isinstance(content, list) else []
-    given = [part.get("thinking") for part in parts if isinstance(part, Mapping)]
-    return "\n".join(filter(None, map(_text, given)))
-
-
-def _is_list(value: Any) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
-
-
-def _count(mapping: Any, name: str) -> int:
-    value = mapping.get(name) if isinstance(mapping, Mapping) else None
-    return value if type(value) is int and 0 < value < 2**53 else 0

@@ -1,13 +1,21 @@
-"""Which model answers: what the user writes after `--model`."""
+"""Which model answers: what the user writes after `--model`, and when its server shuts it down."""
 
 import re
 import socket
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+import orjson
+
 from branchwise.base.errors import InputError, nearest
+from branchwise.base.http import HTTP, ExchangeError, user_agent
 from branchwise.base.keys import (
     NO_KEYS,
     OPENAI_URL,
@@ -18,6 +26,8 @@ from branchwise.base.keys import (
 )
 from branchwise.base.proxies import check_way, proxy_of
 from branchwise.base.secrets import OPENAI_KEY
+from branchwise.base.server_headers import headers_for
+from branchwise.base.text import counted
 
 REPLAY = "replay:"
 REPLAY_OFFER = ", replay:RUN (what a run recorded)"
@@ -38,10 +48,8 @@ _ADDRESS = re.compile(r"@(localhost|[\w.-]+:\d+)(/|$)")
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A provider, a model's name there and, for a server of one's own, its base URL.
-
-    Of a replay, `name` is the folder of the run that answers. `str(spec)` is what `parse` reads.
-    Keys are not part of it (`base/keys.py`).
+    """A provider, a model's name there (of a replay the folder of the run that answers) and, for a
+    server of one's own, its base URL. `str(spec)` is what `parse` reads. Keys are no part of it.
     """
 
     provider: Literal["openai", "offline", "replay"]
@@ -52,26 +60,29 @@ class ModelSpec:
     def parse(cls, text: str) -> "ModelSpec":
         """Read `openai:NAME`, `openai:NAME@BASE_URL`, `replay:RUN` or `offline`.
 
-        Raises:
-            InputError: for anything else, and for a base URL that carries credentials.
+        Raises InputError for anything else, and for a base URL that carries credentials.
         """
         text = text.strip()
         if text == "offline":
             return cls("offline", "offline")
         if text.startswith(REPLAY):
-            return cls("replay", _checked_run(text.removeprefix(REPLAY)))
-        found = _OPENAI.fullmatch(text)
-        if found and found["url"] is None and _ADDRESS.search(found["name"]):
+            run = text.removeprefix(REPLAY).strip()
+            if not run or "\0" in run:
+                remedy = "write replay:RUN with the folder of a run, for example replay:runs/base"
+                raise InputError("the model names no run to replay", remedy=remedy)
+            return cls("replay", run)
+        match = _OPENAI.fullmatch(text)
+        if match and match["url"] is None and _ADDRESS.search(match["name"]):
             raise InputError(
                 f"the address in {_shown(text)!r} does not begin with http:// or https://",
                 remedy="write the full address, up to /v1",
             )
-        if found is None or "://" in found["name"]:
+        if match is None or "://" in match["name"]:
             near = suggested(text)
             remedy = f"did you mean {near}? Else {EXAMPLES}" if near else EXAMPLES
             raise InputError(f"unknown model {_shown(text)!r}", remedy=remedy)
-        url = found["url"]
-        return cls("openai", found["name"], None if url is None else _checked_url(url))
+        url = match["url"]
+        return cls("openai", match["name"], None if url is None else _checked_url(url))
 
     @property
     def model(self) -> str:
@@ -131,20 +142,17 @@ def located(text: str) -> str:
 
 
 def check_ready(spec: ModelSpec, keys: Keys = NO_KEYS) -> None:
-    """Raise, before any work, for what would make every call fail. Sends no request.
+    """Raise InputError, before any work, for what would make every call fail: no key for OpenAI's
+    own service, a key that no request can carry, a proxy or a certificate file that does not work,
+    or nothing listens at the base URL. Sends no request.
 
     Whether there is anything to replay is checked when the run is opened.
-
-    Raises:
-        InputError: no key for OpenAI's own service, a key that no request can carry, a proxy or a
-            certificate file that does not work, or nothing listens at the base URL.
     """
     if spec.provider in ("offline", "replay"):
         return
     spec = spec.addressed()
     keys.check(spec.url)
-    variable = keys.variable(spec.url, of_model=True)
-    if variable:
+    if variable := keys.variable(spec.url, of_model=True):
         check_value(variable)
     if is_openai(spec.url) and keys.key(spec.url, of_model=True) is None:
         remedy = f"set {OPENAI_KEY}, name a server with openai:{spec.name}@URL, or use offline"
@@ -164,13 +172,6 @@ def check_ready(spec: ModelSpec, keys: Keys = NO_KEYS) -> None:
             f"nothing answers at {spec.base_url} ({error.strerror or type(error).__name__})",
             remedy="start the model server or correct the URL in --model",
         ) from None
-
-
-def _checked_run(path: str) -> str:
-    if not path.strip() or "\0" in path:
-        remedy = "write replay:RUN with the folder of a run, for example replay:runs/base"
-        raise InputError("the model names no run to replay", remedy=remedy)
-    return path.strip()
 
 
 def _checked_url(url: str) -> str:
@@ -193,3 +194,62 @@ def _shown(text: str) -> str:
     """The user's text for a message, short and without what may be a secret in it."""
     text = re.sub(r"//[^/\s]*@", "//***@", text)
     return re.sub(r"\bsk-\S+", "***", text)[:80]
+
+
+SOON_DAYS = 60
+SECONDS = 2.0
+"""How long the servers have to answer, all together."""
+_LIMIT = 4 * 2**20
+
+
+def shutdown_warnings(
+    models: Iterable[str], keys: Keys, headers: Mapping[str, str], today: date
+) -> Iterator[str]:
+    """A line for each model that is shut down within `SOON_DAYS`, or was.
+
+    A server that does not know the path, or the field, or does not answer in time, is as one that
+    announces nothing: never raises for it. OpenAI's service gives a `shutdown_date` (YYYY-MM-DD, or
+    null) with each model:
+    https://developers.openai.com/api/reference/resources/models/methods/list
+    """
+    deadline = time.monotonic() + SECONDS
+    listed: dict[str, Mapping[str, date]] = {}
+    for model in dict.fromkeys(models):
+        try:
+            spec = ModelSpec.parse(model).addressed()
+        except InputError:
+            continue  # The run refuses it, and says in which option it stands.
+        if spec.provider != "openai":
+            continue
+        if spec.url not in listed:
+            listed[spec.url] = _shutdowns(spec.url, keys, headers, deadline)
+        day = listed[spec.url].get(spec.name)
+        if day is None or (left := (day - today).days) > SOON_DAYS:
+            continue
+        when = f", in {counted(left, 'day')}" if left > 0 else ""
+        yield f"{spec}: its server shuts this model down on {day}{when}; finish before it"
+
+
+def _shutdowns(
+    url: str, keys: Keys, headers: Mapping[str, str], deadline: float
+) -> Mapping[str, date]:
+    """The days that a server names, by model."""
+    key = keys.key(url, of_model=True)
+    if key is None and is_openai(url):
+        return {}
+    sent = {"User-Agent": user_agent(), **headers_for(headers, url, of_model=True)}
+    sent |= {"Authorization": f"Bearer {key}"} if key else {}
+    request = urllib.request.Request(f"{url}/models", headers=sent)  # noqa: S310 (http or https)
+    try:
+        reply = HTTP.send(request, deadline, _LIMIT)
+        body = orjson.loads(reply.body) if reply.status == 200 and reply.whole else None
+    except (ExchangeError, ValueError):
+        return {}
+    data = body.get("data") if isinstance(body, dict) else None
+    days: dict[str, date] = {}
+    for model in data if isinstance(data, list) else ():
+        if isinstance(model, dict):
+            # What is no name, or no day, is left out.
+            with suppress(KeyError, TypeError, ValueError):
+                days[str(model.get("id"))] = date.fromisoformat(model["shutdown_date"])
+    return days

@@ -36,23 +36,15 @@ class SpecTextModel:
         return cls(ModelCaller(parsed, decoding or Decoding(), Prompts.load(), keys=keys))
 
     def complete(self, prompt: str, system: str = "") -> str:
-        """The reply's text without thoughts, perhaps empty.
-
-        Raises TextModelError if no attempt gets a reply.
-        """
-        try:
-            return self._runner.run(self._ask(prompt, system))
-        except ModelError as error:
-            raise TextModelError(str(error)) from None
-
-    async def _ask(self, prompt: str, system: str) -> str:
+        """The reply's text without thoughts, perhaps empty. Raises TextModelError if none came."""
         from langchain_core.messages import HumanMessage, SystemMessage
 
-        messages = [SystemMessage(system)] if system else []
-        reply = await self._caller.ask(
-            [*messages, HumanMessage(prompt)], role="writer", journal=MemoryJournal()
-        )
-        return str(reply.message.text)
+        messages = [*([SystemMessage(system)] if system else []), HumanMessage(prompt)]
+        asking = self._caller.ask(messages, role="writer", journal=MemoryJournal())
+        try:
+            return self._runner.run(asking).text
+        except ModelError as error:
+            raise TextModelError(str(error)) from None
 
     def close(self) -> None:
         """Close connections and event loop."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -45,11 +46,9 @@ def describe_tools(schemas: Sequence[Mapping[str, Any]]) -> str:
 
 
 def render_messages(messages: Sequence[BaseMessage], instructions: str) -> list[BaseMessage]:
-    """The conversation in system, user and assistant messages only.
-
-    `instructions` (empty without tools) ends the system message; earlier calls become the fenced
-    blocks that the model wrote, and the results of one turn one user message.
-    """
+    """The conversation in system, user and assistant messages only: `instructions` (empty without
+    tools) ends the system message, earlier calls become the fenced blocks that the model wrote, and
+    the results of one turn one user message."""
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
     rendered: list[BaseMessage] = []
@@ -72,16 +71,14 @@ def render_messages(messages: Sequence[BaseMessage], instructions: str) -> list[
 
 
 def _written(message: AIMessage) -> str:
-    calls: list[Any] = [*message.tool_calls, *message.invalid_tool_calls]
-    blocks = [_block(call["name"], call["args"]) for call in calls]
+    """The text of a turn, and its calls as the model wrote them."""
+    blocks = []
+    for call in (*message.tool_calls, *message.invalid_tool_calls):
+        given = call["args"]
+        if not isinstance(given, str):
+            given = orjson.dumps({"name": call["name"], "arguments": given}).decode()
+        blocks.append(f"```tool\n{given}\n```")
     return "\n\n".join(part for part in (message.text, *blocks) if part)
-
-
-def _block(name: str | None, arguments: Any) -> str:
-    if isinstance(arguments, str):
-        return f"```tool\n{arguments}\n```"
-    call = orjson.dumps({"name": name, "arguments": arguments}).decode()
-    return f"```tool\n{call}\n```"
 
 
 def read_calls(completion: Completion, turn: int, names: Collection[str]) -> Completion:
@@ -92,21 +89,21 @@ def read_calls(completion: Completion, turn: int, names: Collection[str]) -> Com
     the last block is dropped: models like to imagine the result there.
     """
     blocks = list(_BLOCK.finditer(completion.text)) or [
-        found for found in _JSON_FENCE.finditer(completion.text) if _names_a_tool(found[1], names)
+        fence for fence in _JSON_FENCE.finditer(completion.text) if _names_a_tool(fence[1], names)
     ]
     if not blocks:
         return completion
-    kept, at = [], 0
-    for block in blocks:
-        kept.append(completion.text[at : block.start()])
-        at = block.end()
+    ends = [0, *(block.end() for block in blocks)]
+    kept = [completion.text[at : block.start()] for at, block in zip(ends, blocks, strict=False)]
     texts = [next(filter(None, block.groups()), "").strip() for block in blocks[:MAX_CALLS]]
     read = [made for text in texts for made in _calls_of(text)][:MAX_CALLS]
     numbered = [{**call, "id": f"call_{turn}_{n}"} for n, call in enumerate(read)]
-    return completion.with_calls(
-        "".join(kept).strip(),
-        [call for call in numbered if "error" not in call],
-        [call for call in numbered if "error" in call],
+    return replace(
+        completion,
+        text="".join(kept).strip(),
+        tool_calls=tuple(call for call in numbered if "error" not in call),
+        invalid_tool_calls=tuple(call for call in numbered if "error" in call),
+        finish="tool_calls" if completion.finish == "stop" else completion.finish,
     )
 
 

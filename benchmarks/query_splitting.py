@@ -40,7 +40,7 @@ from branchwise.corpora.ranking import Scored, fused
 from branchwise.corpora.retrieval import MAX_K, Hit
 from branchwise.eval.items import support_recall
 from branchwise.graphs.question_names import COMMON, WORD, names_in
-from branchwise.tools.passage_blocks import spread
+from branchwise.tools.result_text import spread
 
 Search = Callable[[str], Sequence[Hit]]
 Split = Callable[[str, Sequence[str], str], Sequence[str]]

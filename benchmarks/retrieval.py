@@ -65,7 +65,7 @@ class Ours:
 
     def __init__(self, corpus: Path) -> None:
         from branchwise.corpora.open import open_retriever
-        from branchwise.tools.passage_tools import SearchForm, make_local_retriever
+        from branchwise.tools.built_in import SearchForm, make_local_retriever
 
         form = SearchForm(K)
         self._tool = make_local_retriever(open_retriever(corpus, "flat"), form)

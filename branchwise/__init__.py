@@ -29,9 +29,8 @@ if TYPE_CHECKING:
         RunOptions,
         ScoreOptions,
     )
-    from branchwise.tools.errors import ToolError
     from branchwise.tools.plugin_tools import tool
-    from branchwise.tools.tool_results import ToolResult
+    from branchwise.tools.tool_results import ToolError, ToolResult
 
     __version__: str
 
@@ -81,7 +80,7 @@ _HOMES = {
     "ScoreOptions": "branchwise.runs.options",
     "Scores": "branchwise.eval.scores",
     "System": "branchwise.graphs.system",
-    "ToolError": "branchwise.tools.errors",
+    "ToolError": "branchwise.tools.tool_results",
     "ToolResult": "branchwise.tools.tool_results",
     "ask": "branchwise.api",
     "compare": "branchwise.api",

@@ -10,8 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from branchwise.agents.format_error import FormatError
-from branchwise.agents.prediction import Prediction
+from branchwise.agents.prediction import FormatError, Prediction
 from branchwise.base.errors import InputError
 from branchwise.base.files import json_kind, parse_object, read_lines
 from branchwise.base.warning import warn

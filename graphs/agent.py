@@ -36,12 +36,12 @@ from branchwise.graphs.system_checks import check_search
 from branchwise.graphs.title_search import TitleSearcher
 from branchwise.kg.answers import Graph
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.mcp.opening import close_now
 from branchwise.tools.plugin_tools import plugin_sections
 from branchwise.tools.registry import (
     NAMES_TOOL,
     SEARCH_TOOL,
     ToolContext,
+    close_now,
     default_tools,
     injection_context,
     make_tools,

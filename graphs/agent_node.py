@@ -8,8 +8,9 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from branchwise.agents.caller import ModelCaller, ModelError, Reply
+from branchwise.agents.caller import ModelCaller
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.reply import ModelError, Reply
 from branchwise.graphs.budget_words import spent_reason
 from branchwise.graphs.context_window import oldest_to_omit, with_omissions
 from branchwise.graphs.ledger import AGENT

@@ -8,12 +8,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.runtime import Runtime
 
 from branchwise.agents.answer import ParsedAnswer, parse_answer
-from branchwise.agents.caller import ModelCaller, ModelError, Reply
-from branchwise.agents.formats import AnswerFormat
-from branchwise.agents.prediction import Prediction
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.prediction import AnswerFormat, Prediction
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reasoning import has_reasoning
-from branchwise.agents.reply import TEXT_CALLS
+from branchwise.agents.reply import TEXT_CALLS, ModelError, Reply
 from branchwise.graphs.agent_node import GRACE_SECONDS
 from branchwise.graphs.context_window import with_omissions
 from branchwise.graphs.ledger import AGENT

@@ -6,7 +6,8 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from branchwise.agents.caller import ModelCaller, ModelError
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.reply import ModelError
 from branchwise.graphs.answer_node import DECLINED
 from branchwise.graphs.state import ItemContext
 from branchwise.trace.parts import Usage

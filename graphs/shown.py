@@ -10,7 +10,7 @@ from langchain_core.messages import ToolMessage
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.state import AgentState
-from branchwise.tools.passage_blocks import shown_whole
+from branchwise.tools.result_text import shown_whole
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.records import mapping
 

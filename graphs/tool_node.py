@@ -27,11 +27,10 @@ from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.tools.artifacts import ToolArtifact
 from branchwise.tools.built_in import BuiltInTool
-from branchwise.tools.errors import ToolError
-from branchwise.tools.passage_blocks import ShownPassages
 from branchwise.tools.plugin_tools import PluggedTool
 from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
-from branchwise.tools.tool_results import MAX_RESULT_CHARS
+from branchwise.tools.result_text import ShownPassages
+from branchwise.tools.tool_results import MAX_RESULT_CHARS, ToolError
 from branchwise.trace.events import Tool
 from branchwise.trace.parts import ModelQuestion
 from branchwise.trace.records import Record

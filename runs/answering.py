@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from branchwise.agents.caller import ModelError
 from branchwise.agents.journal import Journal
 from branchwise.agents.outages import PassEndedError
+from branchwise.agents.reply import ModelError
 from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import Task

@@ -7,10 +7,8 @@ from typing_extensions import TypedDict
 
 
 class PassageRecord(TypedDict):
-    """A passage that a tool showed to the agent. The store keeps each passage's text once.
-
-    `part`: which of how many passages of its title it is, from 1; missing for a title's only one.
-    """
+    """A passage that a tool showed to the agent. `part`: which of how many passages of its title it
+    is, from 1; missing for a title's only one."""
 
     id: str
     title: str
@@ -27,11 +25,8 @@ class RepeatRecord(TypedDict):
 
 
 class MatchRecord(TypedDict):
-    """An entity or property that a search by name showed to the agent.
-
-    `near`: its name is only similar to the text. `members`: how many things are instances of it,
-    if it is a class. Older traces lack these fields.
-    """
+    """An entity or property that a search by name showed to the agent. `near`: its name is only
+    similar to the text. `members`: how many things are instances of it, if it is a class."""
 
     id: str
     label: str
@@ -45,9 +40,7 @@ class MatchRecord(TypedDict):
 
 class RowsRecord(TypedDict):
     """Rows of a query: values as in SPARQL's JSON results, null where a variable is unbound.
-
-    `complete`: there were no more rows. `boolean`: of ASK. `labels`: of IRIs in the rows.
-    """
+    `complete`: there were no more rows. `boolean`: of ASK. `labels`: of IRIs in the rows."""
 
     variables: list[str]
     rows: list[list[dict[str, str] | None]]

@@ -1,8 +1,7 @@
 """Many agents ask at once; the retriever is asked once.
 
 Queries that arrive while a search runs wait for it and then go together: one encode, one search.
-A query never waits for others: if no
-search is running, it goes at once.
+If no search is running, a query goes at once.
 """
 
 import asyncio
@@ -72,15 +71,14 @@ class Batcher:
 
     def _work(self) -> None:
         """Search batch after batch until no caller waits."""
-        while batch := self._next_batch():
+        while True:
+            with self._lock:
+                count = min(len(self._queue), self._largest)
+                batch = [self._queue.popleft() for _ in range(count)]
+                self._working = bool(batch)
+            if not batch:
+                return
             self._answer([w for w in batch if w.hits.set_running_or_notify_cancel()])
-
-    def _next_batch(self) -> list[_Waiting]:
-        with self._lock:
-            count = min(len(self._queue), self._largest)
-            batch = [self._queue.popleft() for _ in range(count)]
-            self._working = bool(batch)
-        return batch
 
     def _answer(self, batch: Sequence[_Waiting]) -> None:
         if not batch:

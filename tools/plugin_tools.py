@@ -4,7 +4,6 @@ import inspect
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, ClassVar, Literal, overload
@@ -33,8 +32,13 @@ from branchwise.base.plugins.specs import LoadedPlugin, find_plugin, is_plugin
 from branchwise.base.text import one_line, storable
 from branchwise.corpora.folder import Corpus
 from branchwise.kg.answers import Graph
-from branchwise.tools.errors import ToolError
-from branchwise.tools.tool_results import WHAT_TO_RETURN, bounded, read_artifact, read_result
+from branchwise.tools.tool_results import (
+    WHAT_TO_RETURN,
+    ToolError,
+    bounded,
+    kept_artifact,
+    read_result,
+)
 
 FILLS |= {Corpus: "corpus", Graph: "graph"}
 
@@ -47,10 +51,8 @@ MAX_LINES, MAX_CHARS = 1000, 20_000
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ToolPlugin(Plugin):
-    """A declared tool. `description`: what the model reads, without the parameters.
-
-    `arguments`: what the model gives. `section`: what it adds to the system prompt. `render`:
-    shows a call in the trace app.
+    """A declared tool. `description`: what the model reads, without the parameters. `arguments`:
+    what it gives. `section`: added to the system prompt. `render`: shows a call in the trace app.
     """
 
     plugin_group: ClassVar[Group] = "tools"
@@ -101,8 +103,8 @@ def tool(
         declaration.check(isinstance(section, str), "section is not a text")
         declaration.check(render is None or callable(render), "render is not a function")
         arguments = _arguments_of(declaration)
-        described = {"description": arguments.__doc__, "arguments": arguments}
-        return {**described, "section": section, "render": render}
+        own = {"section": section, "render": render}
+        return {"description": arguments.__doc__, "arguments": arguments, **own}
 
     def declare(declared: Callable[..., Any]) -> ToolPlugin:
         return ToolPlugin.declared(declared, read, name=name, seconds=seconds, settings=settings)
@@ -173,11 +175,24 @@ def failed(line: str, failure: Literal["arguments", "failed"] = "failed") -> Plu
     return PluginResult(f"Error: {line}", {}, line, failure)
 
 
-class PluggedTool(BaseTool):
-    """A tool made of foreign code: called with care, and part of the system by its source.
+def _failed_by(failure: PluginFailure) -> PluginResult:
+    """A failed call; a ToolError's own words are unchanged."""
+    if isinstance(failure.error, ToolError):
+        text = storable(str(failure.error))
+        return PluginResult(f"Error: {text}", {}, one_line(text), "failed")
+    return failed(storable(failure.line))
 
-    It is LangChain's so that it can be bound to a model; runs call it by `call`.
-    """
+
+def _bad_arguments(error: ValidationError) -> PluginResult:
+    """What a model got wrong, by the first place of it."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return failed(f"bad arguments: {where}: {first['msg']}", "arguments")
+
+
+class PluggedTool(BaseTool):
+    """A tool made of foreign code, part of the system by its source. It is LangChain's so that it
+    can be bound to a model; runs call it by `call`."""
 
     source: SkipValidation[PluginSource]
     section: str = ""
@@ -212,8 +227,8 @@ class PluggedTool(BaseTool):
 
 def plugin_sections(tools: Sequence[BaseTool]) -> list[str]:
     """What the plug-ins among the tools add to the system prompt, each text once, in order."""
-    found = [tool.section.strip() for tool in tools if isinstance(tool, PluggedTool)]
-    return list(dict.fromkeys(filter(None, found)))
+    sections = [tool.section.strip() for tool in tools if isinstance(tool, PluggedTool)]
+    return list(dict.fromkeys(filter(None, sections)))
 
 
 class FunctionTool(PluggedTool):
@@ -254,11 +269,11 @@ class FunctionTool(PluggedTool):
                 read=read_result,
             )
         except ValidationError as error:
-            return bad_arguments(error)
+            return _bad_arguments(error)
         except RecursionError:
             return failed("bad arguments: nested too deeply", "arguments")
         except PluginFailure as failure:
-            return told(failure)
+            return _failed_by(failure)
         if self.plugin.render is not None:
             lines = await rendered(self.plugin.render, self.name, arguments, text, artifact)
             artifact = {**artifact, RENDERED: lines}
@@ -288,26 +303,9 @@ async def rendered(
     return [*shown, f"[cut: {len(text)} characters]"] if len(text) > MAX_CHARS else shown
 
 
-def told(failure: PluginFailure) -> PluginResult:
-    """A failed call; a ToolError's own words are unchanged."""
-    if isinstance(failure.error, ToolError):
-        text = storable(str(failure.error))
-        return PluginResult(f"Error: {text}", {}, one_line(text), "failed")
-    return failed(storable(failure.line))
-
-
-def bad_arguments(error: ValidationError) -> PluginResult:
-    """What a model got wrong, by the first place of it."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(map(str, first["loc"]))
-    return failed(f"bad arguments: {where}: {first['msg']}", "arguments")
-
-
 class ForeignTool(PluggedTool):
-    """Shows the model what a LangChain tool shows, and calls it.
-
-    A tool that only has `_run` runs on its own thread, so that a hang can be abandoned.
-    """
+    """Shows the model what a LangChain tool shows, and calls it. A tool that only has `_run` runs on
+    its own thread, so that a hang can be abandoned."""
 
     inner: SkipValidation[BaseTool]
 
@@ -317,8 +315,8 @@ class ForeignTool(PluggedTool):
         schema: Any = inner.args_schema
         if isinstance(inner, Tool) and not schema:
             # LangChain's plain `Tool` takes one text under a set name.
-            one = {"__arg1": {"type": "string"}}
-            schema = {"type": "object", "properties": one, "required": ["__arg1"]}
+            properties = {"__arg1": {"type": "string"}}
+            schema = {"type": "object", "properties": properties, "required": ["__arg1"]}
         return cls(
             name=inner.name,
             description=inner.description,
@@ -357,8 +355,8 @@ class ForeignTool(PluggedTool):
             schemas = (self.name, getattr(self.inner.args_schema, "__name__", None))
             # A tool's own code may also use pydantic: only errors of its schema are the model's.
             if isinstance(failure.error, ValidationError) and failure.error.title in schemas:
-                return bad_arguments(failure.error)
-            return told(failure)
+                return _bad_arguments(failure.error)
+            return _failed_by(failure)
 
     def _read(self, message: Any) -> PluginResult:
         if not isinstance(message, ToolMessage):
@@ -366,45 +364,34 @@ class ForeignTool(PluggedTool):
             raise WrongResult(f"it returned a value of type {name}; {WHAT_TO_RETURN}")
         text = message.content
         if not isinstance(text, str):
-            types = [str(one.get("type")) for one in text if isinstance(one, dict)]
+            types = [str(block.get("type")) for block in text if isinstance(block, dict)]
             notes = [f"[left out: {type[:40]}]" for type in types if type != "text"]
             text = "\n".join(filter(None, [str(message.text), *notes]))
         text = bounded(text)
         if message.status == "error":
             line = one_line(f"{self.name}: {text}")
             return PluginResult(f"Error: {text}", {}, line, "failed")
-        return PluginResult(text, _foreign_artifact(message.artifact))
-
-
-def _foreign_artifact(value: Any) -> Mapping[str, Any]:
-    """What a tool returns beside its text, kept if JSON can hold it; a part whose name means
-    something else in our trace is kept under `artifact`."""
-    for artifact in () if value is None else (value, {"artifact": value}):
-        with suppress(WrongResult):
-            return read_artifact(artifact)
-    return {}
+        return PluginResult(text, kept_artifact(message.artifact, "artifact"))
 
 
 def find_tool(spec: str) -> LoadedPlugin:
     """What a spec names: a `ToolPlugin` or a LangChain tool. Raises InputError."""
-    found = find_plugin(spec, "tools")
-    place = spec if is_plugin(spec) else f"{spec} ({found.source.place})"
-    tool = made(found.object, "tools", place)
+    plugin = find_plugin(spec, "tools")
+    where = spec if is_plugin(spec) else f"{spec} ({plugin.source.place})"
+    tool = made(plugin.object, "tools", where)
     if isinstance(tool, ToolPlugin):
-        tool = replace(tool, source=found.source)
-    return LoadedPlugin(tool, found.source)
+        tool = replace(tool, source=plugin.source)
+    return LoadedPlugin(tool, plugin.source)
 
 
 def open_tool(spec: str, context: InjectionContext) -> PluggedTool:
-    """The tool that a spec names, with its settings and injected parameters.
-
-    Raises InputError if there is none, its settings do not fit, it needs a missing corpus or graph,
-    or it cannot be described to a model.
-    """
-    found = find_tool(spec)
-    if isinstance(found.object, ToolPlugin):
-        return FunctionTool.of(found.object.fill(context))
-    tool = ForeignTool.of(found.object, found.source)
+    """The tool that a spec names, with its settings and injected parameters. Raises InputError if
+    there is none, its settings do not fit, it needs a missing corpus or graph, or it cannot be
+    described to a model."""
+    plugin = find_tool(spec)
+    if isinstance(plugin.object, ToolPlugin):
+        return FunctionTool.of(plugin.object.fill(context))
+    tool = ForeignTool.of(plugin.object, plugin.source)
     check_settings(tool.name, None, context.settings.get(tool.name))
     try:
         convert_to_openai_tool(tool)

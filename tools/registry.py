@@ -1,12 +1,14 @@
-"""The available tools, by name."""
+"""The available tools, by name, and what they are made from."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames, did_you_mean
+from branchwise.base.extras import require
 from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.base.plugins.mcp_specs import McpSpec, Server, parse_mcp
 from branchwise.base.plugins.specs import distribution_of, entry_points, is_mcp, is_plugin
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.folder import Corpus
@@ -15,7 +17,6 @@ from branchwise.corpora.retrieval import Retriever
 from branchwise.corpora.titles import Titles
 from branchwise.kg.answers import Graph
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 
 SEARCH_TOOL, OPENING_TOOL = "local_retriever", "open_passages"
 NAMES_TOOL, QUERY_TOOL = "wikidata_search", "wikisparql"
+KG_TOOLS = (NAMES_TOOL, QUERY_TOOL)
+_TOOLS = {
+    SEARCH_TOOL: "search the passages of --corpus: local_retriever(query, k=3)",
+    OPENING_TOOL: "open all passages of a title in --corpus: open_passages(title)",
+    NAMES_TOOL: (
+        'find entities and properties of --kg by name: wikidata_search(text, kind="item", limit=8)'
+    ),
+    QUERY_TOOL: "query the graph of --kg in SPARQL: wikisparql(query)",
+}
 
 
 @dataclass(frozen=True)
@@ -52,25 +62,65 @@ class ToolContext:
     @property
     def sources(self) -> tuple[str, ...]:
         """What there is to search, as the settings that name it."""
-        there = {"corpus": self.retriever, "kg": self.kg}
-        return tuple(source for source, found in there.items() if found is not None)
-
-
-@dataclass(frozen=True)
-class _Entry:
-    summary: str
-    source: str  # the setting that names what it searches
-    by_default: bool = True
+        searched = {"corpus": self.retriever, "kg": self.kg}
+        return tuple(source for source, value in searched.items() if value is not None)
 
 
 def known_tools() -> dict[str, str]:
-    """The name of each tool, and a line on what it does."""
-    return {name: entry.summary for name, entry in _TOOLS.items()}
+    """The name of each built-in tool, and a line on what it does."""
+    return dict(_TOOLS)
 
 
 def installed_tools() -> dict[str, str]:
     """The name of each tool from an installed package, and the package. Imports none."""
     return {name: distribution_of(point) for name, point in entry_points("tools").items()}
+
+
+def default_tools(sources: Collection[str]) -> tuple[str, ...]:
+    """The tools of an agent for which none are named: those that have something to search."""
+    by_default = {SEARCH_TOOL: "corpus", NAMES_TOOL: "kg", QUERY_TOOL: "kg"}
+    return tuple(name for name, source in by_default.items() if source in sources)
+
+
+def check_source(name: str, sources: Collection[str], words: SettingNames = FLAGS) -> None:
+    """Raise SettingError for a built-in tool whose corpus or graph is not among the `sources`."""
+    if name in (SEARCH_TOOL, OPENING_TOOL) and "corpus" not in sources:
+        what, remedy = "no corpus to search", words.add("corpus", "DIR")
+    elif name in KG_TOOLS and "kg" not in sources:
+        what, remedy = "no graph to query", words.add("kg", "DIR or URL")
+    else:
+        return
+    raise SettingError("tools", f"the tool {name} has {what}", remedy=remedy)
+
+
+def check_known(name: str) -> None:
+    """Raise SettingError for what names no tool: none that is built in or installed, no plug-in,
+    no server."""
+    known = [*_TOOLS, *installed_tools()]
+    if name in known or is_plugin(name) or is_mcp(name):
+        return
+    hint = did_you_mean(name, known, most=3, cutoff=0.5)
+    remedy = f"{hint} (see `branchwise tools list`)"
+    raise SettingError("tools", f"unknown tool {name!r}", remedy=remedy)
+
+
+def sections(names: Collection[str], of: PromptSet = DEFAULT_SET) -> list[str]:
+    """The prompt files that these tools add to the system prompt, in order."""
+    queries_kg = not set(names).isdisjoint(KG_TOOLS)
+    parts = {
+        "passages": SEARCH_TOOL in names,
+        "graph": queries_kg,
+        "graph_names": NAMES_TOOL in names,
+        "graph_labels": QUERY_TOOL in names and NAMES_TOOL not in names,
+        "graph_queries": QUERY_TOOL in names,
+    }
+    advises = of != "paper"
+    return [part for part, is_used in parts.items() if is_used and (advises or part == "graph")]
+
+
+def injection_context(context: ToolContext) -> "InjectionContext":
+    """What is injected into plug-ins."""
+    return injected_from(context.corpus, context.settings, kg=lambda: context.kg)
 
 
 def make_tools(specs: Sequence[str], context: ToolContext) -> "list[BaseTool]":
@@ -95,36 +145,65 @@ def make_tools(specs: Sequence[str], context: ToolContext) -> "list[BaseTool]":
 
 
 def _made(spec: str, context: ToolContext) -> "BaseTool":
-    if spec in _TOOLS:
-        return _built_in(spec, context)
-    check_known(spec)
-    from branchwise.tools.plugin_tools import open_tool
+    if spec not in _TOOLS:
+        check_known(spec)
+        from branchwise.tools.plugin_tools import open_tool
 
-    return open_tool(spec, injection_context(context))
+        return open_tool(spec, injection_context(context))
+    check_source(spec, context.sources)
+    from branchwise.tools import built_in
+
+    words = context.prompt_set
+    if spec == NAMES_TOOL:
+        return built_in.make_wikidata_search(cast(Graph, context.kg), words)
+    if spec == QUERY_TOOL:
+        kg, finds_names = cast(Graph, context.kg), context.finds_names
+        return built_in.make_wikisparql(kg, prompt_set=words, finds_names=finds_names)
+    is_plain = spec == SEARCH_TOOL and words == "paper"
+    titles = Titles(Corpus.open(context.corpus)) if context.corpus and not is_plain else None
+    if spec == SEARCH_TOOL:
+        form = built_in.SearchForm(
+            context.k, titles, context.shortens, context.cites, context.per_name, words
+        )
+        return built_in.make_local_retriever(cast("Retriever | Batcher", context.retriever), form)
+    if titles is None:
+        remedy = FLAGS.add("corpus", "DIR")
+        raise SettingError("tools", f"the tool {OPENING_TOOL} has no corpus folder", remedy=remedy)
+    return built_in.make_open_passages(titles, words)
 
 
-def default_tools(sources: Collection[str]) -> tuple[str, ...]:
-    """The tools of an agent for which none are named: those that have something to search."""
-    return tuple(
-        name for name, entry in _TOOLS.items() if entry.source in sources and entry.by_default
-    )
+def open_mcp_tools(specs: Sequence[str], keys: Keys = NO_KEYS) -> "dict[str, Sequence[BaseTool]]":
+    """The tools of each `mcp:` spec, with the servers' conversations open.
+
+    A server with an address gets its own key of `keys`. Several specs of one server share a
+    conversation. Raises InputError if a server cannot be used; then none is left open.
+    """
+    by_server: dict[Server, dict[str, McpSpec]] = {}
+    for text in specs:
+        spec = parse_mcp(text)
+        by_server.setdefault(spec.server, {})[text] = spec
+    if not by_server:
+        return {}
+    require("mcp", "a tool of an MCP server", "--tool mcp:")
+    from branchwise.tools import mcp_client, mcp_tools
+
+    opened: dict[str, Sequence[BaseTool]] = {}
+    try:
+        for server, named in by_server.items():
+            client = mcp_client.McpServer(server, keys)
+            of_spec = mcp_tools.mcp_tools(client, list(named.values()))
+            opened |= {text: of_spec[spec] for text, spec in named.items()}
+    except BaseException:
+        close_now(tool for tools in opened.values() for tool in tools)
+        raise
+    return opened
 
 
-def check_source(name: str, sources: Collection[str], words: SettingNames = FLAGS) -> None:
-    """Raise SettingError for a built-in tool whose corpus or graph is not among the `sources`."""
-    source = _TOOLS[name].source if name in _TOOLS else None
-    if source == "corpus" and source not in sources:
-        what, remedy = "no corpus to search", words.add("corpus", "DIR")
-    elif source == "kg" and source not in sources:
-        what, remedy = "no graph to query", words.add("kg", "DIR or URL")
-    else:
-        return
-    raise SettingError("tools", f"the tool {name} has {what}", remedy=remedy)
-
-
-def injection_context(context: ToolContext) -> "InjectionContext":
-    """What is injected into plug-ins."""
-    return injected_from(context.corpus, context.settings, kg=lambda: context.kg)
+def close_now(tools: "Iterable[BaseTool]") -> None:
+    """End the conversations of the MCP servers' tools among these; a later call begins another."""
+    for server in {getattr(tool, "server", None) for tool in tools}:
+        if server is not None:
+            server.close()
 
 
 def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:
@@ -134,10 +213,10 @@ def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:
     """
     first: dict[str, tuple[str, BaseTool]] = {}
     for spec, tool in made:
-        other = first.setdefault(tool.name, (spec, tool))
+        other_spec, other = first.setdefault(tool.name, (spec, tool))
         origin = "a built-in tool" if tool.name in _TOOLS and spec != tool.name else None
-        if other[1] is not tool and not _is_same(other[1], tool):
-            origin = other[0]
+        if other is not tool and _code_of(other) is not _code_of(tool):
+            origin = other_spec
         if origin:
             raise InputError(
                 f"two tools are called {tool.name}: {origin} and {spec}",
@@ -146,71 +225,6 @@ def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:
             )
 
 
-def _is_same(one: "BaseTool", other: "BaseTool") -> bool:
-    owners = [getattr(tool, "plugin", tool) for tool in (one, other)]
-    code = [getattr(owner, "function", getattr(owner, "inner", owner)) for owner in owners]
-    return code[0] is code[1]
-
-
-def sections(names: Collection[str], of: PromptSet = DEFAULT_SET) -> list[str]:
-    """The prompt files that these tools add to the system prompt, in order."""
-    queries_kg = not set(names).isdisjoint(KG_TOOLS)
-    parts = {
-        "passages": SEARCH_TOOL in names,
-        "graph": queries_kg,
-        "graph_names": NAMES_TOOL in names,
-        "graph_labels": QUERY_TOOL in names and NAMES_TOOL not in names,
-        "graph_queries": QUERY_TOOL in names,
-    }
-    advises = of != "paper"
-    return [part for part, is_said in parts.items() if is_said and (advises or part == "graph")]
-
-
-def check_known(name: str) -> None:
-    """Raise SettingError for what names no tool: none that is built in or installed, no plug-in,
-    no server."""
-    known = [*_TOOLS, *installed_tools()]
-    if name in known or is_plugin(name) or is_mcp(name):
-        return
-    hint = did_you_mean(name, known, most=3, cutoff=0.5)
-    remedy = f"{hint} (see `branchwise tools list`)"
-    raise SettingError("tools", f"unknown tool {name!r}", remedy=remedy)
-
-
-def _built_in(name: str, context: ToolContext) -> "BaseTool":
-    """The tool of that name; what it searches is there."""
-    check_source(name, context.sources)
-    if name in KG_TOOLS:
-        from branchwise.tools.kg_tools import make_wikidata_search, make_wikisparql
-
-        kg, words = cast(Graph, context.kg), context.prompt_set
-        if name == NAMES_TOOL:
-            return make_wikidata_search(kg, words)
-        return make_wikisparql(kg, prompt_set=words, finds_names=context.finds_names)
-    from branchwise.tools.passage_tools import SearchForm, make_local_retriever, make_open_passages
-
-    is_plain = name == SEARCH_TOOL and context.prompt_set == "paper"
-    titles = Titles(Corpus.open(context.corpus)) if context.corpus and not is_plain else None
-    if name == SEARCH_TOOL:
-        form = SearchForm(
-            context.k, titles, context.shortens, context.cites, context.per_name, context.prompt_set
-        )
-        return make_local_retriever(cast("Retriever | Batcher", context.retriever), form)
-    if titles is None:
-        remedy = FLAGS.add("corpus", "DIR")
-        raise SettingError("tools", f"the tool {OPENING_TOOL} has no corpus folder", remedy=remedy)
-    return make_open_passages(titles, context.prompt_set)
-
-
-_TOOLS = {
-    SEARCH_TOOL: _Entry("search the passages of --corpus: local_retriever(query, k=3)", "corpus"),
-    OPENING_TOOL: _Entry(
-        "open all passages of a title in --corpus: open_passages(title)", "corpus", by_default=False
-    ),
-    NAMES_TOOL: _Entry(
-        'find entities and properties of --kg by name: wikidata_search(text, kind="item", limit=8)',
-        "kg",
-    ),
-    QUERY_TOOL: _Entry("query the graph of --kg in SPARQL: wikisparql(query)", "kg"),
-}
-KG_TOOLS = tuple(name for name, entry in _TOOLS.items() if entry.source == "kg")
+def _code_of(tool: "BaseTool") -> object:
+    owner = getattr(tool, "plugin", tool)
+    return getattr(owner, "function", getattr(owner, "inner", owner))

@@ -1,8 +1,9 @@
-"""What a tool may return: text or a JSON value, and an artifact for the trace."""
+"""What a tool may return: text or a JSON value, and an artifact for the trace; or a ToolError."""
 
 import dataclasses
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -12,6 +13,14 @@ from pydantic_core import to_jsonable_python
 from branchwise.base.plugins.faults import WrongResult, fault_line
 from branchwise.base.text import storable
 from branchwise.tools.artifacts import ToolArtifact
+
+
+class ToolError(Exception):
+    """Shown to the model verbatim, line breaks included: say what is wrong and what to do.
+
+    Anything else that a tool raises is shown on one line, with the exception's name.
+    """
+
 
 MAX_RESULT_CHARS = 200_000
 """A tool's text enters every later request of the item; beyond this it is cut, with a note."""
@@ -32,10 +41,8 @@ class ToolResult:
 
 
 def read_result(value: Any) -> tuple[str, dict[str, Any]]:
-    """Text and artifact of a tool's result, both bounded and free of lone surrogates.
-
-    Raises WrongResult for what cannot be shown to a model, and for an artifact that cannot be kept.
-    """
+    """Text and artifact of a tool's result, both bounded and free of lone surrogates. Raises
+    WrongResult for what cannot be shown to a model, and for an artifact that cannot be kept."""
     if isinstance(value, ToolResult):
         return read_result(value.text)[0], read_artifact(value.artifact)
     if value is None:
@@ -47,10 +54,7 @@ def read_result(value: Any) -> tuple[str, dict[str, Any]]:
 
 
 def bounded(text: str) -> str:
-    """The text, cut with a note beyond `MAX_RESULT_CHARS`.
-
-    Lone surrogates, which no record can hold, become whole characters or "?".
-    """
+    """The text, cut with a note beyond `MAX_RESULT_CHARS`, without lone surrogates."""
     shown = storable(text)  # before the cut: half a key must not remain either
     if len(shown) <= MAX_RESULT_CHARS:
         return shown
@@ -89,6 +93,15 @@ def read_artifact(value: Any) -> dict[str, Any]:
         most = f"{MAX_ARTIFACT_BYTES} may be kept"
         raise WrongResult(f"its artifact is too large: {size} bytes, {most}")
     return dict(kept)
+
+
+def kept_artifact(value: Any, key: str) -> dict[str, Any]:
+    """What another's tool returns beside its text, as far as JSON can hold it and it is not too
+    large; whole under `key` where a part of it has the name, but not the shape, of one of ours."""
+    for artifact in () if value is None else (value, {key: value}):
+        with suppress(WrongResult):
+            return read_artifact(artifact)
+    return {}
 
 
 def _whole_within(value: Any) -> Any:

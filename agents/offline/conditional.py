@@ -54,44 +54,51 @@ class _Asked:
     @classmethod
     def of(cls, message: str) -> "_Asked":
         documents: dict[str, dict[str, str]] = {}
-        said: dict[str, str] = {}
+        sections: dict[str, str] = {}
         stating: set[str] | None = None
         values: dict[str, bool | None] | None = None
         relations: list[tuple[str, str, str]] = []
         for line in message.splitlines()[:_MAX_LINES]:
-            if found := _DOCUMENT.match(line):
-                documents[found[1]] = {}
-            elif found := _SECTION.match(line):
-                said[found[1]] = found[2]
+            if match := _DOCUMENT.match(line):
+                documents[match[1]] = {}
+            elif match := _SECTION.match(line):
+                sections[match[1]] = match[2]
             elif line.startswith("Sentences that"):
                 stating = set()
             elif line.startswith("Conditions that"):
                 values = {}
-            elif values is not None and (found := _VALUE.fullmatch(line)):
+            elif values is not None and (match := _VALUE.fullmatch(line)):
                 # A sentence with several conditions holds if all do.
-                values[found[1]] = found[2] == "true" and values.get(found[1], True)
-            elif found := _RELATION.fullmatch(line):
-                relations.append((found[2], found[1], found[3]))
-            elif documents and (found := _SENTENCE.match(line)):
+                values[match[1]] = match[2] == "true" and values.get(match[1], True)
+            elif match := _RELATION.fullmatch(line):
+                relations.append((match[2], match[1], match[3]))
+            elif documents and (match := _SENTENCE.match(line)):
                 if stating is None:
-                    documents[list(documents)[-1]][found[1]] = found[2]
+                    documents[list(documents)[-1]][match[1]] = match[2]
                 else:
-                    stating.add(found[1])
-        situation, question = said.get("Situation", ""), said.get("Question", "").lower()
+                    stating.add(match[1])
+        situation, question = sections.get("Situation", ""), sections.get("Question", "").lower()
         return cls(documents, situation, question, frozenset(stating or ()), values, relations)
 
 
 def read_conditional(message: str, *, in_steps: bool = False) -> str:
     """The reply to a user's message; with `in_steps` it says first what it found."""
     asked = _Asked.of(message)
-    ways = {id: _ways(shown, asked) for id, shown in asked.documents.items()}
-    possible = {id: found for id, found in ways.items() if found}
+    all_ways = {id: _ways(shown, asked) for id, shown in asked.documents.items()}
+    possible = {id: ways for id, ways in all_ways.items() if ways}
     together = _together(possible, asked)
-    answer = f"<ans>{_short(asked, possible, together)}</ans>"
+    if "maximum" in asked.question:
+        short = str(len(together))
+    elif "at least one" in asked.question:
+        short = "yes" if possible else "no"
+    else:
+        short = "yes" if together and len(together) == len(asked.documents) else "no"
     groups = json.dumps([sorted(group) for group in _groups(asked, possible, together)])
-    told = f"{answer} <cond>{groups}</cond>"
-    found = ", ".join(possible) or "none"
-    return f"Possible by itself: {found} (without a language model).\n{told}" if in_steps else told
+    reply = f"<ans>{short}</ans> <cond>{groups}</cond>"
+    if not in_steps:
+        return reply
+    listed = ", ".join(possible) or "none"
+    return f"Possible by itself: {listed} (without a language model).\n{reply}"
 
 
 def _ways(shown: Mapping[str, str], asked: _Asked) -> list[_Group]:
@@ -101,8 +108,8 @@ def _ways(shown: Mapping[str, str], asked: _Asked) -> list[_Group]:
         values = {id: _value(id, shown[id], asked) for id in clause}
         if not any(values.values()):
             open.append([frozenset({id}) for id in clause if values[id] is None])
-    found = (frozenset[str]().union(*chosen) for chosen in product(*open))
-    return list(islice(found, _MAX_GROUPS))
+    ways = (frozenset[str]().union(*chosen) for chosen in product(*open))
+    return list(islice(ways, _MAX_GROUPS))
 
 
 def _clauses(shown: Mapping[str, str], stating: frozenset[str]) -> Iterator[list[str]]:
@@ -132,7 +139,7 @@ def _value(id: str, sentence: str, asked: _Asked) -> bool | None:
     if asked.values is not None:
         return asked.values.get(id)
     wanted = _words(sentence)
-    best = max(sentences(asked.situation), key=lambda one: len(stems(one) & wanted), default="")
+    best = max(sentences(asked.situation), key=lambda text: len(stems(text) & wanted), default="")
     if len(stems(best) & wanted) < _SHARE * len(wanted):
         return None
     return bool(_NOT.search(best)) == bool(_NOT.search(sentence))
@@ -140,22 +147,14 @@ def _value(id: str, sentence: str, asked: _Asked) -> bool | None:
 
 def _together(possible: Mapping[str, list[_Group]], asked: _Asked) -> dict[str, list[_Group]]:
     """Documents that can be had together, taken in their order, each with ways that are left."""
-    conflicts = [{a, b} for kind, a, b in asked.relations if kind == "conflicts with"]
+    conflicts = [{a, b} for how, a, b in asked.relations if how == "conflicts with"]
     taken: dict[str, list[_Group]] = {}
     for id, ways in possible.items():
-        others = frozenset[str]().union(*(group for found in taken.values() for group in found))
+        others = frozenset[str]().union(*(group for groups in taken.values() for group in groups))
         left = [way for way in ways if not any(pair <= way | others for pair in conflicts)]
         if left:
             taken[id] = left
     return taken
-
-
-def _short(asked: _Asked, possible: Mapping[str, object], together: Mapping[str, object]) -> str:
-    if "maximum" in asked.question:
-        return str(len(together))
-    if "at least one" in asked.question:
-        return "yes" if possible else "no"
-    return "yes" if together and len(together) == len(asked.documents) else "no"
 
 
 def _groups(
@@ -166,13 +165,11 @@ def _groups(
         groups = [way for ways in possible.values() for way in ways]
     else:
         chosen = islice(product(*together.values()), _MAX_GROUPS)
-        groups = [_without_implied(frozenset[str]().union(*ways), asked) for ways in chosen]
-    least = [one for one in dict.fromkeys(groups) if not any(other < one for other in groups)]
+        groups = []
+        for group in (frozenset[str]().union(*ways) for ways in chosen):
+            # Without wider conditions, and with the later one of those that are equivalent.
+            wider = {b for how, a, b in asked.relations if how == "is narrower than" and a in group}
+            same = {a for how, a, b in asked.relations if how == "is equivalent to" and b in group}
+            groups.append(group - wider - same)
+    least = [group for group in dict.fromkeys(groups) if not any(other < group for other in groups)]
     return [] if frozenset() in least else least[:_MAX_GROUPS]
-
-
-def _without_implied(group: _Group, asked: _Asked) -> _Group:
-    """A group without wider conditions, and with the later one of those that are equivalent."""
-    wider = {b for kind, a, b in asked.relations if kind == "is narrower than" and a in group}
-    same = {a for kind, a, b in asked.relations if kind == "is equivalent to" and b in group}
-    return group - wider - same

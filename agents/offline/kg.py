@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from branchwise.agents.offline.view import result_of
 from branchwise.agents.offline.words import asked_name, words_beside
 
+MAX_READINGS = 14
 _IRI = r"[a-zA-Z][a-zA-Z0-9+.-]*:[^\s<>\"{}|\\^`]+"
 _MATCH = re.compile(
     rf"^(?P<id>[QP]\d+|<?{_IRI}>?)  (?P<label>.*?)"
@@ -34,6 +35,8 @@ _PREFIXES = {
     "schema:": "http://schema.org/",
 }
 """With which the tools shorten what a graph's things may be called."""
+_ASKING = "who whom whose what which when where how many much long old tall name list"
+_ASKS = frozenset(_ASKING.split())
 
 
 @dataclass(frozen=True)
@@ -48,14 +51,8 @@ class KgEntity:
     @property
     def reading(self) -> str:
         """A key for its answers: the name with what it is in brackets."""
-        kind = _DETAILS.sub("", self.description)
-        return f"{self.label} ({kind})" if kind else self.label
-
-    @property
-    def term(self) -> str:
-        """As a query says it."""
-        number = self.iri.removeprefix(_ENTITY)
-        return f"wd:{number}" if re.fullmatch(r"Q\d+", number) else f"<{self.iri}>"
+        what = _DETAILS.sub("", self.description)
+        return f"{self.label} ({what})" if what else self.label
 
 
 @dataclass(frozen=True)
@@ -64,11 +61,6 @@ class KgProperty:
 
     id: str
     label: str
-
-    @property
-    def term(self) -> str:
-        """As a query says it."""
-        return f"wdt:{self.id}" if re.fullmatch(r"P\d+", self.id) else f"<{self.id}>"
 
 
 @dataclass(frozen=True)
@@ -80,17 +72,21 @@ class KgView:
     property_asked: bool
     properties: tuple[KgProperty, ...]
     queried: bool
-    rows: tuple[tuple[str, str], ...]  # IRI of a thing, and a value
+    rows: tuple[tuple[str, str], ...]
+    """What the query found: an entity's IRI and a value."""
+
+    def bearers(self, name: str) -> list[KgEntity]:
+        """Those called exactly so, else those with such an alias, else the best one."""
+        asked = name.casefold()
+        exact = [thing for thing in self.things if thing.label.casefold() == asked]
+        aliased = [thing for thing in self.things if thing.alias.casefold() == asked]
+        return (exact or aliased or list(self.things[:1]))[:MAX_READINGS]
 
 
 def kg_view(messages: Sequence[BaseMessage]) -> KgView:
     """Read the results of calls that this reader made, by their arguments."""
-    calls = {
-        call["id"]: call["args"]
-        for message in messages
-        if isinstance(message, AIMessage)
-        for call in message.tool_calls
-    }
+    turns = [message for message in messages if isinstance(message, AIMessage)]
+    calls = {call["id"]: call["args"] for turn in turns for call in turn.tool_calls}
     things: list[KgEntity] = []
     properties: list[KgProperty] = []
     rows: list[tuple[str, str]] = []
@@ -126,17 +122,12 @@ def _is_query(args: Mapping[str, Any]) -> bool:
 
 
 def _expanded(written: str) -> str:
-    """The IRI behind a number, a prefixed name or an IRI in brackets."""
+    """The IRI that a number, a prefixed name or an IRI in brackets stands for."""
     if re.fullmatch(r"Q\d+", written):
         return _ENTITY + written
     prefix, colon, rest = written.partition(":")
     start = _PREFIXES.get(prefix + colon)
     return start + rest if start else written.strip("<>")
-
-
-MAX_READINGS = 14
-_ASKING = "who whom whose what which when where how many much long old tall name list"
-_ASKS = frozenset(_ASKING.split())
 
 
 def next_kg_call(
@@ -149,7 +140,7 @@ def next_kg_call(
         return None
     if not view.asked:
         return search, {"text": name, "kind": "item"}
-    bearers = _bearers(name, view)
+    bearers = view.bearers(name)
     if not bearers:
         return None
     if not view.property_asked:
@@ -157,7 +148,18 @@ def next_kg_call(
         return (search, {"text": phrase, "kind": "property"}) if phrase else None
     if query is None or view.queried or not view.properties:
         return None
-    return query, {"query": _sparql(bearers, view.properties[0])}
+    numbers = [thing.iri.removeprefix(_ENTITY) for thing in bearers]
+    terms = [
+        f"wd:{number}" if re.fullmatch(r"Q\d+", number) else f"<{thing.iri}>"
+        for number, thing in zip(numbers, bearers, strict=True)
+    ]
+    id = view.properties[0].id
+    by = f"wdt:{id}" if re.fullmatch(r"P\d+", id) else f"<{id}>"
+    sparql = (
+        f"SELECT DISTINCT ?thing ?value WHERE {{\n  VALUES ?thing {{ {' '.join(terms)} }}\n"
+        f"  {{ ?thing {by} ?value }}\n  UNION {{ ?value {by} ?thing }}\n}}"
+    )
+    return query, {"query": sparql}
 
 
 def kg_answers(question: str, view: KgView) -> dict[str, list[str]]:
@@ -165,12 +167,12 @@ def kg_answers(question: str, view: KgView) -> dict[str, list[str]]:
     by_thing: dict[str, list[str]] = {}
     for iri, value in view.rows:
         by_thing.setdefault(iri, []).append(value)
-    found: dict[str, list[str]] = {}
-    for thing in _bearers(asked_name(question), view):
+    answers: dict[str, list[str]] = {}
+    for thing in view.bearers(asked_name(question)):
         if thing.iri in by_thing:
-            found.setdefault(thing.reading, []).extend(by_thing[thing.iri])
-    found = {reading: list(dict.fromkeys(values)) for reading, values in found.items()}
-    return found if len(found) != 1 else {"default": next(iter(found.values()))}
+            answers.setdefault(thing.reading, []).extend(by_thing[thing.iri])
+    answers = {reading: list(dict.fromkeys(values)) for reading, values in answers.items()}
+    return answers if len(answers) != 1 else {"default": next(iter(answers.values()))}
 
 
 def kg_account(question: str, view: KgView) -> str:
@@ -178,35 +180,20 @@ def kg_account(question: str, view: KgView) -> str:
     if not view.asked:
         return ""
     name = asked_name(question)
-    if not _bearers(name, view):
+    if not view.bearers(name):
         return f"found nothing called {name!r} in the graph"
     found, phrase = f"found {name!r} in the graph", _phrase(question, name)
     if not phrase:
         return f"{found}, but no word in the question for a property"
     if not view.properties:
         return f"{found}, but no property for {phrase!r}"
+    label = view.properties[0].label
     if not view.queried:
-        return f"{found}, but did not get to ask for {view.properties[0].label!r}"
+        return f"{found}, but did not get to ask for {label!r}"
     if not view.rows:
-        return f"{found}, but no statement with {view.properties[0].label!r}"
-    return f"took what the graph states by {view.properties[0].label!r}"
-
-
-def _bearers(name: str, view: KgView) -> list[KgEntity]:
-    """Those called exactly so, else those with such an alias, else the best one."""
-    asked = name.casefold()
-    exact = [thing for thing in view.things if thing.label.casefold() == asked]
-    aliased = [thing for thing in view.things if thing.alias.casefold() == asked]
-    return (exact or aliased or list(view.things[:1]))[:MAX_READINGS]
+        return f"{found}, but no statement with {label!r}"
+    return f"took what the graph states by {label!r}"
 
 
 def _phrase(question: str, name: str) -> str:
     return " ".join(w for w in words_beside(question, name) if w.lower() not in _ASKS)
-
-
-def _sparql(things: Sequence[KgEntity], property: KgProperty) -> str:
-    values, by = " ".join(thing.term for thing in things), property.term
-    return (
-        f"SELECT DISTINCT ?thing ?value WHERE {{\n  VALUES ?thing {{ {values} }}\n"
-        f"  {{ ?thing {by} ?value }}\n  UNION {{ ?value {by} ?thing }}\n}}"
-    )

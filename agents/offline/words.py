@@ -1,10 +1,10 @@
 """English text in pieces: words, sentences, capitalised names."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
-_LISTED = """
+_STOP_WORDS = """
     a about after all also am an and any are as at be because been before being between both
     but by can could did do does doing during each every few for from further had has have
     having he her hers him his how i if in into is it its itself just list many me more most
@@ -13,8 +13,8 @@ _LISTED = """
     until up very was we were what when where which while who whom whose why will with would
     you your
 """
-STOP_WORDS = frozenset(_LISTED.split())
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 # Extracts of a passage are joined by " … ".
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)]*(?:\s+…\s+|\s+(?=[\"“‘(]?[A-Z0-9]))")
 _INITIAL = re.compile(r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|Jr|Sr|St|Prof|vs|No|Inc|Ltd|Co))\.$")
@@ -34,54 +34,51 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
 
 
-def word_places(text: str) -> Iterator[re.Match[str]]:
-    """The words of `text`, and where they stand."""
-    return _WORD.finditer(text)
-
-
 def words(text: str) -> list[str]:
     """The words of `text` as written."""
-    return _WORD.findall(text)
+    return WORD.findall(text)
+
+
+def stem_list(text: str) -> list[str]:
+    """Stems of the words of `text`, stop words left out."""
+    return [stem(word) for word in words(text) if word.lower() not in STOP_WORDS]
 
 
 def stems(text: str) -> frozenset[str]:
-    """Stems of the words of `text`, stop words left out."""
-    return frozenset(stem(word) for word in words(text) if word.lower() not in STOP_WORDS)
+    """The same, each once."""
+    return frozenset(stem_list(text))
 
 
 def sentences(text: str) -> list[str]:
     """The sentences of `text`; a full stop after an initial or a title ends none."""
-    found: list[str] = []
+    whole: list[str] = []
     open_parts: list[str] = []
     for part in _SENTENCE_END.split(text):
         open_parts.append(part)
         if not _INITIAL.search(part):
-            found.append(" ".join(open_parts).strip())
+            whole.append(" ".join(open_parts).strip())
             open_parts = []
-    return [*found, " ".join(open_parts).strip()] if open_parts else found
+    return [*whole, " ".join(open_parts).strip()] if open_parts else whole
 
 
 def names(text: str) -> list[re.Match[str]]:
-    """Capitalised names in `text`, in order; a first word that is a stop word is not a name."""
+    """Capitalised names in `text`, in order; stop words alone are none."""
     return [
-        found for found in _NAME.finditer(text) if not is_common(found[0]) and len(found[0]) > 1
+        name
+        for name in _NAME.finditer(text)
+        if len(name[0]) > 1 and any(word.lower() not in STOP_WORDS for word in words(name[0]))
     ]
 
 
 def longest_name(text: str) -> str:
     """The longest capitalised name in `text`, the first of several; empty where there is none."""
-    return max((found[0] for found in names(text)), key=len, default="")
+    return max((name[0] for name in names(text)), key=len, default="")
 
 
 def asked_name(question: str) -> str:
-    """The longest capitalised name in the question."""
-    found = (match[0].rstrip(".") for match in names(question))
-    return max((name.removesuffix("'s") for name in found), key=len, default="")
-
-
-def is_common(text: str) -> bool:
-    """Whether only stop words make up `text`."""
-    return all(word.lower() in STOP_WORDS for word in words(text))
+    """The longest capitalised name in the question, without a possessive."""
+    found = (name[0].rstrip(".").removesuffix("'s") for name in names(question))
+    return max(found, key=len, default="")
 
 
 def base_name(title: str) -> str:
@@ -91,18 +88,15 @@ def base_name(title: str) -> str:
 
 def contains_name(text: str, name: str) -> bool:
     """Whether the words of `name` stand in `text` one after the other, whatever their case."""
-    looked_for = " ".join(words(name)).lower()
-    return bool(looked_for) and f" {looked_for} " in f" {' '.join(words(text)).lower()} "
+    sought = " ".join(words(name)).lower()
+    return bool(sought) and f" {sought} " in f" {' '.join(words(text)).lower()} "
 
 
 def words_beside(question: str, name: str) -> list[str]:
     """The question's content words beside the asked name."""
     named = {stem(word) for word in words(name)}
-    return [
-        word
-        for word in words(question)
-        if word.lower() not in STOP_WORDS and stem(word) not in named
-    ]
+    content = (word for word in words(question) if word.lower() not in STOP_WORDS)
+    return [word for word in content if stem(word) not in named]
 
 
 def unique(texts: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from branchwise.agents.limits import Limits
+from branchwise.agents.restraints import Limits
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.commands.declared_options import with_options

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.agents.caller import ModelError
 from branchwise.agents.outages import PassEndedError
+from branchwise.agents.reply import ModelError
 from branchwise.base.errors import InputError
 from branchwise.base.text import printable
 from branchwise.commands.ask_back import ask_back

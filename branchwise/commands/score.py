@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from branchwise.agents.caller import ModelError
 from branchwise.agents.outages import PassEndedError
+from branchwise.agents.reply import ModelError
 from branchwise.base.errors import InputError
 from branchwise.base.text import printable
 from branchwise.commands.declared_options import with_options

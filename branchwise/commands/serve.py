@@ -27,7 +27,7 @@ from branchwise.tools.registry import KG_TOOLS, ToolContext, make_tools, section
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from branchwise.tools.serving.web import Listener
+    from branchwise.tools.web_server import Listener
 
 
 serve_app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -59,8 +59,8 @@ def retrieve(
     Example: branchwise serve retrieve --corpus C --port 8000
     """
     require("serve", "serving")
-    from branchwise.tools.serving import retrieve as service
-    from branchwise.tools.serving import web
+    from branchwise.tools import retrieval_server as service
+    from branchwise.tools import web_server as web
 
     keys = read_keys(key)
     listener = web.listen(host, port, "--host, --port")
@@ -99,7 +99,8 @@ def mcp(
     Example: branchwise serve mcp --corpus C --kg W
     """
     require("mcp", "serving")
-    from branchwise.tools.serving import mcp_server, web
+    from branchwise.tools import mcp_server
+    from branchwise.tools import web_server as web
 
     # The client is told of its errors; without a handler Python prints the SDK's pages on them.
     logging.getLogger().addHandler(logging.NullHandler())
@@ -135,7 +136,7 @@ def mcp(
 
 def _serve(app: "ASGIApp", listener: "Listener", what: str) -> NoReturn:
     """Serve until Ctrl-C; `what` is said to be served, after the address."""
-    from branchwise.tools.serving.web import MAX_CONNECTIONS, web_server
+    from branchwise.tools.web_server import MAX_CONNECTIONS, web_server
 
     if not listener.is_local:
         _complain(

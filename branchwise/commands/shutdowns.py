@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from branchwise.agents.shutdowns import shutdown_warnings
+from branchwise.agents.spec import shutdown_warnings
 from branchwise.base.keys import Keys
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.system import System

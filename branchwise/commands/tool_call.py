@@ -17,8 +17,7 @@ from branchwise.graphs.state import ItemContext, Spent
 from branchwise.graphs.system import Budget, PluginSettings
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.kg.open import open_kg
-from branchwise.tools.mcp.opening import close_now
-from branchwise.tools.registry import ToolContext, make_tools
+from branchwise.tools.registry import ToolContext, close_now, make_tools
 from branchwise.trace.events import Tool
 
 if TYPE_CHECKING:

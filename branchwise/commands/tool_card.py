@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from branchwise.agents.prompt_files import Prompts
 from branchwise.base.keys import Keys
 from branchwise.base.plugins.specs import is_mcp, is_plugin
-from branchwise.tools.mcp.opening import close_now
 from branchwise.tools.plugin_tools import ForeignTool, FunctionTool, ToolPlugin, find_tool
 from branchwise.tools.registry import (
     ToolContext,
+    close_now,
     installed_tools,
     known_tools,
     make_tools,

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from branchwise.agents.caller import ModelCaller, Reply
+from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import CallKey, Journal, Slot
-from branchwise.agents.reply import BY_RESPONSES, Completion
+from branchwise.agents.reply import BY_RESPONSES, Completion, Reply
 from branchwise.agents.spec import REPLAY_OFFER, ModelSpec, check_ready
 from branchwise.base.errors import InputError
 from branchwise.graphs.ledger import RoleUsage

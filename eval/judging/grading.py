@@ -19,10 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from branchwise.agents.caller import ModelError, Reply
 from branchwise.agents.journal import CallKey
 from branchwise.agents.prediction import Prediction
-from branchwise.agents.reply import Completion, ReplyToken
+from branchwise.agents.reply import Completion, ModelError, Reply, ReplyToken
 from branchwise.base.text import one_line
 from branchwise.eval.items import AnsweredItem, Graded
 from branchwise.eval.judging.consultant import (

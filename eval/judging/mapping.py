@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from branchwise.agents.caller import ModelError, Reply
-from branchwise.agents.format_error import FormatError
-from branchwise.agents.think import split_thinking
+from branchwise.agents.prediction import FormatError
+from branchwise.agents.reply import ModelError, Reply
+from branchwise.agents.response_bodies import split_thinking
 from branchwise.base.files import json_kind
 from branchwise.base.text import one_line
 from branchwise.eval.judging.consultant import DECLINED, Consultant, RequestProgress

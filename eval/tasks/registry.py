@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from pydantic import BaseModel
 
-from branchwise.agents.formats import FORMATS
+from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import register_prompts
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Gold

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from branchwise.agents.caller import ModelCaller, ModelError
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.reply import ModelError
 from branchwise.graphs.ledger import EXTRACTOR
 from branchwise.graphs.module_call import ModuleReply, ask_module
 from branchwise.graphs.state import ItemContext

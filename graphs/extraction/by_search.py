@@ -35,7 +35,7 @@ from branchwise.graphs.reduce import StateUpdate, extracted, folded
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, PassageExtract
 from branchwise.graphs.tool_node import bounded
 from branchwise.tools.artifacts import RepeatRecord
-from branchwise.tools.passage_blocks import block, blocks
+from branchwise.tools.result_text import block, blocks
 from branchwise.trace.events import Extraction
 from branchwise.trace.parts import Call, Extracted
 

@@ -21,7 +21,7 @@ from branchwise.graphs.extraction.materials import (
 )
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.state import AgentState, PassageExtract
-from branchwise.tools.passage_blocks import block
+from branchwise.tools.result_text import block
 from branchwise.trace.events import Extraction
 from branchwise.trace.parts import Extracted
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from branchwise.agents.formats import AnswerFormat
+from branchwise.agents.prediction import AnswerFormat
 from branchwise.corpora.passages import Passage
 from branchwise.graphs.asking import DEFAULT_PROTOCOL
 from branchwise.graphs.route import SLOTS, Route

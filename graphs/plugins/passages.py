@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from branchwise.tools.passage_blocks import passages_text
+from branchwise.tools.result_text import passages_text
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, ToolMessage

@@ -9,7 +9,7 @@ from branchwise.kg.store import KgDescription
 from branchwise.kg.vocabulary import is_wikidata_id
 from branchwise.report.terminal.console import console
 from branchwise.report.terminal.kg_tables import print_rows, print_sentence
-from branchwise.tools.kg_text import short_iri
+from branchwise.tools.result_text import short_iri
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 

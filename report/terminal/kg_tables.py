@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from branchwise.base.text import printable
 from branchwise.kg.answers import Match, QueryResult, Term
 from branchwise.report.terminal.console import console, error_console, print_line
-from branchwise.tools.kg_text import class_size, short_iri
+from branchwise.tools.result_text import class_size, short_iri
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
     from rich.table import Table
 
-    from branchwise.agents.limits import Limits
+    from branchwise.agents.restraints import Limits
     from branchwise.corpora.questions import Question
     from branchwise.runs.costs.prices import Prices
     from branchwise.runs.store import RunReader

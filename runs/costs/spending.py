@@ -6,10 +6,9 @@ from contextlib import asynccontextmanager
 from math import isfinite
 from typing import Any
 
-from branchwise.agents.limits import Limits
 from branchwise.agents.outages import Outages
 from branchwise.agents.reply import ModelError
-from branchwise.agents.restraints import AllowanceSpentError, Payment, Restraints
+from branchwise.agents.restraints import AllowanceSpentError, Limits, Payment, Restraints
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import FLAGS, InputError, SettingNames
 from branchwise.eval.scoring_choice import ScoringChoice

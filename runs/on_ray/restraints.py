@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from branchwise.agents.limits import Limiter, Limits, RequestSlot
 from branchwise.agents.reply import ModelError
-from branchwise.agents.restraints import Payment
+from branchwise.agents.restraints import Limiter, Limits, Payment, RequestSlot
 from branchwise.agents.spec import ModelSpec
 from branchwise.runs.on_ray.channel import Channel
 from branchwise.runs.on_ray.messages import RequestOutcome

@@ -23,8 +23,8 @@ from branchwise.runs.estimates import Estimate, Sample, together
 from branchwise.runs.studies.grading_plan import GradingPlan, grading_plans
 from branchwise.runs.studies.schema import LoadedStudy
 from branchwise.runs.studies.systems import NamedSystem
-from branchwise.tools.passage_blocks import MAX_MORE_QUERIES, MAX_OPENED
 from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
+from branchwise.tools.result_text import MAX_MORE_QUERIES, MAX_OPENED
 
 AGENT_INPUT, MODULE_INPUT, REPLY = 128_000, 4_000, 16_000
 """Tokens that one request is taken to have at most: a conversation, a module's prompt with its

@@ -7,9 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from branchwise.agents.limits import Limits
 from branchwise.agents.outages import Outages
-from branchwise.agents.restraints import UNRESTRAINED, Restraints
+from branchwise.agents.restraints import UNRESTRAINED, Limits, Restraints
 from branchwise.base.blocking import run_blocking
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import QuestionSet

@@ -14,9 +14,8 @@ import trustme
 from aiohttp import web
 from langchain_core.messages import HumanMessage
 
-from branchwise.agents.aiohttp_transport import AiohttpTransport
 from branchwise.agents.caller import ModelCaller
-from branchwise.agents.chat_completions import make_client
+from branchwise.agents.chat_completions import AiohttpTransport, make_client
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
@@ -165,7 +164,7 @@ def test_callers_of_many_threads_and_loops_leave_nothing(
 _ENDING = """
 import asyncio, atexit, sys, threading
 import httpx2
-from branchwise.agents.aiohttp_transport import AiohttpTransport
+from branchwise.agents.chat_completions import AiohttpTransport
 
 async def ask():
     transport = AiohttpTransport(httpx2.create_ssl_context())

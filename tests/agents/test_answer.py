@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.agents.answer import parse_answer
-from branchwise.agents.formats import FORMATS
+from branchwise.agents.prediction import FORMATS
 
 BRANCHES, CONDITIONS = FORMATS["branches"], FORMATS["conditions"]
 GOOD = '{"reasoning": "r", "answers": {"A": ["x"]}}'

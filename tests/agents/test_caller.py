@@ -12,12 +12,12 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from branchwise.agents.answer import parse_answer
-from branchwise.agents.caller import ModelCaller, ModelError
+from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.formats import FORMATS
-from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.journal import ConversationDigest, MemoryJournal
+from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
-from branchwise.agents.request_digest import ConversationDigest
+from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import ModelSpec
 from branchwise.trace.parts import Usage
 from support.agents.asking import (

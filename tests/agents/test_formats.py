@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.agents.format_error import MAX_ENTITIES, MAX_ENTITY
-from branchwise.agents.formats import FORMATS, FormatError
-from branchwise.agents.prediction import Prediction
+from branchwise.agents.prediction import FORMATS, MAX_ENTITIES, MAX_ENTITY, FormatError, Prediction
 
 BRANCHES, CONDITIONS = FORMATS["branches"], FORMATS["conditions"]
 IDS = ("aaa", "bbb", "ccc")

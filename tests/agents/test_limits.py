@@ -6,15 +6,13 @@ from collections.abc import Iterator
 import pytest
 from aiohttp import web
 
-from branchwise.agents import retries
+from branchwise.agents import restraints
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import MemoryJournal
-from branchwise.agents.limits import Limiter, Limits
 from branchwise.agents.prompt_files import Prompts
-from branchwise.agents.reply import ModelError
-from branchwise.agents.restraints import Restraints
-from branchwise.agents.retries import LONGEST_WAIT
+from branchwise.agents.reply import LONGEST_WAIT, ModelError
+from branchwise.agents.restraints import Limiter, Limits, Restraints
 from branchwise.agents.spec import ModelSpec
 from branchwise.graphs.state import ItemContext
 from support.agents.asking import Waits, ask, error_of
@@ -256,7 +254,7 @@ class CrowdedServer(ChatServer):
 @pytest.fixture
 def crowded_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[CrowdedServer]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.01)
     server = CrowdedServer(4)
     server.start()
     yield server

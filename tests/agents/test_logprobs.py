@@ -6,7 +6,8 @@ import pytest
 
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.reply import ReplyToken
-from branchwise.agents.response_bodies import MAX_TOKENS, read_body
+from branchwise.agents.reply_stream import MAX_TOKENS
+from branchwise.agents.response_bodies import read_body
 from branchwise.eval.judging.consultant import MemoryJudgements
 from support.agents.asking import MakeCaller, ask, both_ways
 from support.chat_server import Answer, ChatServer, fail, say

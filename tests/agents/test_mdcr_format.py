@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.agents.answer import MAX_TOLERANT, parse_answer
-from branchwise.agents.formats import FORMATS
+from branchwise.agents.prediction import FORMATS
 from branchwise.eval.tasks.mdcr.format import MAX_GROUPS
 
 MDCR = FORMATS["mdcr"]

@@ -10,9 +10,9 @@ from langchain_core.tools import tool
 from branchwise.agents.answer import parse_answer
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.offline.model import OfflineChatModel
+from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.agents.formats import FORMATS
 from branchwise.agents.offline.conditional import read_conditional
+from branchwise.agents.prediction import FORMATS
 
 DOCUMENTS = """\
 Document doc1: A grant

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from branchwise.agents.answer import parse_answer
-from branchwise.agents.formats import FORMATS
 from branchwise.agents.offline.model import OfflineChatModel
 from branchwise.agents.offline.words import STOP_WORDS
+from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
 
 PROMPTS = Prompts.load()

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from branchwise.agents.offline.modules import module_reply
-from branchwise.agents.offline.namesakes import ListedNames, Namesake, listed_readings
+from branchwise.agents.offline.modules import ListedNames, Namesake, listed_readings, module_reply
 from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.title_list import expander_message
 from branchwise.trace.parts import FoundTitle

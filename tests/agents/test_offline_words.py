@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from branchwise.agents.offline import branches, kg
+from branchwise.agents.offline import answers, kg
 from branchwise.agents.offline.words import base_name
 
 
@@ -45,4 +45,4 @@ def test_what_a_thing_is_ends_before_its_details(description: str) -> None:
 def test_a_list_joins_two_names_by_comma_and_or_ampersand(between: str) -> None:
     joined = " ".join(between.split()) in ("and", ",", ", and", "&", ",&", ", &")
     ended = not between.startswith("and") and not between.endswith(",and")
-    assert bool(branches._JOINT.fullmatch(between)) == (joined and ended)
+    assert bool(answers._JOINT.fullmatch(between)) == (joined and ended)

@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.chat_completions import status_error
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.refusals import refused_field
 from branchwise.agents.spec import ModelSpec

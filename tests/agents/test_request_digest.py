@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from branchwise.agents.request_digest import ConversationDigest
+from branchwise.agents.journal import ConversationDigest
 
 BEFORE = b'["model"][]'
 SCHEMAS = [None, {"type": "object", "b": 1, "a": "\N{SNOWMAN}"}]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from branchwise.agents.failures import error_line
 from branchwise.agents.reply import Completion, ModelError
-from branchwise.agents.response_bodies import MAX_TEXT, StreamFold, read_body, read_usage
-from branchwise.agents.retries import retry_wait
-from branchwise.agents.think import split_thinking
+from branchwise.agents.reply_stream import StreamFold, read_usage
+from branchwise.agents.response_bodies import MAX_TEXT, read_body, split_thinking
+from branchwise.agents.restraints import retry_wait
 from branchwise.base.backoff import retry_after
 from branchwise.trace.parts import Usage
 

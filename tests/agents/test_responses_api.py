@@ -8,10 +8,10 @@ from langchain_core.messages import HumanMessage, ToolMessage
 
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.endpoints import OpenAIServer
-from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.prediction import FORMATS
 from branchwise.agents.reply import Completion, ModelError, ReplyToken
-from branchwise.agents.responses_output import EventFold, failed, read_response
+from branchwise.agents.responses_api import EventFold, failed, read_response
 from branchwise.agents.spec import ModelSpec
 from branchwise.graphs.messages import message_of, recorded_turn
 from branchwise.trace.events import Model

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import branchwise
-from branchwise.agents import retries
+from branchwise.agents import restraints
 from branchwise.agents.prompt_files import Prompts
 from support.chat_server import Body, ChatServer, fail, hang, say
 
@@ -45,7 +45,7 @@ def scripted(body: Body):
 
 @pytest.fixture
 def model(chat_server: ChatServer, monkeypatch):
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
     chat_server.play(scripted)
     return f"openai:scripted@{chat_server.url}"

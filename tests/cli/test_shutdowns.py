@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from branchwise.agents import shutdowns
-from branchwise.agents.shutdowns import shutdown_warnings
+from branchwise.agents import spec as shutdowns
+from branchwise.agents.spec import shutdown_warnings
 from branchwise.base.keys import Keys
 from support.chat_server import ChatServer, say
 

@@ -20,7 +20,7 @@ from branchwise.corpora.search_server import (
     server_url,
 )
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.passage_tools import make_local_retriever
+from branchwise.tools.built_in import make_local_retriever
 from support.ports import unused_port
 from support.retrieval_server import RetrievalServer, bare, cut, drips, drops, hangs, sends
 

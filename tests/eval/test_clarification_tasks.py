@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from branchwise.agents.format_error import FormatError
-from branchwise.agents.prediction import Prediction
+from branchwise.agents.prediction import FormatError, Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items

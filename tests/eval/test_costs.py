@@ -113,13 +113,10 @@ def test_a_run_without_ended_items_has_no_means() -> None:
 
 
 def test_the_ledgers_own_record_is_read() -> None:
-    pytest.importorskip("langchain_core")
-    from langchain_core.messages import AIMessage
-
     ledger = Ledger()
     for replayed in (False, True):
         usage = Usage(input=1000, output=100, cached=400, reasoning=50)
-        ledger.charge("agent", Reply(AIMessage("x"), usage, 0.25, replayed, "", "stop"))
+        ledger.charge("agent", Reply("x", "stop", usage=usage, seconds=0.25, replayed=replayed))
     found = run_costs([{"error": None, "usage": ledger.record()}], SYSTEM, PRICES)
     assert found.usage == RoleUsage(2, 2000, 200, 800, 100, 0.5)
 

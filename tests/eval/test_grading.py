@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.agents.caller import ModelCaller, ModelError
+from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
-from branchwise.agents.reply import Completion, ReplyToken
+from branchwise.agents.reply import Completion, ModelError, ReplyToken
 from branchwise.agents.spec import ModelSpec
 from branchwise.eval.judging.consultant import MemoryJudgements
 from branchwise.eval.judging.grading import (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.agents.caller import ModelError
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.reply import ModelError
 from branchwise.corpora.questions import Answer
 from branchwise.eval.branch_scores import (
     align_answers,

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from branchwise.agents.caller import ModelError
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import InputError
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score

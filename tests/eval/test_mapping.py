@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.agents.format_error import FormatError
+from branchwise.agents.prediction import FormatError
 from branchwise.eval.judging.mapping import MAX_SHOWN, MappingRequest, listed, read_mapping, shown
 
 REQUEST = MappingRequest("", ("early", "late"), ("Heat (1986)", "Heat (1995)"), "n", "r")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from branchwise.agents.caller import ModelError
 from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.reply import ModelError
 from branchwise.base.errors import InputError
 from branchwise.graphs import build
 from branchwise.graphs.lanes import ConversationJournal, Lanes

@@ -20,7 +20,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
-from branchwise.agents.caller import ModelError
+from branchwise.agents.reply import ModelError
 from branchwise.base.errors import InputError
 from branchwise.graphs import build_clarify
 from branchwise.graphs.system import System

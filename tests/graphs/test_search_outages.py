@@ -15,8 +15,7 @@ from branchwise.graphs.title_search import TitleSearcher
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.kg.answers import KgError, Match, QueryResult, Term
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.kg_tools import make_wikidata_search, make_wikisparql
-from branchwise.tools.passage_tools import make_local_retriever
+from branchwise.tools.built_in import make_local_retriever, make_wikidata_search, make_wikisparql
 from support.agents.clock import Clock
 from support.kg.asking_remote import kg_of
 from support.kg.sparql_server import FaultyServer, raw, reply, rows

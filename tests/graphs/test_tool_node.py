@@ -17,7 +17,7 @@ from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.tools.artifacts import ToolArtifact
 from branchwise.tools.built_in import BuiltInTool
-from branchwise.tools.passage_blocks import ShownPassages
+from branchwise.tools.result_text import ShownPassages
 from branchwise.tools.tool_results import MAX_RESULT_CHARS
 
 

@@ -15,10 +15,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from branchwise.agents import retries
-from branchwise.agents.caller import ModelError
+from branchwise.agents import restraints
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.reply import ModelError
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import get_task
@@ -42,7 +42,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture
 def system(chat_server, corpus, monkeypatch):
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
     return System(
         model=f"openai:scripted@{chat_server.url}",
         corpus=corpus,
@@ -318,7 +318,7 @@ def test_goes_on_where_checkpoints_may_hold_declared_types_only(corpus, tmp_path
 STRICT = """
 import sys
 from langgraph.checkpoint.memory import InMemorySaver
-from branchwise.agents.caller import ModelError
+from branchwise.agents.reply import ModelError
 from branchwise.agents.offline.model import OfflineChatModel
 from branchwise.graphs import build
 from branchwise.graphs.system import System

@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent))
 from test_steps import states  # noqa: E402
 
 from branchwise import run  # noqa: E402
-from branchwise.agents import retries  # noqa: E402
+from branchwise.agents import restraints  # noqa: E402
 from branchwise.agents.decoding import Decoding  # noqa: E402
 from branchwise.graphs.system import Budget, System  # noqa: E402
 from support.chat_server import ChatServer  # noqa: E402
@@ -51,7 +51,7 @@ def main() -> None:
     server = ChatServer().start()
     model = f"openai:scripted@{server.url}"
     server.play(SCRIPT)
-    retries.FIRST_WAIT = 0.0
+    restraints.FIRST_WAIT = 0.0
     base = System(
         model=model,
         tools=("local_retriever",),

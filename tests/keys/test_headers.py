@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from branchwise import run
-from branchwise.agents import retries
+from branchwise.agents import restraints
 from branchwise.graphs.system import System
 from branchwise.runs.store import open_run
 from support.loopback import LoopbackServer
@@ -57,7 +57,7 @@ def values(server, name):
 @pytest.fixture
 def servers(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
     started = [HeaderServer().start() for _ in range(3)]
     yield started
     for server in started:

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from branchwise.agents import retries
-from branchwise.tools.mcp import tools
+from branchwise.agents import restraints
+from branchwise.tools import mcp_tools as tools
 from support import TESTS
 from support.keys.echo_servers import KINDS, Body, EchoServer, echo, escaped, quoted
 
@@ -87,7 +87,7 @@ def test_the_search_finds_what_it_is_to_find(form):
 @pytest.fixture
 def servers(monkeypatch):
     """By role a server, and the key that is named for it; OpenAI's own goes to nobody here."""
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("HTTPS_PROXY", f"http://me:{PASSWORD}@127.0.0.1:9")
     monkeypatch.setenv("OPENAI_API_KEY", CANARIES["openai"])

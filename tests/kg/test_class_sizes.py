@@ -6,7 +6,7 @@ from branchwise.kg.answers import KgError, Match, QueryResult, Term
 from branchwise.kg.build import build_kg
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.remote.descriptions import ClassSizes
-from branchwise.tools.kg_text import matches_text
+from branchwise.tools.result_text import matches_text
 
 WD = "http://www.wikidata.org/entity/"
 CLASSES = """

@@ -21,9 +21,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from branchwise.base.errors import InputError
 from branchwise.base.plugins.mcp_specs import parse_mcp
 from branchwise.base.plugins.specs import absolute_spec
-from branchwise.tools.mcp import client
-from branchwise.tools.mcp.opening import close_now, open_mcp_tools
-from branchwise.tools.registry import ToolContext, make_tools
+from branchwise.tools import mcp_client as client
+from branchwise.tools.registry import ToolContext, close_now, make_tools, open_mcp_tools
 from support import TESTS
 from support.chat_server import call, hang, say
 from support.plugins.node_cases import turns, write_questions

@@ -8,7 +8,7 @@ from branchwise.base.errors import InputError
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.plugin_nodes import load_node
 from branchwise.graphs.system import System
-from branchwise.tools.passage_blocks import passages_text
+from branchwise.tools.result_text import passages_text
 from support.by_role import by_role, passage_of, turn_of
 from support.chat_server import calls, say
 from support.plugins.node_cases import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from branchwise.agents import retries
+from branchwise.agents import restraints
 from branchwise.agents.decoding import Decoding
 from branchwise.graphs.system import Budget, System
 from support.chat_server import ChatServer
@@ -45,7 +45,7 @@ def make_system(
     chat_server: ChatServer, corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> MakeSystem:
     """Makes a system on the scripted server; retries do not wait."""
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
 
     def make(budget: dict[str, Any] | None = None, **decoding: Any) -> System:
         return System(

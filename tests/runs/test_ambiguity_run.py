@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from branchwise import System, run, score
-from branchwise.agents.formats import FORMATS, FormatError
-from branchwise.agents.prediction import Prediction
+from branchwise.agents.prediction import FORMATS, FormatError, Prediction
 from branchwise.base.errors import InputError, SettingError
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.agents import retries
+from branchwise.agents import restraints
 from branchwise.runs.runner import ENDLESS
 from branchwise.runs.store import open_run
 from support.chat_server import Answer, Body, ChatServer, call, fail, say
@@ -26,7 +26,7 @@ def command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Command:
     """Runs so many questions, one at a time, into the folder R."""
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
 
     def run(count: int, *options: str) -> tuple[int, str, str]:
         named = ("--questions", question_file(count), "--corpus", corpus, "--out", tmp_path / "R")

@@ -24,8 +24,8 @@ import pytest
 import branchwise
 from branchwise import System
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.limits import Limits
 from branchwise.agents.outages import PassEndedError
+from branchwise.agents.restraints import Limits
 from branchwise.base import extras
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions

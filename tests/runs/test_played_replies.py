@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from branchwise.agents import retries
+from branchwise.agents import restraints
 from branchwise.agents.reply import TEXT_CALLS
 from branchwise.runs.store import ItemRow, open_run
 from support.agents.played_cases import GOOD, CaseServer, Played, whole
@@ -55,7 +55,7 @@ def play(
     tmp_path: Path, corpus: Path, type_in: TypeIn, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Ended]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
 
     def run(cases: Mapping[str, Played], *options: str) -> Ended:
         questions, out = tmp_path / "q.jsonl", tmp_path / "R"

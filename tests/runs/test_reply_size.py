@@ -99,7 +99,7 @@ def test_a_body_that_never_ends_meets_the_time_out(tmp_path: Path, corpus: Path)
     """Its pieces come without a pause, so that nothing else would end it before its size does."""
     import asyncio
 
-    from branchwise.agents import reply_bytes
+    from branchwise.agents import reply_stream
     from branchwise.agents.decoding import Decoding
     from branchwise.agents.endpoints import OpenAIServer
     from branchwise.agents.reply import ModelError
@@ -115,7 +115,7 @@ def test_a_body_that_never_ends_meets_the_time_out(tmp_path: Path, corpus: Path)
             await server.aclose()
 
     with pytest.MonkeyPatch.context() as patch, Flood("body") as server:
-        patch.setattr(reply_bytes, "MAX_BYTES", 2**40)
+        patch.setattr(reply_stream, "MAX_BYTES", 2**40)
         patch.setenv("NO_PROXY", "127.0.0.1")
         with pytest.raises(ModelError) as failed:
             asyncio.run(ask(server.url))

@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from branchwise import resume
-from branchwise.agents import retries
+from branchwise.agents import restraints
 from branchwise.agents.outages import Outages
 from branchwise.agents.restraints import Restraints
 from branchwise.graphs.system import System
@@ -114,7 +114,7 @@ def begin(
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from branchwise.agents.limits import Limits
+from branchwise.agents.restraints import Limits
 from branchwise.base.errors import InputError
 from branchwise.corpora.open import open_retriever
 from branchwise.graphs import sources

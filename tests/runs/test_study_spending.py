@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from branchwise.agents.caller import ModelError
+from branchwise.agents.reply import ModelError
 from branchwise.agents.restraints import AllowanceSpentError
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import InputError

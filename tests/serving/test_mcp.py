@@ -20,9 +20,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from branchwise.corpora.open import open_retriever
 from branchwise.kg.open import open_kg
-from branchwise.tools.errors import ToolError
+from branchwise.tools.mcp_server import MAX_STRUCTURED_BYTES, call
 from branchwise.tools.registry import ToolContext, make_tools
-from branchwise.tools.serving.mcp_server import MAX_STRUCTURED_BYTES, call
+from branchwise.tools.tool_results import ToolError
 from support.serving.serving_peers import command
 
 pytestmark = pytest.mark.slow
@@ -242,7 +242,7 @@ async def test_calls_over_http_are_kept_apart_and_end_with_their_client_or_the_s
 PRINTS = """
 import asyncio, os, subprocess, sys
 from langchain_core.tools import tool
-from branchwise.tools.serving.mcp_server import mcp_server, serve_stdio, take_standard_streams
+from branchwise.tools.mcp_server import mcp_server, serve_stdio, take_standard_streams
 
 @tool
 def noisy() -> str:

@@ -15,9 +15,9 @@ from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
 from branchwise.corpora.search_server import open_search_server
+from branchwise.tools import retrieval_server as retrieve
 from branchwise.tools.batcher import LARGEST_BATCH, Batcher
-from branchwise.tools.serving import retrieve
-from branchwise.tools.serving.retrieve import MAX_BODY_BYTES, json_answer, retrieve_app
+from branchwise.tools.retrieval_server import MAX_BODY_BYTES, json_answer, retrieve_app
 from support.retrievers import EchoRetriever
 from support.serving.serving_peers import KINDS, PLACES, served
 

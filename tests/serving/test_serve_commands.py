@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.tools.serving.web import LOOPBACK, listen, parse_address
+from branchwise.tools.web_server import LOOPBACK, listen, parse_address
 from support.serving.serving_peers import command
 
 

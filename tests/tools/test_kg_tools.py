@@ -6,9 +6,9 @@ import pytest
 from langchain_core.messages import ToolCall
 
 from branchwise.kg.answers import Match, QueryResult, Term
-from branchwise.tools.errors import ToolError
-from branchwise.tools.kg_text import MAX_SHOWN_BYTES, answer_text, matches_text
-from branchwise.tools.kg_tools import make_wikidata_search, make_wikisparql
+from branchwise.tools.built_in import make_wikidata_search, make_wikisparql
+from branchwise.tools.result_text import MAX_SHOWN_BYTES, answer_text, matches_text
+from branchwise.tools.tool_results import ToolError
 
 WD = "http://www.wikidata.org/entity/"
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Hit
-from branchwise.tools.passage_tools import SearchForm, make_local_retriever
+from branchwise.tools.built_in import SearchForm, make_local_retriever
 
 
 class Fixed:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Hit
-from branchwise.tools.passage_blocks import block, new_and_repeated, shown_whole, spread
+from branchwise.tools.result_text import block, new_and_repeated, shown_whole, spread
 
 TITLES = st.sampled_from(["Heat", "Heat (song)", "HEAT (1995 film)", "Dust", "(untitled)", ""])
 RANKINGS = st.lists(TITLES, max_size=12).map(

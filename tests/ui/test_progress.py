@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from branchwise.agents.limits import Limits
 from branchwise.agents.outages import Outage, Outages
 from branchwise.agents.reply import ModelError
+from branchwise.agents.restraints import Limits
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.graphs.system import System
 from branchwise.report.terminal import progress

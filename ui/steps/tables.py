@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from branchwise.report.terminal.blocks import Block, Mark
-from branchwise.tools.kg_text import class_size, short_iri
+from branchwise.tools.result_text import class_size, short_iri
 from branchwise.trace.artifacts import ResultCell, ResultRows, ShownMatch
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.parts import Looked, line

@@ -9,8 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from branchwise.agents.format_error import FormatError
-from branchwise.agents.prediction import Prediction
+from branchwise.agents.prediction import FormatError, Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.cambignq.asked_back import AskedBackTask

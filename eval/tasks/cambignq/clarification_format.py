@@ -5,9 +5,14 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from branchwise.agents.answer_format import AnswerFormat
-from branchwise.agents.format_error import FormatError, is_exactly, reasoning_of, text_of
-from branchwise.agents.prediction import Prediction
+from branchwise.agents.prediction import (
+    AnswerFormat,
+    FormatError,
+    Prediction,
+    is_exactly,
+    reasoning_of,
+    text_of,
+)
 from branchwise.base.text import one_line
 from branchwise.graphs.flows.pipeline import CLARIFICATION
 

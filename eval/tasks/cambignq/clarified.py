@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from branchwise.agents.format_error import FormatError
-from branchwise.agents.prediction import Prediction
+from branchwise.agents.prediction import FormatError, Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.cambignq.asked_back import AskedBackTask

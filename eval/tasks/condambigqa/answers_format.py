@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from branchwise.agents.format_error import is_exactly
+from branchwise.agents.prediction import is_exactly
 from branchwise.eval.tasks.condambigqa.conditions_format import ConditionsFormat
 
 

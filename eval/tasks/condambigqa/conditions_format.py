@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from branchwise.agents.answer_format import AnswerFormat
-from branchwise.agents.format_error import (
+from branchwise.agents.prediction import (
     MAX_BRANCHES,
     MAX_ENTITIES,
     MAX_NAME,
     MAX_SENTENCES,
+    AnswerFormat,
     FormatError,
+    Prediction,
     distinct,
     first_text,
     flattened,
@@ -22,7 +23,6 @@ from branchwise.agents.format_error import (
     text_of,
     unwrapped,
 )
-from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.corpora.written_lists import members
 

@@ -9,16 +9,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypedDict
 
-from branchwise.agents.answer_format import AnswerFormat, TextAnswer
-from branchwise.agents.format_error import (
+from branchwise.agents.prediction import (
     MAX_NAME,
     MAX_REASONING,
+    AnswerFormat,
     FormatError,
+    Prediction,
+    TextAnswer,
     first_text,
     reasoning_of,
     text_of,
 )
-from branchwise.agents.prediction import Prediction
 from branchwise.base.text import one_line
 
 MAX_GROUPS, MAX_IDS = 1_000, 20_000

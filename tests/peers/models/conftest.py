@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from branchwise.agents import refusals, retries
+from branchwise.agents import refusals, restraints
 from branchwise.agents.decoding import Decoding
 from branchwise.graphs.system import Budget, System
 from support.corpora.small import FILMS, bm25_corpus
@@ -32,7 +32,7 @@ def served(
 def proxy(served: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingProxy]:
     """A counting proxy before the server, of which nothing is known yet; retries do not wait."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(restraints, "FIRST_WAIT", 0.0)
     refusals.forget_refusals()
     made = CountingProxy(served.address).start()
     yield made

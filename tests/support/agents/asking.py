@@ -8,8 +8,9 @@ import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.tools import tool
 
-from branchwise.agents.caller import ModelCaller, ModelError, Reply
+from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import CallKey, Journal, MemoryJournal, Slot
+from branchwise.agents.reply import ModelError, Reply
 
 KEY = "sk-test-0123456789abcdef"
 QUESTION = (SystemMessage("Answer."), HumanMessage("Who directed Heat?"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp
 
-from branchwise.tools.serving.web import listen, web_server
+from branchwise.tools.web_server import listen, web_server
 
 PLACES = ("Etna", "Rhine", "Danube", "Gouda", "Moon", "Mars", "Sicily", "Alps")
 KINDS = ("volcano", "river", "cheese", "planet", "island")

@@ -95,7 +95,7 @@ def asked_of(
 
     @contextmanager
     def opened(ground: Ground, here: Path) -> Iterator[Check]:
-        from branchwise.tools.serving.web import listen, web_server
+        from branchwise.tools.web_server import listen, web_server
 
         complaints: list[str] = []
         listener, server = listen("127.0.0.1", 0, "fuzz"), web_server(make(ground, complaints))
@@ -134,7 +134,7 @@ def _verdict(status: int, body: bytes, complaints: list[str]) -> Verdict:
 def _retrieve_app(ground: Ground, complaints: list[str]) -> "ASGIApp":
     from branchwise.corpora.open import open_retriever
     from branchwise.tools.batcher import Batcher
-    from branchwise.tools.serving.retrieve import retrieve_app
+    from branchwise.tools.retrieval_server import retrieve_app
 
     return retrieve_app(Batcher(open_retriever(ground.corpus, "bm25")), complaints.append)
 
@@ -143,8 +143,8 @@ def _retrieve_app(ground: Ground, complaints: list[str]) -> "ASGIApp":
 def _as_mcp_server(ground: Ground, here: Path) -> Iterator[Check]:
     """Inputs say what a server answers to each method; its tool is shown, then called."""
     from branchwise.base.errors import InputError
-    from branchwise.tools.mcp import client
-    from branchwise.tools.mcp.opening import close_now, open_mcp_tools
+    from branchwise.tools import mcp_client as client
+    from branchwise.tools.registry import close_now, open_mcp_tools
 
     # A server may take a minute to start, and three seconds to come to its senses. Not here.
     client.START_SECONDS = 2.0

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from branchwise.base.text import encodable, one_line, parsed
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, RetrieverError
 from branchwise.tools.batcher import LARGEST_BATCH, Batcher
-from branchwise.tools.serving.web import LAST, json_response, read_body, service
+from branchwise.tools.web_server import LAST, json_response, read_body, service
 
 PATH = "/retrieve"
 MAX_QUERIES, MAX_QUERY_CHARS = 8192, 16_000
@@ -34,11 +34,15 @@ def retrieve_app(
 ) -> Starlette:
     """The app. `complain` gets one line for each failure of the server rather than the client."""
 
+    async def left(request: Request) -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
     async def retrieve(request: Request) -> Response:
         try:
             asked = await _read(request)
             searching = asyncio.ensure_future(search(asked.queries, asked.topk or DEFAULT_K))
-            leaving = asyncio.ensure_future(_left(request))
+            leaving = asyncio.ensure_future(left(request))
             try:
                 await asyncio.wait({searching, leaving}, return_when=asyncio.FIRST_COMPLETED)
                 if not searching.done():
@@ -64,12 +68,8 @@ def retrieve_app(
             raise HTTPException(500, "the search failed; the server's output says why") from None
         return rankings
 
-    return service(PATH, retrieve, _about(batcher), only_loopback=only_loopback)
-
-
-def _about(batcher: Batcher) -> dict[str, Any]:
     fields = '{"queries": [str], "topk": int, "return_scores": bool}'
-    return {
+    about = {
         "protocol": f"Search-R1: POST {PATH} {fields}",
         "retriever": batcher.retriever.name,
         "identity": dict(batcher.identity),
@@ -81,13 +81,11 @@ def _about(batcher: Batcher) -> dict[str, Any]:
             "bytes": MAX_BODY_BYTES,
         },
     }
+    return service(PATH, retrieve, about, only_loopback=only_loopback)
 
 
 class _RetrieveRequest(BaseModel):
-    """`queries`, the passages for each (None: 3), and whether their scores are wanted.
-
-    A training step of Search-R1 sends thousands of queries at once, some of them empty.
-    """
+    """A training step of Search-R1 sends thousands of queries at once, some of them empty."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -122,11 +120,6 @@ async def _read(request: Request) -> _RetrieveRequest:
         what = f"{len(asked.queries)} queries with {k} passages each are more than {MAX_PASSAGES}"
         raise HTTPException(422, f"{what} passages; send them in parts")
     return asked
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def json_answer(rankings: Sequence[Sequence[Hit]], with_scores: bool) -> dict[str, Any]:

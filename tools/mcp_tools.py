@@ -14,13 +14,12 @@ from mcp import types
 from pydantic import SkipValidation
 
 from branchwise.base.errors import InputError
-from branchwise.base.plugins.faults import WrongResult
 from branchwise.base.plugins.mcp_specs import McpSpec
 from branchwise.base.plugins.sources import PluginSource
 from branchwise.base.text import one_line, storable
-from branchwise.tools.mcp.client import LostError, McpServer, fault, short_line
+from branchwise.tools.mcp_client import LostError, McpServer, fault, short_line
 from branchwise.tools.plugin_tools import PluggedTool, PluginResult, failed
-from branchwise.tools.tool_results import bounded, read_artifact
+from branchwise.tools.tool_results import bounded, kept_artifact
 
 CALL_SECONDS = 120.0
 MAX_TOOLS = 128
@@ -69,7 +68,8 @@ def _read(name: str, result: types.CallToolResult) -> PluginResult:
         return PluginResult(f"Error: {text}", {}, bounded(one_line(f"{name}: {text}")), "failed")
     structured = result.structuredContent or {}
     # The SDK's own servers repeat a text under this key.
-    artifact = {} if structured == {"result": whole} else _artifact(structured)
+    # Parts of our artifacts (as `branchwise serve mcp` sends them) are evidence.
+    artifact = {} if structured == {"result": whole} else kept_artifact(structured, "structured")
     return PluginResult(text or "(nothing)", artifact)
 
 
@@ -78,38 +78,21 @@ def _shown(block: types.ContentBlock) -> str:
     if isinstance(block, types.TextContent):
         return block.text
     if isinstance(block, types.ImageContent | types.AudioContent):
-        return f"[left out: {block.type}, {short_line(block.mimeType)}, {_size(block.data)}]"
+        size = len(block.data) * 3 // 4
+        return f"[left out: {block.type}, {short_line(block.mimeType)}, {size} bytes]"
     if isinstance(block, types.ResourceLink):
         about = f", {block.name}" + (f": {block.description}" if block.description else "")
         return f"[resource {short_line(f'{block.uri}{about}')}]"
     resource = block.resource
     about = short_line(", ".join(filter(None, (str(resource.uri), resource.mimeType))))
     if isinstance(resource, types.BlobResourceContents):
-        return f"[left out: resource {about}, {_size(resource.blob)}]"
+        return f"[left out: resource {about}, {len(resource.blob) * 3 // 4} bytes]"
     return f"[resource {about}]\n{resource.text}"
 
 
-def _size(base64: str) -> str:
-    return f"{len(base64) * 3 // 4} bytes"
-
-
-def _artifact(structured: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Structured content with parts of our artifacts (as `branchwise serve mcp` sends them) is
-    evidence; any other is kept under `structured`, unless it is too large."""
-    for artifact in (structured, {"structured": structured}):
-        try:
-            return read_artifact(artifact)
-        except WrongResult:
-            continue
-    return {}
-
-
 def mcp_tools(server: McpServer, specs: Sequence[McpSpec]) -> dict[McpSpec, list[McpTool]]:
-    """Open a server; returns, by spec, the tools that it names.
-
-    Raises InputError, with the server closed, if the server cannot be used, lacks the tool, or has
-    one that cannot be described to a model.
-    """
+    """Open a server; returns, by spec, the tools that it names. Raises InputError, with the server
+    closed, if it cannot be used, lacks the tool, or has one that cannot be described to a model."""
     hello, listed = server.open()
     about = hello.serverInfo
     distribution = f"{short_line(about.name)}=={short_line(about.version)}"

@@ -88,10 +88,8 @@ def fault(error: BaseException) -> str:
 
 
 class LostError(Exception):
-    """There is no conversation, or no longer; the message says why, on one line.
-
-    `untouched`: the request has not reached the server.
-    """
+    """There is no conversation, or no longer: why, on one line. `untouched`: the request has not
+    reached the server."""
 
     def __init__(self, why: str, *, untouched: bool = False) -> None:
         super().__init__(why)
@@ -101,21 +99,21 @@ class LostError(Exception):
 class McpServer:
     """A server that tools share. It belongs to no event loop; `open` and `close` block.
 
-    After `close` the next call opens it again, as for models' connections.
+    After `close` the next call opens it again. `keys`: a server with an address gets its own.
     """
 
     def __init__(self, server: Server, keys: Keys = NO_KEYS) -> None:
-        """`keys`: a server with an address gets its own."""
         self.server, self._keys = server, keys
         self._opening = asyncio.Lock()
         self._current: list[_Conversation] = []
-        weakref.finalize(self, _let_go, self._current).atexit = False
+        # Does not wait for the end: this may run in the servers' own thread.
+        weakref.finalize(
+            self, lambda left: left and _submit(_close(left)), self._current
+        ).atexit = False
 
     def open(self) -> tuple[types.InitializeResult, list[BaseTool]]:
         """Start or find it: what it says of itself, and its tools as the adapters describe them.
-
-        Raises a one-line InputError.
-        """
+        Raises InputError."""
         opened = _submit(self._conversation())
         try:
             conversation = opened.result()
@@ -133,11 +131,8 @@ class McpServer:
         return conversation.hello, conversation.tools
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """Call a tool. Raises LostError if the server is gone, and what the SDK raises.
-
-        A server that was gone before the call is reopened at once; one that goes during the call,
-        at the next call.
-        """
+        """Call a tool; a server that was gone before is reopened at once, one that goes during the
+        call at the next call. Raises LostError if it is gone, and what the SDK raises."""
         return await asyncio.wrap_future(_submit(self._call(name, arguments)))
 
     def close(self) -> None:
@@ -169,12 +164,6 @@ class McpServer:
 async def _close(conversations: "list[_Conversation]") -> None:
     closing = [conversations.pop().close() for _ in tuple(conversations)]
     await asyncio.gather(*closing, return_exceptions=True)
-
-
-def _let_go(current: "list[_Conversation]") -> None:
-    """Its tools are no longer used. Does not wait: this may run in the servers' own thread."""
-    if current:
-        _submit(_close(current))
 
 
 class _Conversation:
@@ -230,7 +219,11 @@ class _Conversation:
         except asyncio.CancelledError:
             self._doubtful = True
             if number is not None:
-                await _is_well(session.send_notification(_cancelled(number)), 1.0)
+                why = "the caller's time is over"
+                about = types.CancelledNotificationParams(requestId=number, reason=why)
+                note = types.CancelledNotification(method="notifications/cancelled", params=about)
+                told = session.send_notification(types.ClientNotification(note))
+                await _is_well(told, 1.0)
             raise
         except McpError as error:
             if error.error.code not in (types.CONNECTION_CLOSED, _UNKNOWN_SESSION):
@@ -357,10 +350,3 @@ async def _is_well(work: Awaitable[object], seconds: float) -> bool:
     except Exception:  # noqa: BLE001 - whatever it is, it does not answer
         return False
     return True
-
-
-def _cancelled(number: int) -> types.ClientNotification:
-    """Says that the caller has given up, so that the server can stop its work."""
-    reason = types.CancelledNotificationParams(requestId=number, reason="the caller's time is over")
-    note = types.CancelledNotification(method="notifications/cancelled", params=reason)
-    return types.ClientNotification(note)

@@ -23,8 +23,8 @@ from starlette.types import ASGIApp
 
 from branchwise.base.errors import InputError
 from branchwise.base.text import encodable, one_line
-from branchwise.tools.errors import ToolError
-from branchwise.tools.serving.web import service
+from branchwise.tools.tool_results import ToolError
+from branchwise.tools.web_server import service
 
 PATH = "/mcp"
 MAX_BYTES = 4 * 1024 * 1024
@@ -62,7 +62,12 @@ async def call(
             return _error(f"no result within {seconds:.0f} seconds")
         return _error(f"{type(error).__name__}: {error}")
     result = _result(message.text, is_error=message.status == "error")
-    result.structuredContent = _structured(message.artifact)
+    if message.artifact and isinstance(message.artifact, Mapping):
+        # Left out where it is too large, or not JSON: the text has it too.
+        with contextlib.suppress(TypeError):
+            body = orjson.dumps(dict(message.artifact))
+            if len(body) <= MAX_STRUCTURED_BYTES:
+                result.structuredContent = orjson.loads(body)
     return result
 
 
@@ -75,17 +80,6 @@ def _result(text: str, *, is_error: bool) -> types.CallToolResult:
         text = f"{text[:MAX_TEXT_CHARS]}\n[cut: {len(text)} characters]"
     content = types.TextContent(type="text", text=encodable(text))
     return types.CallToolResult(content=[content], isError=is_error)
-
-
-def _structured(artifact: object) -> dict[str, Any] | None:
-    """The artifact as plain JSON, None if it is not an object or too large: the text has it too."""
-    if not isinstance(artifact, Mapping) or not artifact:
-        return None
-    try:
-        body = orjson.dumps(dict(artifact))
-    except TypeError:
-        return None
-    return orjson.loads(body) if len(body) <= MAX_STRUCTURED_BYTES else None
 
 
 def mcp_server(tools: Sequence[BaseTool], instructions: str | None = None) -> Server[Any, Any]:

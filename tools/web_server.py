@@ -37,10 +37,7 @@ LAST = {"connection": "close"}
 
 
 class Listener(NamedTuple):
-    """A listening socket, its address, and whether no other machine gets in.
-
-    Clients that connect before the server is ready wait for it.
-    """
+    """A listening socket, its address, and whether no other machine gets in."""
 
     socket: socket.socket
     url: str
@@ -137,16 +134,14 @@ async def _say_why(request: Request, error: Exception) -> Response:
 
 
 async def read_body(request: Request, limit: int, seconds: float) -> bytes:
-    """The body of a request, at most `limit` bytes.
-
-    Raises HTTPException: 408 if it is late, 413 if it is too large; ClientDisconnect if the client
-    left. What is too large is read to its end: otherwise the client would not read the refusal.
-    """
+    """The body of a request, at most `limit` bytes. Raises HTTPException: 408 if it is late, 413 if
+    it is too large; ClientDisconnect if the client left."""
     body, size = bytearray(), 0
     try:
         async with asyncio.timeout(seconds):
             async for chunk in request.stream():
                 size += len(chunk)
+                # Read to its end: otherwise the client would not read the refusal.
                 if size <= limit:
                     body += chunk
     except TimeoutError:
@@ -159,8 +154,7 @@ async def read_body(request: Request, limit: int, seconds: float) -> bytes:
 
 
 class _Guard:
-    """Keeps web pages away from a server that is meant for programs on this machine, and tells
-    clients of its end.
+    """Keeps web pages away from a server for programs on this machine, and tells clients of its end.
 
     A page in the user's browser can reach the loopback too. With a domain name that points there
     (DNS rebinding) it could even read the responses; the name is then in `Host`, and the page's

@@ -1,1 +1,0 @@
-"""Prompts, one file each; `--prompts DIR` replaces any of them."""

@@ -1,1 +1,0 @@
-"""Tools of MCP servers as an agent's own: started or found, listed, called, closed."""

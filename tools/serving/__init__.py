@@ -1,1 +1,0 @@
-"""Serving other programs: the corpus over HTTP, the tools for any MCP client."""
