@@ -32,7 +32,6 @@ _BUNDLED_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb
 # (e5-*-instruct, bge-m3) want other input and bring prompts of their own.
 _E5 = re.compile(r"(multilingual-)?e5-(small|base|large)(-v2|-unsupervised)?", re.IGNORECASE)
 _BGE = re.compile(r"bge-(small|base|large)-en(-v1\.5)?", re.IGNORECASE)
-_BGE_QUERY = "Represent this sentence for searching relevant passages: "
 
 
 @dataclass(frozen=True)
@@ -95,17 +94,17 @@ def find_model(name: str, settings: EncoderSettings = AS_THE_MODEL_SAYS) -> Enco
 
     Raises InputError where it cannot be had.
     """
-    folder = _folder(name)
-    query, passage = _prefixes(name)
-    return EncoderModel(name, folder, folder_digest(folder), query, passage, settings)
-
-
-def _folder(name: str) -> Path:
     if name == DEFAULT_ENCODER:
-        return _bundled()
-    if Path(name).is_dir():
-        return Path(name).resolve()
-    return _downloaded(name)
+        folder = _bundled()
+    else:
+        folder = Path(name).resolve() if Path(name).is_dir() else _downloaded(name)
+    base = name.rstrip("/").rsplit("/", 1)[-1]
+    query = passage = None
+    if _E5.fullmatch(base):
+        query, passage = "query: ", "passage: "
+    elif _BGE.fullmatch(base):
+        query, passage = "Represent this sentence for searching relevant passages: ", ""
+    return EncoderModel(name, folder, folder_digest(folder), query, passage, settings)
 
 
 def _bundled() -> Path:
@@ -147,15 +146,6 @@ def _downloaded(name: str) -> Path:
             remedy="name a model that has them: pickled weights can run code",
         )
     return folder
-
-
-def _prefixes(name: str) -> tuple[str | None, str | None]:
-    base = name.rstrip("/").rsplit("/", 1)[-1]
-    if _E5.fullmatch(base):
-        return "query: ", "passage: "
-    if _BGE.fullmatch(base):
-        return _BGE_QUERY, ""
-    return None, None
 
 
 def folder_digest(folder: Path) -> str:

@@ -16,13 +16,11 @@ from branchwise.base.errors import InputError
 from branchwise.base.progress import Progress
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder
+from branchwise.corpora.flat import KEPT_VECTORS, encoded, index_encoder, mapped, write_index
 from branchwise.corpora.flat import described as described_encoder
-from branchwise.corpora.flat import index_encoder, write_index
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.kept_vectors import KEPT_VECTORS, encoded, mapped
 from branchwise.corpora.manifest import Manifest, index_command, made_with
-from branchwise.corpora.ranking import DEPTH, Scored, ranked
-from branchwise.corpora.retrieval import MAX_K
+from branchwise.corpora.retrieval import DEPTH, MAX_K, Scored, ranked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,14 +48,11 @@ class IvfIndex:
         """For each query the best `k` of its candidates with their inner products."""
         if not queries:
             return []
-        found = (
-            nearest(self._lists, self._vectors, vector, candidates(k))
-            for vector in self._encoder.encode_queries(queries)
-        )
-        return [
-            ranked([Scored(r, s) for r, s in zip(*one, strict=True)], k, self._corpus.id)
-            for one in found
-        ]
+        rankings = []
+        for vector in self._encoder.encode_queries(queries):
+            rows, scores = nearest(self._lists, self._vectors, vector, candidates(k))
+            rankings.append(ranked(list(map(Scored, rows, scores)), k, self._corpus.id))
+        return rankings
 
 
 def candidates(k: int) -> int:
@@ -77,8 +72,8 @@ def nearest(
     import numpy as np
 
     faiss.omp_set_num_threads(1)
-    _, found = lists.search(query[None], min(count, len(vectors)))
-    rows = found[0][found[0] >= 0]
+    _, [rows] = lists.search(query[None], min(count, len(vectors)))
+    rows = rows[rows >= 0]
     scores = (vectors[rows].astype(np.float32) * query).sum(axis=1)
     return rows.tolist(), scores.tolist()
 
@@ -93,7 +88,12 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
         index_vectors(made.vectors, made.kept, folder)
         chosen = choose_probes(folder, made.vectors, encoding.recall)
         if chosen.recall < encoding.recall:
-            raise _unreachable(corpus, encoding.recall, chosen)
+            raise InputError(
+                f"a recall of {encoding.recall} cannot be met: all {chosen.lists} lists reach "
+                f"{chosen.recall}",
+                where=str(corpus.path),
+                remedy=f"ask for less with --recall, or use --kind {EXACT}",
+            )
         os.link(made.kept / KEPT_VECTORS, folder / KEPT_VECTORS)
     return Manifest(
         kind="ivf",
@@ -115,6 +115,7 @@ def index_vectors(vectors: "np.ndarray", kept: Path, folder: Path) -> None:
     Memory: a byte a number of every vector, to merge.
     """
     import faiss
+    import numpy as np
 
     if not (kept / _TRAINED).is_file():
         _whole(_trained(vectors), kept / _TRAINED)
@@ -126,7 +127,7 @@ def index_vectors(vectors: "np.ndarray", kept: Path, folder: Path) -> None:
         lists = faiss.read_index(str(kept / _TRAINED))
         for row in range(start, min(start + _PART, len(vectors)), _CHUNK):
             stop = min(row + _CHUNK, start + _PART, len(vectors))
-            lists.add_with_ids(_floats(vectors[row:stop]), _rows(row, stop))
+            lists.add_with_ids(_floats(vectors[row:stop]), np.arange(row, stop, dtype=np.int64))
         _whole(lists, Path(parts[-1]))
     lists = faiss.read_index(str(kept / _TRAINED))
     for part in parts:
@@ -163,12 +164,6 @@ def _floats(vectors: "np.ndarray") -> "np.ndarray":
     import numpy as np
 
     return np.ascontiguousarray(vectors, dtype=np.float32)
-
-
-def _rows(start: int, stop: int) -> "np.ndarray":
-    import numpy as np
-
-    return np.arange(start, stop, dtype=np.int64)
 
 
 def _whole(index: Any, file: Path) -> None:
@@ -211,15 +206,18 @@ def _true_neighbours(
     rows = np.full((len(queries), _NEAREST), -1)
     for start in range(0, len(vectors), _CHUNK):
         scores = queries @ _floats(vectors[start : start + _CHUNK]).T
-        for place, row in enumerate(held):
+        for query, row in enumerate(held):
             if start <= row < start + scores.shape[1]:
-                scores[place, row - start] = -np.inf
+                scores[query, row - start] = -np.inf
         here = np.broadcast_to(start + np.arange(scores.shape[1]), scores.shape)
         scores, here = np.hstack([best, scores]), np.hstack([rows, here])
         top = np.argpartition(-scores, _NEAREST - 1, axis=1)[:, :_NEAREST]
         best = np.take_along_axis(scores, top, axis=1)
         rows = np.take_along_axis(here, top, axis=1)
-    return [{row for row in found if row >= 0} - {held[i]} for i, found in enumerate(rows.tolist())]
+    return [
+        {row for row in near if row >= 0} - {own}
+        for own, near in zip(held, rows.tolist(), strict=True)
+    ]
 
 
 def _recall(
@@ -233,17 +231,9 @@ def _recall(
     for query, row, expected in zip(queries, held, truth, strict=True):
         rows, scores = nearest(lists, vectors, query, candidates(_NEAREST))
         by_score = sorted(zip(scores, rows, strict=True), reverse=True)
-        found = [other for _, other in by_score if other != row][:_NEAREST]
-        shares.append(len(expected & set(found)) / max(1, len(expected)))
+        others = [other for _, other in by_score if other != row][:_NEAREST]
+        shares.append(len(expected & set(others)) / max(1, len(expected)))
     return sum(shares) / len(shares)
-
-
-def _unreachable(corpus: Corpus, target: float, chosen: Probes) -> InputError:
-    return InputError(
-        f"a recall of {target} cannot be met: all {chosen.lists} lists reach {chosen.recall}",
-        where=str(corpus.path),
-        remedy=f"ask for less with --recall, or use --kind {EXACT}",
-    )
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:

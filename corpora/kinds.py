@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import Encoding
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.manifest import Manifest
-    from branchwise.corpora.ranking import Scored
+    from branchwise.corpora.retrieval import Scored
 
 
 class Index(Protocol):
@@ -131,11 +131,6 @@ def index_kind(name: str) -> IndexKind:
         known = ", ".join(INDEX_KINDS)
         raise InputError(f"unknown kind of index {name!r}", remedy=f"known are {known}")
     return INDEX_KINDS[name]
-
-
-def kind_called(name: str) -> str:
-    """The kind of an index that is not there, going by its name."""
-    return name if name in INDEX_KINDS else DEFAULT
 
 
 def hybrid_parts(names: Sequence[str]) -> tuple[str, str]:

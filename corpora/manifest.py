@@ -11,7 +11,7 @@ from branchwise.base.atomic import write_bytes
 from branchwise.base.errors import InputError
 from branchwise.base.files import cannot_read, first_problem
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.kinds import INDEX_KINDS, kind_called
+from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS
 
 MANIFEST_FILE, INDEX_FOLDER = "manifest.json", "index"
 
@@ -115,7 +115,7 @@ def rebuild_command(corpus_dir: Path, name: str, manifest: Manifest | None) -> s
 
 def index_command(corpus_dir: Path, name: str, kind: Kind | None = None, encoder: str = "") -> str:
     """The command that makes an index; without a kind, of the one that its name says."""
-    kind = kind or kind_called(name)
+    kind = kind or (name if name in INDEX_KINDS else DEFAULT)
     named = "" if name == kind else f" --name {name}"
     return f"branchwise corpus index {corpus_dir} --kind {kind}{encoder}{named}"
 

@@ -26,10 +26,9 @@ from branchwise.base.plugins.settings import Given
 from branchwise.base.plugins.specs import load_plugin
 from branchwise.base.text import storable
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.passages import Passage, passage_id
-from branchwise.corpora.records import to_passage
+from branchwise.corpora.passages import Passage, passage_id, to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
-from branchwise.corpora.search_answers import MAX_ID_CHARS
+from branchwise.corpora.search_server import MAX_ID_CHARS
 
 FILLS[Corpus] = "corpus"
 

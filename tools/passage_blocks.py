@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from branchwise.base.text import unbroken
+from branchwise.corpora.folder import Titles
 from branchwise.corpora.passages import name_of
 from branchwise.corpora.retrieval import Hit
-from branchwise.corpora.titles import Titles
 from branchwise.tools.artifacts import PassageRecord, RepeatRecord
 
 MAX_MORE_QUERIES, MAX_OPENED = 4, 20

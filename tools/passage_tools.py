@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
+from branchwise.corpora.folder import Titles
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever, RetrieverError
-from branchwise.corpora.titles import Titles
 from branchwise.tools.artifacts import PassageRecord, RepeatRecord, ToolArtifact
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.built_in import BuiltInTool

@@ -9,8 +9,8 @@ from branchwise.corpora.conditions.documents import (
     ConditionsDocument,
     ConditionsProblem,
     document_of,
+    names,
 )
-from branchwise.corpora.conditions.expressions import names
 from branchwise.corpora.conditions.solver import Derivation, Solution, are_feasible, standing
 
 MAX_ORIGINS = 3

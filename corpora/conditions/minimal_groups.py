@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pysat.solvers import Minisat22
 
-from branchwise.corpora.conditions.expressions import AnyOf, Atom, Expression
+from branchwise.corpora.conditions.documents import AnyOf, Atom, Expression
 from branchwise.corpora.conditions.spreading import places
 
 MAX_GROUPS = 10_000

@@ -10,8 +10,7 @@ from branchwise import System, run, score
 from branchwise.agents.formats import FORMATS, FormatError
 from branchwise.agents.prediction import Prediction
 from branchwise.base.errors import InputError, SettingError
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items

@@ -1,4 +1,4 @@
-"""HTML as blocks of text, without scripts, navigation and the page's own header and footer.
+"""Text and HTML as blocks of text, without a page's scripts, navigation, header and footer.
 
 lxml parses in a time that grows with the size of the page, whatever is in it, but for elements
 with very many attributes, which are refused before.
@@ -6,14 +6,44 @@ with very many attributes, which are refused before.
 
 import codecs
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.base.text import one_line
-from branchwise.corpora.documents.blocks import SourceDocument, TextBlock, UnreadableDocumentError
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+
+_PARAGRAPH_END = re.compile(r"\n[ \t\r\f\v]*\n")
+
+
+class TextBlock(NamedTuple):
+    """A paragraph, a list, a table; or a heading, whose `level` is 1 to 6 and not 0."""
+
+    text: str
+    level: int = 0
+
+
+class SourceDocument(NamedTuple):
+    """A file as it is split into passages."""
+
+    title: str
+    blocks: Sequence[TextBlock]
+
+
+class UnreadableDocumentError(Exception):
+    """A file is left out; the message says why."""
+
+
+def paragraphs(text: str) -> Iterator[TextBlock]:
+    """The blocks of a plain text: blank lines stand between them."""
+    start = 0
+    for end in _PARAGRAPH_END.finditer(text):
+        if block := text[start : end.start()].strip():
+            yield TextBlock(block)
+        start = end.end()
+    if block := text[start:].strip():
+        yield TextBlock(block)
 
 
 def _names(text: str) -> frozenset[str]:
