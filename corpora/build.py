@@ -124,11 +124,9 @@ def _each_line(
 
 
 class _Lines:
-    """The lines of a corpus file, of passages that are not there already.
-
-    Memory: 8 bytes for each id that the source brings, about 100 for each passage without one.
-    `suspects`: keys (`id_key`) of ids that occur more than once.
-    """
+    """The lines of a corpus file, of passages that are not there already. Memory: 8 bytes for each
+    id that the source brings, about 100 for each passage without one. `suspects`: keys (`id_key`)
+    of ids that occur more than once."""
 
     def __init__(
         self, passages: PassageSource, progress: Progress, suspects: AbstractSet[int] = frozenset()

@@ -35,11 +35,8 @@ OTHER, LINK, DENIED = "other", "link", "denied"
 
 
 def walk(folder: Path) -> Iterator[FoundFile]:
-    """The files in a folder and in the folders in it, by name.
-
-    Links are not followed, hidden names are passed over. Memory holds the names of one folder, and
-    of those around it.
-    """
+    """The files in a folder and in the folders in it, by name. Links are not followed, hidden names
+    are passed over. Memory holds the names of one folder, and of those around it."""
     waiting = [_names(folder)]
     while waiting:
         if not (name := next(waiting[-1], None)):
@@ -65,9 +62,7 @@ def _names(folder: Path) -> Iterator[Path]:
 
 def read_document(file: FoundFile) -> SourceDocument:
     """What a file says. Without a title of its own it has the name of the file, without its end.
-
-    Raises UnreadableDocumentError, which says why.
-    """
+    Raises UnreadableDocumentError, which says why."""
     document = _READERS[file.kind](_contents(file.path))
     title = document.title or one_line(printable(encodable(file.path.stem)))
     return SourceDocument(title, document.blocks)
@@ -129,7 +124,7 @@ _WORD = re.compile(rf"[{_LETTERS}]|[^\s{_LETTERS}]{{1,{_LONGEST_WORD}}}")
 
 
 def parse_split(given: str) -> Split:
-    """The way that `--split` names. Raises InputError."""
+    """The way that `--split` names."""
     name, colon, number = given.partition(":")
     if name == "words" and colon and number.isascii() and number.isdigit():
         if 1 <= (words := int(number[:9])) <= _MOST_WORDS:

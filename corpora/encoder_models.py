@@ -36,10 +36,8 @@ _BGE = re.compile(r"bge-(small|base|large)-en(-v1\.5)?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """How a model takes its input, where a user says so; None leaves it to the model.
-
-    `pooling`: of token vectors, mean or cls. `max_tokens`: where a text is cut.
-    """
+    """How a model takes its input, where a user says so; None leaves it to the model. `pooling`: of
+    token vectors, mean or cls. `max_tokens`: where a text is cut."""
 
     query_prefix: str | None = None
     passage_prefix: str | None = None
@@ -57,12 +55,9 @@ AS_THE_MODEL_SAYS = EncoderSettings()
 
 @dataclass(frozen=True)
 class Encoding:
-    """How a dense index is made: by which model, on which backend, its vectors kept in which
-    number format.
-
-    `recall`: at ten, of an index that is not exact. `kept`: the folder in which a build that was
-    stopped goes on. `given`: vectors that are taken in place of encoding.
-    """
+    """How a dense index is made: by which model, on which backend, its vectors kept in which number
+    format. `recall`: at ten, of an index that is not exact. `kept`: the folder in which a build
+    that was stopped goes on. `given`: vectors that are taken in place of encoding."""
 
     encoder: str = DEFAULT_ENCODER
     backend: Literal["auto", "torch", "openvino"] = "auto"
@@ -75,11 +70,9 @@ class Encoding:
 
 @dataclass(frozen=True)
 class EncoderModel:
-    """A folder in sentence-transformers' format.
-
-    `digest`: SHA-256 over weights, tokenizer and settings. The prefixes are None where the
-    model's own settings decide; `settings` go before both.
-    """
+    """A folder in sentence-transformers' format. `digest`: SHA-256 over weights, tokenizer and
+    settings. The prefixes are None where the model's own settings decide; `settings` go before
+    both."""
 
     name: str
     folder: Path
@@ -90,10 +83,7 @@ class EncoderModel:
 
 
 def find_model(name: str, settings: EncoderSettings = AS_THE_MODEL_SAYS) -> EncoderModel:
-    """The model that `name` stands for: the default, a folder, or a Hugging Face name.
-
-    Raises InputError where it cannot be had.
-    """
+    """The model that `name` stands for: the default, a folder, or a Hugging Face name."""
     if name == DEFAULT_ENCODER:
         folder = _bundled()
     else:
@@ -164,10 +154,8 @@ def _file_sha256(file: Path) -> str:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """No warnings, log lines below errors, or progress bars; exceptions pass as they are.
-
-    Model libraries report every unexpected weight and traced branch: nothing a user can act on.
-    """
+    """No warnings, log lines below errors, or progress bars; exceptions pass as they are. Model
+    libraries report every unexpected weight and traced branch: nothing a user can act on."""
     from transformers.utils import logging as transformers_logging
 
     before, verbosity = logging.root.manager.disable, transformers_logging.get_verbosity()

@@ -148,10 +148,7 @@ def load_encoder(
     backend: Literal["auto", "torch", "openvino"] = "auto",
     settings: EncoderSettings = AS_THE_MODEL_SAYS,
 ) -> Encoder:
-    """The encoder called `name`; `auto` uses openvino if it is installed and no GPU is present.
-
-    Raises InputError where the model or the backend cannot be had.
-    """
+    """The encoder called `name`; `auto` uses openvino if it is installed and no GPU is present."""
     model = find_model(name, settings)
     if backend == "auto":
         import torch
@@ -161,11 +158,9 @@ def load_encoder(
 
 
 def reopen_encoder(identity: EncoderIdentity) -> QueryEncoder:
-    """The encoder that an index was built with, for queries, in the same number format.
-
-    Raises InputError where it is not here, or not the same. Another backend does not stand in:
-    its vectors differ.
-    """
+    """The encoder that an index was built with, for queries, in the same number format. Raises
+    InputError where it is not here, or not the same. Another backend does not stand in: its vectors
+    differ."""
     given = {name: getattr(identity, name) for name in identity.given or ()}
     model = find_model(identity.name, EncoderSettings(**given))
     if model.digest != identity.digest:

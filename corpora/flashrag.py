@@ -38,9 +38,7 @@ _UNUSED = ("save_retrieval_cache", "use_retrieval_cache", "silent_retrieval")
 
 class SearchSettings(BaseModel):
     """The keys of FlashRAG's "Retrieval" and "Reranker" settings; None leaves its default.
-
-    `retrieval_topk`: how many passages a reranker gets to rank; without one it says nothing.
-    """
+    `retrieval_topk`: how many passages a reranker gets to rank; without one it says nothing."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -88,11 +86,9 @@ class SearchSettings(BaseModel):
 
 
 def read_config(file: Path) -> tuple[SearchSettings, dict[str, Any]]:
-    """What the file says of searching, and all of it with the paths made whole.
-
-    A relative path counts from the file's folder, where there is such a file, else, as FlashRAG
-    itself has it, from where the process was started. Raises InputError.
-    """
+    """What the file says of searching, and all of it with the paths made whole. A relative path
+    counts from the file's folder, where there is such a file, else, as FlashRAG itself has it, from
+    where the process was started."""
     content = _read_yaml(file)
     known = {*SearchSettings.model_fields, *_UNUSED}
     for name in content:
@@ -258,10 +254,8 @@ _SEARCH_SECONDS = 300.0
 
 
 class FlashRag:
-    """Searches as FlashRAG does, in a process of its own. Thread-safe.
-
-    One query goes at a time, so that a ranking does not depend on its company.
-    """
+    """Searches as FlashRAG does, in a process of its own. Thread-safe. One query goes at a time, so
+    that a ranking does not depend on its company."""
 
     name = "flashrag"
 
@@ -287,11 +281,7 @@ class FlashRag:
 
 
 def open_flashrag(file: Path) -> FlashRag:
-    """The retriever that a FlashRAG configuration describes.
-
-    Raises InputError: FlashRAG is not installed, the file is not what it should be, or FlashRAG
-    cannot open what it names.
-    """
+    """The retriever that a FlashRAG configuration describes."""
     require("flashrag", "a retriever of FlashRAG", f"flashrag:{file}")
     settings, whole = read_config(file)
     try:
@@ -330,11 +320,9 @@ _BLOCKS, _BLOCK_BYTES = 64, 4096
 
 
 def fingerprint(path: Path) -> str:
-    """16 hexadecimal digits over a file's size, both ends and 64 blocks in between.
-
-    Of a folder, over all files in it, by name. An index of 60 GB is not read whole at each start:
-    a change of the middle alone may go unseen, another index, corpus or model does not.
-    """
+    """16 hexadecimal digits over a file's size, both ends and 64 blocks in between. Of a folder,
+    over all files in it, by name. An index of 60 GB is not read whole at each start: a change of
+    the middle alone may go unseen, another index, corpus or model does not."""
     digest = hashlib.blake2b(digest_size=8)
     if path.is_file():
         _add(digest, path)

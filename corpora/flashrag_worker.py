@@ -24,12 +24,9 @@ _DOCUMENT_FIELDS = ("id", "title", "text", "contents")
 
 
 class _Search:
-    """FlashRAG's retriever, asked one query at a time.
-
-    A batch would change rankings: padding changes vectors, the first query's language chooses the
-    prefix of all (`parse_query`), and `BiReranker` scores every query against the passages of the
-    first.
-    """
+    """FlashRAG's retriever, asked one query at a time. A batch would change rankings: padding
+    changes vectors, the first query's language chooses the prefix of all (`parse_query`), and
+    `BiReranker` scores every query against the passages of the first."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         import torch  # before numba, which bm25s brings: encoding is many times slower otherwise
@@ -45,10 +42,8 @@ class _Search:
         self._depth = int(self._config["retrieval_topk"])
 
     def ready(self) -> dict[str, Any]:
-        """What was opened, and in which number format it computes.
-
-        It searches once: the first search compiles and loads for seconds, and shows what fails.
-        """
+        """What was opened, and in which number format it computes. It searches once: the first
+        search compiles and loads for seconds, and shows what fails."""
         from importlib.metadata import version
 
         self.ranking("What is the capital of France?", 1)

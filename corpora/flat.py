@@ -41,10 +41,8 @@ _TEXTS_AT_ONCE, _VECTORS_AT_ONCE = 2048, 65_536
 
 @contextmanager
 def unfinished(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
-    """The folder where a build keeps what is done; emptied where it was of another plan.
-
-    It stays after an error or a kill. Raises InputError while another process builds there.
-    """
+    """The folder where a build keeps what is done; emptied where it was of another plan. It stays
+    after an error or a kill."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -78,12 +76,8 @@ class Encoded(NamedTuple):
 
 @contextmanager
 def encoded(corpus: Corpus, encoding: Encoding, progress: Progress) -> Iterator[Encoded]:
-    """Encode every passage that an earlier call has not, or take the vectors that are given.
-
-    Unless a number format is said, float16; given ones keep their numbers, as float32.
-
-    Raises InputError for an encoder that cannot be had.
-    """
+    """Encode every passage that an earlier call has not, or take the vectors that are given. Unless
+    a number format is said, float16; given ones keep their numbers, as float32."""
     progress(0, len(corpus))
     given = encoding.given
     if given:
@@ -213,10 +207,8 @@ def new_vectors(dimension: int, dtype: Dtype) -> Any:
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Encode every passage into `folder`; vectors are float16 unless another format is asked for.
-
-    Raises InputError for an encoder that cannot be had.
-    """
+    """Encode every passage into `folder`; vectors are float16 unless another format is asked
+    for."""
     import numpy as np
 
     with encoded(corpus, encoding, progress) as made:
@@ -238,8 +230,7 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
 
 
 def write_index(index: Any, file: Path) -> None:
-    """Write a faiss index. Raises InputError where the disk does not take it, which faiss alone
-    tells as a RuntimeError."""
+    """Write a faiss index."""
     import faiss
 
     try:
@@ -253,12 +244,12 @@ def write_index(index: Any, file: Path) -> None:
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> FlatIndex:
-    """The index in `folder`, with its encoder. Raises InputError where either is not as it was."""
+    """The index in `folder`, with its encoder."""
     return open_flat(corpus, folder, index_encoder(corpus, folder, manifest))
 
 
 def index_encoder(corpus: Corpus, folder: Path, manifest: Manifest) -> QueryEncoder:
-    """The encoder that a dense index was made with. Raises InputError where it is not as it was."""
+    """The encoder that a dense index was made with."""
     rebuild = rebuild_command(corpus.path, folder.name, manifest)
     if manifest.encoder is None:
         raise InputError("the manifest names no encoder", where=str(folder), remedy=rebuild)
@@ -284,7 +275,7 @@ def described(manifest: Mapping[str, Any]) -> str:
 
 
 def open_flat(corpus: Corpus, folder: Path, encoder: QueryEncoder) -> FlatIndex:
-    """The index in `folder`. Raises InputError where its file is damaged."""
+    """The index in `folder`."""
     import faiss
 
     file = folder / VECTORS_FILE

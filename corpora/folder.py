@@ -38,11 +38,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scan:
-    """What a pass over a corpus file found.
-
-    `offsets`: int64 [n, 2], first byte and length in bytes of each passage's line. `checksums`:
-    uint32 [n], CRC-32 of each line, begun with its row: another row's line has another.
-    """
+    """What a pass over a corpus file found. `offsets`: int64 [n, 2], first byte and length in bytes
+    of each passage's line. `checksums`: uint32 [n], CRC-32 of each line, begun with its row:
+    another row's line has another."""
 
     sha256: str
     offsets: "np.ndarray"
@@ -53,10 +51,7 @@ class Scan:
 
 
 def scan_corpus(path: Path) -> Scan:
-    """Read the whole file once; memory grows by 28 bytes a passage, not with the text.
-
-    Raises InputError, with file and line, for a line that is not a passage and for duplicate ids.
-    """
+    """Read the whole file once; memory grows by 28 bytes a passage, not with the text."""
     import numpy as np
 
     digest = hashlib.sha256()
@@ -115,7 +110,7 @@ def _refuse_duplicate_ids(path: Path, suspects: set[int]) -> None:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Number (from 1), first byte and bytes of each line. Raises InputError."""
+    """Number (from 1), first byte and bytes of each line."""
     start = 0
     try:
         with path.open("rb") as stream:
@@ -171,8 +166,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: Path) -> "Corpus":
-        """The corpus in folder `path`. Raises InputError if it is missing or damaged, with the
-        command that builds it where `path` names what a corpus may be built from."""
+        """The corpus in folder `path`."""
         path = Path(path)
         file = path / CORPUS_FILE
         if not file.is_file():
@@ -244,8 +238,8 @@ def no_corpus(path: Path) -> InputError:
 
 
 def is_source(path: Path) -> bool:
-    """Whether what stands in a folder's corpus file are passages with a title and a text, as
-    others write them and a corpus is built from."""
+    """Whether what stands in a folder's corpus file are passages with a title and a text, as others
+    write them and a corpus is built from."""
     try:
         first = next(read_rows(path / CORPUS_FILE, "json"), None)
     except InputError:
@@ -293,11 +287,9 @@ MAX_PARTS = 100
 
 
 class Titles:
-    """Looks passages of a corpus up by title, in any case of letters. Thread-safe.
-
-    The first look-up reads the corpus once and leaves the folder `titles` beside it, where the
-    corpus's can be written to: 16 bytes a passage, mapped.
-    """
+    """Looks passages of a corpus up by title, in any case of letters. Thread-safe. The first
+    look-up reads the corpus once and leaves the folder `titles` beside it, where the corpus's can
+    be written to: 16 bytes a passage, mapped."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus

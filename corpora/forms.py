@@ -33,12 +33,10 @@ PassageSource = Callable[["Omissions"], "Iterator[PlacedPassage]"]
 
 @dataclass(frozen=True)
 class CorpusForm:
-    """A form, written `NAME:PLACE`.
-
-    `fields`: what a passage has there, ours in brackets where they are called otherwise. `source`,
-    `licence`: of the published collection, if it is one. `split`: how its texts are split unless
-    `--split` says otherwise. `renames`: whether `--field` may say what its fields are called.
-    """
+    """A form, written `NAME:PLACE`. `fields`: what a passage has there, ours in brackets where they
+    are called otherwise. `source`, `licence`: of the published collection, if it is one. `split`:
+    how its texts are split unless `--split` says otherwise. `renames`: whether `--field` may say
+    what its fields are called."""
 
     name: str
     place: str
@@ -118,10 +116,7 @@ CORPUS_FORMS: Mapping[str, CorpusForm] = {
 
 def open_source(source: str, fields: Sequence[str] = (), split: str | None = None) -> PassageSource:
     """The collection of FORM:PLACE as `find_source` gives it, or the passages of a question set.
-
-    `fields`: `FIELD=COLUMN` each. Raises InputError, also where they are given to a form that has
-    names of its own.
-    """
+    `fields`: `FIELD=COLUMN` each."""
     from branchwise.corpora.passage_sources import FIELDS, open_form, question_passages
 
     prefix, _, place = source.partition(":")
@@ -146,7 +141,7 @@ def _not_taken(form: CorpusForm | None, option: str, value: str) -> InputError:
 
 def find_source(named: str, fields: Sequence[str] = ()) -> str:
     """FORM:PLACE of what is named: itself, or the form that a file or a folder shows; a question
-    set as it is named. Raises InputError where nothing is there, or no form shows."""
+    set as it is named."""
     prefix, colon, _ = named.partition(":")
     if colon and (prefix in CORPUS_FORMS or prefix in FORMS):
         return named

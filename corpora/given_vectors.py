@@ -44,7 +44,7 @@ class VectorFile:
 
 
 def open_vectors(file: Path) -> VectorFile:
-    """The vectors in a file, by its ending. Raises InputError for what holds none."""
+    """The vectors in a file, by its ending."""
     if file.suffix not in _OPENERS:
         raise InputError(
             f"vectors are read from {', '.join(_OPENERS)}",
@@ -201,7 +201,7 @@ def check_given(
     settings: EncoderSettings = AS_THE_MODEL_SAYS,
 ) -> GivenVectors:
     """The vectors in `file`. `backend` encodes the queries; `auto` is torch in float32, which
-    FlashRAG uses. Raises InputError where file, corpus and encoder do not belong together."""
+    FlashRAG uses."""
     require("local", "vectors made elsewhere", str(file), ("sentence_transformers", "faiss"))
     vectors = open_vectors(file)
     if vectors.count != len(corpus):

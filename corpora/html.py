@@ -88,10 +88,8 @@ _OPENED = re.compile(rf"<[a-zA-Z][^\s/>]*+((?:[\s/]++|{_ATTRIBUTE})*+)")
 
 
 def read_html(data: bytes) -> SourceDocument:
-    """The content of a page. Its title is "" where it has none.
-
-    Raises UnreadableDocumentError for a page that is nested too deeply, or not text.
-    """
+    """The content of a page. Its title is "" where it has none. Raises UnreadableDocumentError for
+    a page that is nested too deeply, or not text."""
     from lxml import etree
 
     text = decoded(data)

@@ -63,11 +63,9 @@ def candidates(k: int) -> int:
 def nearest(
     lists: Any, vectors: "np.ndarray", query: "np.ndarray", count: int
 ) -> tuple[list[int], list[float]]:
-    """Rows of `count` candidates and their exact inner products with one query.
-
-    One query at a time: several are compared with the lists' centres by a matrix product, whose
-    last bits depend on its size.
-    """
+    """Rows of `count` candidates and their exact inner products with one query. One query at a
+    time: several are compared with the lists' centres by a matrix product, whose last bits depend
+    on its size."""
     import faiss
     import numpy as np
 
@@ -79,11 +77,8 @@ def nearest(
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Encode every passage, train, add, choose how many lists are probed.
-
-    What is done is kept beside `folder` until the index is whole. Raises InputError for an encoder
-    that cannot be had, and a recall that no number of lists reaches.
-    """
+    """Encode every passage, train, add, choose how many lists are probed. What is done is kept
+    beside `folder` until the index is whole."""
     with encoded(corpus, encoding, progress) as made:
         index_vectors(made.vectors, made.kept, folder)
         chosen = choose_probes(folder, made.vectors, encoding.recall)
@@ -110,10 +105,8 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
 
 def index_vectors(vectors: "np.ndarray", kept: Path, folder: Path) -> None:
     """Train on a sample, add in parts of a million that stay in `kept`, merge them into `folder`.
-
     `vectors`: [n, dimension], of unit length, mapped. A part that is there is not made again.
-    Memory: a byte a number of every vector, to merge.
-    """
+    Memory: a byte a number of every vector, to merge."""
     import faiss
     import numpy as np
 
@@ -237,7 +230,7 @@ def _recall(
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
-    """The index in `folder`, with its encoder. Raises InputError where either is not as it was."""
+    """The index in `folder`, with its encoder."""
     encoder = index_encoder(corpus, folder, manifest)
     dimension = encoder.identity.dimension
     try:
@@ -257,8 +250,8 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
 
 
 def open_lists(folder: Path) -> Any:
-    """The inverted lists, mapped. Raises ValueError where the file was cut: reading what is
-    missing would end the process."""
+    """The inverted lists, mapped. Raises ValueError where the file was cut: reading what is missing
+    would end the process."""
     import faiss
 
     file = folder / LISTS_FILE

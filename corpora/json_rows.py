@@ -41,8 +41,7 @@ def json_rows(path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
 
 
 def json_object(path: Path, most: int, remedy: str | None = None) -> dict[str, Any]:
-    """The object that a whole file is. Raises InputError, also for more than `most` bytes;
-    `remedy`: for another value."""
+    """The object that a whole file is."""
     with open_data(path) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
@@ -136,14 +135,14 @@ class _Window:
                 return ""
 
     def skip(self, character: str) -> None:
-        """Step over this character. Raises InputError where another one is next."""
+        """Step over this character."""
         if not self._text.startswith(character, self._at):
             found = self._text[self._at : self._at + 1]
             raise self.wrong(f"expected {character!r}, found {found!r}" if found else "it ends")
         self._at += 1
 
     def value(self) -> Any:
-        """Step over the next value. Raises InputError, and _RepeatedKeyError behind it."""
+        """Step over the next value."""
         while True:
             try:
                 value, end = _scan(self._text, self._at)
@@ -224,11 +223,8 @@ _decoder = json.JSONDecoder(parse_constant=_no_number)
 
 
 def _scan(text: str, at: int) -> tuple[Any, int]:
-    """The value that begins there, and where it ends.
-
-    Meanwhile no cycles are searched for: what that frees needs a stack, which may be used up in the
-    depth of a nested text.
-    """
+    """The value that begins there, and where it ends. Meanwhile no cycles are searched for: what
+    that frees needs a stack, which may be used up in the depth of a nested text."""
     searching = gc.isenabled()
     gc.disable()
     try:

@@ -26,11 +26,8 @@ _FORMS = "write query, passage and grade (BEIR), or query, 0, passage and grade 
 
 
 def grades_of(question: Question) -> list[PassageGrades]:
-    """The judged passages of a question, or else those that its gold answers are stated in and
-    its gold branches cite, of each of its gold sets.
-
-    Raises InputError where `meta` has something else than grades.
-    """
+    """The judged passages of a question, or else those that its gold answers are stated in and its
+    gold branches cite, of each of its gold sets."""
     judged = question.meta.get(META_KEY)
     if judged is None:
         return [
@@ -52,11 +49,9 @@ def _cited(branch: Branch) -> set[str]:
 
 
 def read_judgements(path: Path) -> dict[str, dict[str, int]]:
-    """Grades by query id, of a file in one of two forms.
-
-    BEIR's: a header, then query, passage and grade between tabs. TREC's (`trec_eval`): query, an
-    unused field, passage and grade between spaces. Raises InputError, with file and line.
-    """
+    """Grades by query id, of a file in one of two forms. BEIR's: a header, then query, passage and
+    grade between tabs. TREC's (`trec_eval`): query, an unused field, passage and grade between
+    spaces."""
     judged: dict[str, dict[str, int]] = defaultdict(dict)
     for number, line in read_lines(path):
         where = f"{path}:{number}"

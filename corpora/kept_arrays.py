@@ -30,10 +30,8 @@ def kept_arrays(
     folder: Path | None, origin: Mapping[str, Any], make: "Callable[[], Arrays]"
 ) -> "Arrays":
     """The arrays of this origin, mapped where they are kept; else made, and kept in the folder.
-
     `origin`: JSON values, which change with all that the arrays depend on. Without a folder, and
-    where it cannot be written, the arrays stay in memory.
-    """
+    where it cannot be written, the arrays stay in memory."""
     if folder is None:
         return make()
     described = orjson.loads(orjson.dumps({"format": _FORMAT, "origin": origin}))

@@ -149,11 +149,8 @@ class LexicalIndex:
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Analyse and index every passage into `folder`; there is nothing to encode.
-
-    Memory does not grow with the corpus. Raises InputError where no passage has a word, or the
-    files cannot be written.
-    """
+    """Analyse and index every passage into `folder`; there is nothing to encode. Memory does not
+    grow with the corpus."""
     step = max(1, len(corpus) // _PASSAGES)
     texts = (text for row in range(0, len(corpus), step) for text in corpus.contents(row, row + 1))
     if _is_unspaced(texts):
@@ -221,7 +218,7 @@ def _add_all(writer: "tantivy.IndexWriter", corpus: Corpus, progress: Progress) 
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex:
-    """The index in `folder`. Raises InputError if it was made otherwise, or is damaged."""
+    """The index in `folder`."""
     import tantivy
 
     if manifest.analyzer != ANALYZER:

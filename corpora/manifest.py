@@ -80,10 +80,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(corpus: Corpus, name: str) -> Manifest:
-    """The manifest of index `name`, checked against the corpus.
-
-    Raises InputError where it cannot be read, or the index is of another corpus.
-    """
+    """The manifest of index `name`, checked against the corpus."""
     file = corpus.path / INDEX_FOLDER / name / MANIFEST_FILE
     try:
         manifest = Manifest.model_validate_json(file.read_bytes())

@@ -76,10 +76,8 @@ def is_plugin_retriever(name: str | None) -> bool:
 
 
 def absolute_name(name: str, folder: Path | None = None) -> str:
-    """The name with its file's whole path, so that it means the same from any folder.
-
-    A relative path is taken from `folder` (default: the working directory).
-    """
+    """The name with its file's whole path, so that it means the same from any folder. A relative
+    path is taken from `folder` (default: the working directory)."""
     if name.startswith(FLASHRAG):
         return FLASHRAG + str(((folder or Path()) / name.removeprefix(FLASHRAG)).resolve())
     if is_plugin_retriever(name):
@@ -135,10 +133,8 @@ def _open_own(corpus_dir: Path, name: str | None) -> Retriever:
 
 
 def chosen_index(corpus_dir: Path, name: str | None, words: SettingNames = FLAGS) -> str:
-    """The index that a name means: without one, the only index there is, else the default's.
-
-    Raises SettingError where the corpus has no such index, or none can be chosen.
-    """
+    """The index that a name means: without one, the only index there is, else the default's. Raises
+    SettingError where the corpus has no such index, or none can be chosen."""
     names = index_names(corpus_dir)
     if name is None and len(names) == 1:
         return names[0]

@@ -39,20 +39,15 @@ def has_openvino() -> bool:
 
 
 def refuse_telemetry() -> None:
-    """Keep openvino and nncf from reporting each conversion to a web analytics service.
-
-    They do so unasked where the package `openvino_telemetry` can be imported, and have no setting
-    against it; where it cannot, they go without. Call before either is imported.
-    """
+    """Keep openvino and nncf from reporting each conversion to a web analytics service. They do so
+    unasked where the package `openvino_telemetry` can be imported, and have no setting against it;
+    where it cannot, they go without. Call before either is imported."""
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 
 def exported(model: EncoderModel) -> Path:
-    """Folder of the exported model, made now where it is not in the cache.
-
-    The cache is `$XDG_CACHE_HOME/branchwise/encoders`, readable by its owner only. Raises
-    InputError if another user owns it, since files in it are loaded and run.
-    """
+    """Folder of the exported model, made now where it is not in the cache. The cache is
+    `$XDG_CACHE_HOME/branchwise/encoders`, readable by its owner only."""
     refuse_telemetry()
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     cache = Path(base) / "branchwise" / "encoders"

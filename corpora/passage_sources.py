@@ -121,7 +121,7 @@ class PlacedPassage(NamedTuple):
 
 
 def open_form(form: str, place: str, names: FieldNames, split: Split | None) -> PassageSource:
-    """The passages of a form of `CORPUS_FORMS`. Raises InputError where nothing could be read."""
+    """The passages of a form of `CORPUS_FORMS`."""
     path = Path(place)
     if form == "kilt" and split:
         return partial(_page_passages, place, split)
@@ -142,11 +142,8 @@ def open_form(form: str, place: str, names: FieldNames, split: Split | None) -> 
 @dataclass(frozen=True)
 class _RowPassages:
     """The passages of a file of rows, of the files of that layout in a folder, or of a set of the
-    hub.
-
-    `form`: the form that the source is said to have. `split`: how each row's text is split, if at
-    all; the parts of a passage with an id of its own are numbered, `ID#1`.
-    """
+    hub. `form`: the form that the source is said to have. `split`: how each row's text is split, if
+    at all; the parts of a passage with an id of its own are numbered, `ID#1`."""
 
     form: str
     place: str
@@ -209,7 +206,7 @@ class _RowPassages:
 
 
 def _passage_record(fields: Mapping[str, Any], where: str) -> CorpusRecord | None:
-    """The passage that a row is; None without a text and a title. Raises InputError."""
+    """The passage that a row is; None without a text and a title."""
     if (contents := fields.get("contents")) is None:
         if "text" not in fields and "title" not in fields:
             raise InputError('lacks "text" (or "contents")', where=where, remedy=_WRITE)
@@ -260,7 +257,7 @@ def _document_passages(path: Path, split: Split, omissions: Omissions) -> Iterat
 
 def _page_passages(place: str, split: Split, omissions: Omissions) -> Iterator[PlacedPassage]:
     """The passages of KILT's pages: `ID#1`, with the page's id in Wikipedia, or `ID` where a page
-    is split into none. Raises InputError for what is no page."""
+    is split into none."""
     for number, row in enumerate(read_rows(Path(place), "json")):
         if not number:
             check_form("kilt", KILT, row, place)

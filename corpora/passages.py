@@ -72,10 +72,8 @@ class CorpusRecord(NamedTuple):
 
 
 def parse_record(line: bytes, where: str) -> CorpusRecord:
-    """The record on a line of a corpus file. Raises InputError naming `where`.
-
-    Numeric ids, which many published corpora have, become their text.
-    """
+    """The record on a line of a corpus file. Raises InputError naming `where`. Numeric ids, which
+    many published corpora have, become their text."""
     fields = parse_object(line, where)
     contents = fields.get("contents")
     if not isinstance(contents, str):
@@ -90,9 +88,7 @@ def parse_record(line: bytes, where: str) -> CorpusRecord:
 
 def to_passage(id: str, contents: str) -> Passage:
     """Title (without the quotes that FlashRAG's corpora put around it) and text for display.
-
-    Contents of a single line are all text.
-    """
+    Contents of a single line are all text."""
     title, newline, text = contents.partition("\n")
     if not newline:
         return Passage(id=id, title="", text=title)
@@ -106,7 +102,7 @@ def to_passage(id: str, contents: str) -> Passage:
 
 
 def read_id(value: Any, where: str) -> str | None:
-    """A passage's id as text, None where it has none. Raises InputError."""
+    """A passage's id as text, None where it has none."""
     if value is None:
         return None
     if isinstance(value, int) and not isinstance(value, bool):

@@ -55,8 +55,7 @@ def injected_from(
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RetrieverPlugin(Plugin):
     """A declared retriever. `seconds`: time limit of a search, `loading_seconds`: of making it.
-    `batch`: the most queries per call.
-    """
+    `batch`: the most queries per call."""
 
     plugin_group: ClassVar[Group] = "retrievers"
     fills: ClassVar[tuple[str, ...]] = ("path", "corpus", "settings")
@@ -120,12 +119,10 @@ def retriever(
 
 
 class PluginRetriever:
-    """A plug-in as a retriever. Thread-safe: callers wait for each other.
-
-    `batch`: the most queries per call; a failed call fails for all of them. `identity`: what
-    rankings depend on, as far as known: JSON-serialisable, free of paths. `daemon`: has a `Batcher`
-    work on a daemon thread, so that a hanging search does not block the exit.
-    """
+    """A plug-in as a retriever. Thread-safe: callers wait for each other. `batch`: the most queries
+    per call; a failed call fails for all of them. `identity`: what rankings depend on, as far as
+    known: JSON-serialisable, free of paths. `daemon`: has a `Batcher` work on a daemon thread, so
+    that a hanging search does not block the exit."""
 
     def __init__(self, plugin: RetrieverPlugin, identity: Mapping[str, Any]) -> None:
         self.name, self.batch = plugin.name, plugin.batch
@@ -193,9 +190,7 @@ def open_plugin(
     spec: str, corpus: Path | None = None, settings: Given | None = None
 ) -> PluginRetriever:
     """The retriever plug-in of a spec, made and tried with one query, so that errors show at once.
-
-    `settings`: as the user gave them, by plug-in name. Raises InputError.
-    """
+    `settings`: as the user gave them, by plug-in name."""
     around = injected_from(corpus, settings or {})
     plugin: RetrieverPlugin = load_plugin(spec, "retrievers").fill(around)
     identity = {"kind": "plugin", "name": plugin.name, "source": plugin.source.identity}
@@ -224,11 +219,9 @@ class _Found(BaseModel, coerce_numbers_to_str=True):
 
 
 def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
-    """The rankings of a retriever: one for each query, in order, with at most `k` hits each.
-
-    A ranking has the best passage first and each passage once. Passages without scores get 1, 1/2,
-    1/3, ..., which only express the order. Raises WrongResult.
-    """
+    """The rankings of a retriever: one for each query, in order, with at most `k` hits each. A
+    ranking has the best passage first and each passage once. Passages without scores get 1, 1/2,
+    1/3, ..., which only express the order. Raises WrongResult."""
     if not isinstance(returned, list | tuple):
         what = f"returned {type(returned).__name__}; return a list with a ranking a query"
         raise WrongResult(what)

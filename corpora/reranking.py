@@ -24,11 +24,9 @@ _BATCH = 32
 
 
 class RerankingRetriever:
-    """Asks another retriever for more and puts the best first, by a cross-encoder's scores.
-
-    Scores are the model's, before any activation. The pairs of a query are scored together and
-    never with those of another: padding changes the last bits.
-    """
+    """Asks another retriever for more and puts the best first, by a cross-encoder's scores. Scores
+    are the model's, before any activation. The pairs of a query are scored together and never with
+    those of another: padding changes the last bits."""
 
     def __init__(self, retriever: Retriever, folder: Path) -> None:
         """Raises InputError where the folder holds no such model."""

@@ -23,9 +23,7 @@ class Hit(NamedTuple):
 
 class RetrieverError(Exception):
     """A search that was not answered. One line, for the model that asked: no address, no path.
-
-    `sign`: what it says of the server that was asked.
-    """
+    `sign`: what it says of the server that was asked."""
 
     def __init__(self, what: str, sign: Sign | None = None) -> None:
         super().__init__(what)
@@ -34,9 +32,7 @@ class RetrieverError(Exception):
 
 class KeyRefusedError(RetrieverError):
     """The server no longer takes the key (401), so that every other search would fail, too.
-
-    `remedy`: what the user can do, which is not the model's to read.
-    """
+    `remedy`: what the user can do, which is not the model's to read."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what, "answered")
@@ -51,10 +47,8 @@ class Retriever(Protocol):
     """What results depend on (kind, encoder, corpus digest, ...): enters the system digest."""
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query its best `k` passages, best first, ties broken by passage id.
-
-        Raises RetrieverError where what searches is elsewhere and does not answer.
-        """
+        """For each query its best `k` passages, best first, ties broken by passage id. Raises
+        RetrieverError where what searches is elsewhere and does not answer."""
         ...
 
 

@@ -41,12 +41,10 @@ def read_rows(
     strict: bool = False,
 ) -> Iterator[DataRow]:
     """The rows of a file in their order, one at a time: memory does not grow with the file.
-
     `layout` None: the one that its name tells, or JSON. What is no row goes to `refuse`, which
     raises it by default; where it returns, reading goes on behind it, if that is possible;
     `strict`: so does a key that stands twice in an object. `wanted`: columns, beside which others
-    may be left out. Raises InputError for what has no rows at all.
-    """
+    may be left out."""
     layout = layout or layout_of(path)
     if layout == "csv":
         from branchwise.corpora.table_rows import csv_rows
@@ -62,7 +60,7 @@ def read_rows(
 
 
 def files_of(path: Path, layout: RowLayout) -> list[Path]:
-    """A file; of a folder, its files of that layout by name. Raises InputError without any."""
+    """A file; of a folder, its files of that layout by name."""
     if not path.is_dir():
         return [path]
     files = sorted(file for file in path.iterdir() if layout_of(file) == layout and file.is_file())
@@ -88,10 +86,8 @@ class FieldNames:
 
     @classmethod
     def of(cls, given: Mapping[str, str] | Sequence[str], known: Collection[str]) -> "FieldNames":
-        """What `--field` says: FIELD=COLUMN each, or a mapping. `known`: the fields that there are.
-
-        Raises InputError for what is neither, and for a field that is not known or given twice.
-        """
+        """What `--field` says: FIELD=COLUMN each, or a mapping. `known`: the fields that there
+        are."""
         pairs = [*given.items()] if isinstance(given, Mapping) else []
         for text in () if isinstance(given, Mapping) else given:
             field, _, column = text.partition("=")
@@ -108,10 +104,8 @@ class FieldNames:
         return cls(dict(pairs))
 
     def split(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The fields that have columns, and the row without those columns.
-
-        A field whose column the row lacks is left out.
-        """
+        """The fields that have columns, and the row without those columns. A field whose column the
+        row lacks is left out."""
         fields, rest = {}, dict(row)
         for field, column in self.columns.items():
             value = _at(row, column)

@@ -36,11 +36,10 @@ _NOTHING = 3.4e38
 
 def read_rankings(body: bytes, queries: int, k: int) -> list[list[Hit]]:
     """The rankings in a body, at most `k` hits for each of `queries` queries, in its order.
-
     Repeated passages and places without one are left out, with a warning. Where a ranking lacks a
     score, its scores are 1, 1/2, 1/3, ...: the order and nothing more. Raises RetrieverError for a
-    body of another form or number of rankings, a score that is no number, and an id of two texts.
-    """
+    body of another form or number of rankings, a score that is no number, and an id of two
+    texts."""
     try:
         rankings = _part(parsed(body), "result")
     except ValueError:
@@ -129,10 +128,8 @@ _PROBE = "What is the capital of France?"
 
 @dataclass(frozen=True)
 class RequestBounds:
-    """`seconds` for one attempt, `total` for all of a request; `pause` before the second.
-
-    `silent`: attempts at a server that gives no answer: those who want to wait wait longer.
-    """
+    """`seconds` for one attempt, `total` for all of a request; `pause` before the second. `silent`:
+    attempts at a server that gives no answer: those who want to wait wait longer."""
 
     attempts: int = 5
     silent: int = 2
@@ -142,10 +139,8 @@ class RequestBounds:
 
 
 class SearchServer:
-    """Asks a retrieval server, which may be at work for other clients too. Thread-safe.
-
-    Its address is not part of its identity, as with model servers: a server may move.
-    """
+    """Asks a retrieval server, which may be at work for other clients too. Thread-safe. Its address
+    is not part of its identity, as with model servers: a server may move."""
 
     name = "http"
     identity: Mapping[str, Any] = {"kind": "http", "protocol": "search-r1"}
@@ -259,10 +254,7 @@ def open_search_server(
     keys: Keys = NO_KEYS,
     headers: Mapping[str, str] | None = None,
 ) -> SearchServer:
-    """The server of `http:URL`, asked one query now, so that a wrong address shows at once.
-
-    Raises InputError.
-    """
+    """The server of `http:URL`, asked one query now, so that a wrong address shows at once."""
     url = server_url(spec)
     try:
         SearchServer(url, bounds, keys=keys, headers=headers).search([_PROBE], 1)
@@ -287,10 +279,7 @@ def _remedy(error: RetrieverError, url: str, keys: Keys) -> str:
 
 def server_url(spec: str) -> str:
     """The address in `http:http://host:port/retrieve`, also written without the first `http:`.
-
-    Without a path it is Search-R1's. Raises InputError for what is not an address, and for one that
-    carries a password or a key: runs keep it.
-    """
+    Without a path it is Search-R1's."""
     text = spec.removeprefix("http:") if spec.startswith(("http:http", "http:https")) else spec
     try:
         parts = urlsplit(text)

@@ -36,11 +36,9 @@ _HUB = "https://huggingface.co"
 
 
 def csv_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
-    """The rows below the header, each at the line where it begins; blank ones are skipped.
-
-    The delimiter is the one of comma, semicolon, tab and bar that splits the first line into the
-    most columns. Refuses rows with more or fewer cells than the header.
-    """
+    """The rows below the header, each at the line where it begins; blank ones are skipped. The
+    delimiter is the one of comma, semicolon, tab and bar that splits the first line into the most
+    columns. Refuses rows with more or fewer cells than the header."""
     csv.field_size_limit(_MOST_CELL_BYTES)
     lines, columns = _Lines(path), list[str]()
     try:
@@ -73,8 +71,8 @@ def csv_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
 
 
 class _Lines:
-    """The lines of a file as text. `first`: where the row that was read last begins;
-    `next_first`: the one behind it."""
+    """The lines of a file as text. `first`: where the row that was read last begins; `next_first`:
+    the one behind it."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.first, self.next_first = path, 0, 1
@@ -106,7 +104,7 @@ class _Lines:
 
 
 def _columns(header: list[str], where: str) -> list[str]:
-    """The names of the columns; a column without one has its number. Raises InputError."""
+    """The names of the columns; a column without one has its number."""
     names = [name.strip() for name in header]
     names = [name or f"column {number}" for number, name in enumerate(names, start=1)]
     if repeated := [name for name in names if names.count(name) > 1]:
@@ -116,10 +114,7 @@ def _columns(header: list[str], where: str) -> list[str]:
 
 
 def parquet_rows(path: Path, wanted: Collection[str] | None = None) -> Iterator[DataRow]:
-    """The rows of a file, where none of the `wanted` columns is there with all columns.
-
-    Raises InputError for what is none, and without pyarrow.
-    """
+    """The rows of a file, where none of the `wanted` columns is there with all columns."""
     require("parquet", "reading Parquet", str(path))
     import pyarrow as arrow
     from pyarrow import parquet
@@ -142,8 +137,8 @@ def parquet_rows(path: Path, wanted: Collection[str] | None = None) -> Iterator[
 
 
 def _check_size(metadata: "parquet.FileMetaData", columns: Any, path: Path) -> None:
-    """Raise InputError for a column that unpacks to more than can be held: of a group of rows it
-    is unpacked together."""
+    """Raise InputError for a column that unpacks to more than can be held: of a group of rows it is
+    unpacked together."""
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
             name = column.path_in_schema.partition(".")[0]
@@ -174,10 +169,8 @@ def plain_rows(table: "arrow.RecordBatch | arrow.Table") -> Iterator[dict[str, A
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: dates and decimals as texts; what is no number is null.
-
-    `value`: what Arrow makes of a cell. Bytes that are no text become their hexadecimal digits.
-    """
+    """A value as JSON has it: dates and decimals as texts; what is no number is null. `value`: what
+    Arrow makes of a cell. Bytes that are no text become their hexadecimal digits."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
@@ -196,11 +189,7 @@ def plain(value: Any) -> Any:
 
 def hub_rows(text: str, wanted: Collection[str] | None = None) -> Iterator[DataRow]:
     """The rows of the set that `text` names: NAME[:CONFIG[:SPLIT]]; a thousand are in memory.
-
-    `wanted`: columns, beside which others may be left out. Raises InputError without the library
-    `datasets`, for a set that is neither on this machine nor can be downloaded, and where it has
-    several configurations or splits and none is named.
-    """
+    `wanted`: columns, beside which others may be left out."""
     where = f"{_PREFIX}{text}"
     data = _loaded(text, where)
     if wanted and (columns := [name for name in data.column_names if name in wanted]):

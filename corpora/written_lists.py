@@ -29,10 +29,8 @@ _CLOSES = {"[": "]", "(": ")", "{": "}"}
 
 def written_list(text: str) -> list[Any] | None:
     """The members of the list that a text is, texts, numbers or lists of them; None of any other.
-
     As JSON or Python write it, or as NumPy does, without commas; a tuple or a set where its members
-    are quoted. Nothing (None, nan) is no member. In time linear in the length of the text.
-    """
+    are quoted. Nothing (None, nan) is no member. In time linear in the length of the text."""
     text = text.strip()
     if not text or len(text) > MAX_WRITTEN or text[-1] not in "])}":
         return None
@@ -64,10 +62,8 @@ def members(value: Any) -> list[Any]:
 
 
 def joined(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose repeated keys lose nothing: what stands under them is one list or object.
-
-    For `object_pairs_hook` of `json`.
-    """
+    """An object whose repeated keys lose nothing: what stands under them is one list or object. For
+    `object_pairs_hook` of `json`."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         found[key] = _both(found[key], value) if key in found else value

@@ -6,7 +6,6 @@ docs/benchmarks/mdcr.md describes it field by field.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -126,33 +125,31 @@ class FileRecord(_Record):
     scenarios: list[ScenarioRecord]
 
 
-def conditions_record(found: ConditionsSet) -> dict[str, Any]:
+def conditions_record(conditions: ConditionsSet) -> dict[str, Any]:
     """What `read_conditions` reads as the same set."""
-    relations = [_relation_record(relation) for relation in found.relations]
+    relations: list[dict[str, Any]] = []
+    for kind, first, second in ((one.kind, one.first, one.second) for one in conditions.relations):
+        if kind == "inclusive":
+            relations.append({"kind": kind, "narrower": first, "wider": second})
+        else:
+            relations.append({"kind": kind, "between": [first, second]})
     return {
         "mdcr": FORM,
-        "about": dict(found.about),
-        "documents": [_document_record(document) for document in found.documents.values()],
-        **({"relations": relations} if found.has_relations else {}),
-        "scenarios": [_scenario_record(scenario) for scenario in found.scenarios],
+        "about": dict(conditions.about),
+        "documents": [
+            {
+                "id": document.id,
+                "title": document.title,
+                "domain": document.domain,
+                "sentences": dict(document.sentences),
+                "conditions": {one.name: one.sentence for one in document.conditions},
+                "expression": str(document.expression),
+            }
+            for document in conditions.documents.values()
+        ],
+        **({"relations": relations} if conditions.has_relations else {}),
+        "scenarios": [_scenario_record(scenario) for scenario in conditions.scenarios],
     }
-
-
-def _document_record(document: ConditionsDocument) -> dict[str, Any]:
-    return {
-        "id": document.id,
-        "title": document.title,
-        "domain": document.domain,
-        "sentences": dict(document.sentences),
-        "conditions": {one.name: one.sentence for one in document.conditions},
-        "expression": str(document.expression),
-    }
-
-
-def _relation_record(relation: ConditionRelation) -> dict[str, Any]:
-    if relation.kind == "inclusive":
-        return {"kind": relation.kind, "narrower": relation.first, "wider": relation.second}
-    return {"kind": relation.kind, "between": [relation.first, relation.second]}
 
 
 def _scenario_record(scenario: Scenario) -> dict[str, Any]:
@@ -179,7 +176,7 @@ _ANOTHER = (
 
 
 def read_conditions(path: Path) -> ConditionsSet:
-    """What a file holds. Raises InputError as `parse_conditions` does, and for what is not JSON."""
+    """What a file holds."""
     return parse_conditions(json_object(path, MAX_JSON_BYTES, _ANOTHER), str(path))
 
 
@@ -210,8 +207,8 @@ class _Reading:
             self._add(record)
         relations = tuple(dict.fromkeys(self._relations()))
         scenarios = tuple(self._scenarios())
-        about = MappingProxyType(self._record.about)
         has_relations = self._record.relations is not None
+        about = self._record.about
         return ConditionsSet(
             self._where, self._documents, relations, scenarios, about, has_relations
         )
@@ -223,7 +220,6 @@ class _Reading:
         if record.id in self._documents:
             self._refuse(place, "the id is already used", "give each document its own id")
         self._check_sentences(place, record)
-        self._check_conditions(place, record)
         stated = record.conditions.items()
         conditions = tuple(StatedCondition(record.id, name, at) for name, at in stated)
         try:
@@ -235,7 +231,7 @@ class _Reading:
             record.id,
             one_line(record.title),
             one_line(record.domain),
-            MappingProxyType({c: one_line(text) for c, text in record.sentences.items()}),
+            {c: one_line(text) for c, text in record.sentences.items()},
             conditions,
             expression,
         )
@@ -248,8 +244,6 @@ class _Reading:
         numbers = [int(name[1:]) for name in record.sentences]
         if numbers != sorted(set(numbers)):
             self._refuse(f"{place}, sentences", "the numbers do not rise")
-
-    def _check_conditions(self, place: str, record: DocumentRecord) -> None:
         for name, sentence in record.conditions.items():
             at = f"{place}, condition {name}"
             if not re.fullmatch(NAME, name) or name.upper() in OPERATORS:
@@ -296,7 +290,7 @@ class _Reading:
                 tuple(record.documents),
                 tuple(self._parts(place, record)),
                 tuple(record.kinds),
-                MappingProxyType(dict(self._gold(place, record, has_values=has_values))),
+                dict(self._gold(place, record, has_values=has_values)),
                 has_values,
             )
 
@@ -336,7 +330,7 @@ class _Reading:
             for id, value in part.values.items():
                 if given.setdefault(id, value) != value:
                     self._refuse(f"{place}, values", f"{id} is both true and false")
-            yield ScenarioPart(one_line(part.text), MappingProxyType(dict(part.values)))
+            yield ScenarioPart(one_line(part.text), dict(part.values))
 
     def _known(self, place: str, used: Iterable[str], known: Collection[str], what: str) -> None:
         for name in used:

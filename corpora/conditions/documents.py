@@ -18,8 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 NAME = r"[A-Za-z][A-Za-z0-9_]{0,49}"
 """What conditions are called within their document, as a regular expression; AND and OR are not
@@ -46,40 +45,36 @@ class Atom:
 
 
 @dataclass(frozen=True)
-class AllOf:
+class _Compound:
+    operator: ClassVar[str]
+
+    parts: "tuple[Expression, ...]"
+
+    def __str__(self) -> str:
+        shown = (str(part) if isinstance(part, Atom) else f"({part})" for part in self.parts)
+        return f" {self.operator} ".join(shown)
+
+    @classmethod
+    def of(cls, *parts: "Expression") -> "Expression":
+        flat = [p for part in parts for p in (part.parts if isinstance(part, cls) else (part,))]
+        return flat[0] if len(flat) == 1 else cast(Expression, cls(tuple(flat)))
+
+
+class AllOf(_Compound):
     """True where every part is. Parts are atoms or alternatives, at least two."""
 
-    parts: "tuple[Atom | AnyOf, ...]"
-
-    def __str__(self) -> str:
-        shown = (f"({part})" if isinstance(part, AnyOf) else str(part) for part in self.parts)
-        return " AND ".join(shown)
+    operator = "AND"
 
 
-@dataclass(frozen=True)
-class AnyOf:
+class AnyOf(_Compound):
     """True where at least one part is. Parts are atoms or conjunctions, at least two."""
 
-    parts: "tuple[Atom | AllOf, ...]"
-
-    def __str__(self) -> str:
-        shown = (f"({part})" if isinstance(part, AllOf) else str(part) for part in self.parts)
-        return " OR ".join(shown)
+    operator = "OR"
 
 
 Expression = Atom | AllOf | AnyOf
-
-
-def all_of(*parts: Expression) -> Expression:
-    """The conjunction; of one part, that part. Nested conjunctions become one."""
-    flat = [p for part in parts for p in (part.parts if isinstance(part, AllOf) else (part,))]
-    return flat[0] if len(flat) == 1 else AllOf(tuple(flat))
-
-
-def any_of(*parts: Expression) -> Expression:
-    """The alternative; of one part, that part. Nested alternatives become one."""
-    flat = [p for part in parts for p in (part.parts if isinstance(part, AnyOf) else (part,))]
-    return flat[0] if len(flat) == 1 else AnyOf(tuple(flat))
+all_of, any_of = AllOf.of, AnyOf.of
+"""The conjunction or alternative of parts; of one part, that part. Nested ones become one."""
 
 
 def names(expression: Expression) -> Iterator[str]:
@@ -97,10 +92,10 @@ def parse_expression(text: str) -> Expression:
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"is longer than {MAX_CHARACTERS:,} characters")
     reader = _Reader(text)
-    found = reader.expression(0)
+    expression = reader.expression(0)
     if reader.token.text:
         raise reader.unexpected("AND, OR or the end")
-    return found
+    return expression
 
 
 class _Token(NamedTuple):
@@ -123,8 +118,9 @@ class _Reader:
         return any_of(*parts)
 
     def unexpected(self, expected: str) -> ExpressionError:
-        found = repr(self.token.text) if self.token.text else "the end"
-        return ExpressionError(f"column {self.token.column}: expected {expected}, found {found}")
+        next_token = repr(self.token.text) if self.token.text else "the end"
+        column = self.token.column
+        return ExpressionError(f"column {column}: expected {expected}, found {next_token}")
 
     def _product(self, depth: int) -> Expression:
         parts = [self._factor(depth)]
@@ -156,18 +152,16 @@ class _Reader:
 
 def _tokens(text: str) -> Iterator[_Token]:
     """Names, brackets and operators (in capitals); then the end."""
-    place = 0
+    at = 0
     text = text.rstrip()
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if not found:
-            bad = len(text) - len(text[place:].lstrip())
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if not match:
+            bad = len(text) - len(text[at:].lstrip())
             raise ExpressionError(f"column {bad + 1}: {text[bad : bad + 20]!r} is not a condition")
-        word = found[1] or found[2]
-        column = found.end() - len(word) + 1
-        is_name = bool(found[1]) and word.upper() not in OPERATORS
-        yield _Token(word if is_name else word.upper(), column, is_name)
-        place = found.end()
+        word, at = match[1] or match[2], match.end()
+        is_name = bool(match[1]) and word.upper() not in OPERATORS
+        yield _Token(word if is_name else word.upper(), at - len(word) + 1, is_name)
     yield _Token("", len(text) + 1)
 
 
@@ -210,12 +204,10 @@ class StatedCondition:
 
 @dataclass(frozen=True)
 class ConditionsDocument:
-    """A document that offers something if its expression over its conditions is true.
-
-    `sentences` are HTML by number (`c0`, `c1`, ...), in their order; `conditions` are in document
-    order, by which one of two equivalent ones stays in an answer. `domain` is what the documents
-    offer, as a plural noun ("scholarships").
-    """
+    """A document that offers something if its expression over its conditions is true. `sentences`
+    are HTML by number (`c0`, `c1`, ...), in their order; `conditions` are in document order, by
+    which one of two equivalent ones stays in an answer. `domain` is what the documents offer, as a
+    plural noun ("scholarships")."""
 
     id: str
     title: str
@@ -231,7 +223,7 @@ class ConditionsDocument:
     def stating(self) -> Mapping[str, str]:
         """The sentences that state conditions, in their order (the hint that names these)."""
         stated = {condition.sentence for condition in self.conditions}
-        return MappingProxyType({c: text for c, text in self.sentences.items() if c in stated})
+        return {c: text for c, text in self.sentences.items() if c in stated}
 
 
 @dataclass(frozen=True)
@@ -257,11 +249,8 @@ _RELATED: Mapping[RelationKind, str] = {
 @dataclass(frozen=True)
 class ConditionsProblem:
     """One question without its words: which of the documents can be had together, and what else
-    must be true.
-
-    `relations` and `values` (what the scenario says, by condition id) are of the documents'
-    conditions alone. Documents are in the order in which they are shown.
-    """
+    must be true. `relations` and `values` (what the scenario says, by condition id) are of the
+    documents' conditions alone. Documents are in the order in which they are shown."""
 
     kind: QuestionKind
     documents: tuple[ConditionsDocument, ...]
@@ -271,31 +260,23 @@ class ConditionsProblem:
     @cached_property
     def conditions(self) -> Mapping[str, StatedCondition]:
         """All conditions by id, in document order: by document, then as they stand in it."""
-        return MappingProxyType({one.id: one for one in self._all()})
+        return {one.id: one for document in self.documents for one in document.conditions}
 
     @cached_property
     def places(self) -> Mapping[str, tuple[int, int]]:
         """Where each sentence stands, by its id: the document's place, then the sentence's."""
-        return MappingProxyType(
-            {
-                document.sentence_id(sentence): (place, number)
-                for place, document in enumerate(self.documents)
-                for number, sentence in enumerate(document.sentences)
-            }
-        )
-
-    def _all(self) -> Iterator[StatedCondition]:
-        for document in self.documents:
-            yield from document.conditions
+        return {
+            document.sentence_id(sentence): (place, number)
+            for place, document in enumerate(self.documents)
+            for number, sentence in enumerate(document.sentences)
+        }
 
 
 @dataclass(frozen=True)
 class ConditionsAnswer:
-    """The answer to a question: `short` is "yes" or "no" (q1, q2), or a number (q3).
-
-    `groups` are alternatives, each of the ids of sentences that state what must also be true, in
-    document order; none where nothing more is needed, and for "no" and 0.
-    """
+    """The answer to a question: `short` is "yes" or "no" (q1, q2), or a number (q3). `groups` are
+    alternatives, each of the ids of sentences that state what must also be true, in document order;
+    none where nothing more is needed, and for "no" and 0."""
 
     short: str | int
     groups: tuple[tuple[str, ...], ...] = ()
@@ -311,12 +292,10 @@ class ScenarioPart:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Someone's situation, and the documents that its questions are about.
-
-    Parts may also give values of conditions of other documents: they change nothing. `gold` are
-    answers that are known otherwise, where the values (unless `has_values`) or the relations that
-    they would follow from are not.
-    """
+    """Someone's situation, and the documents that its questions are about. Parts may also give
+    values of conditions of other documents: they change nothing. `gold` are answers that are known
+    otherwise, where the values (unless `has_values`) or the relations that they would follow from
+    are not."""
 
     id: str
     documents: tuple[str, ...]
@@ -332,7 +311,7 @@ class Scenario:
     @cached_property
     def values(self) -> Mapping[str, bool]:
         """Of all parts together. No condition has two values."""
-        return MappingProxyType({c: v for part in self.parts for c, v in part.values.items()})
+        return {c: v for part in self.parts for c, v in part.values.items()}
 
 
 @dataclass(frozen=True)
@@ -349,11 +328,8 @@ class ConditionsSet:
 
     def lacks(self, scenario: Scenario) -> tuple[UnknownPart, ...]:
         """What is not known, so that the scenario's answers do not follow from the rest."""
-        known: dict[UnknownPart, bool] = {
-            "values": scenario.has_values,
-            "relations": self.has_relations,
-        }
-        return tuple(what for what, is_known in known.items() if not is_known)
+        values: tuple[UnknownPart, ...] = () if scenario.has_values else ("values",)
+        return values if self.has_relations else (*values, "relations")
 
     def place(self, scenario: Scenario) -> str:
         return f"{self.path}:scenario {scenario.id}"
@@ -382,8 +358,8 @@ class ConditionsSet:
     @cached_property
     def _relations_of(self) -> Mapping[str, list[ConditionRelation]]:
         """Relations by document, so that not every question reads all of them."""
-        found: dict[str, list[ConditionRelation]] = {id: [] for id in self.documents}
+        relations: dict[str, list[ConditionRelation]] = {id: [] for id in self.documents}
         for relation in self.relations:
             for end in (relation.first, relation.second):
-                found[document_of(end)].append(relation)
-        return found
+                relations[document_of(end)].append(relation)
+        return relations

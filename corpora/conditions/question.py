@@ -5,9 +5,8 @@ behind its number. What a passage does not say is the question's `meta`, which n
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -19,7 +18,6 @@ from branchwise.corpora.conditions.documents import (
     ConditionsDocument,
     ConditionsProblem,
     ConditionsSet,
-    ExpressionError,
     QuestionKind,
     RelationKind,
     Scenario,
@@ -42,13 +40,10 @@ _ASKED: Mapping[QuestionKind, str] = {
 
 @dataclass(frozen=True)
 class ConditionsQuestion:
-    """What a question of this kind says.
-
-    `scenario_text` and `asked` are its words. `lacks`: what its file does not say of it, which is
-    then empty in `problem`, so that the answer does not follow from it. `relations_decide`: whether
-    the gold answer would be another one if the documents' conditions were unrelated; None where
-    that is not known.
-    """
+    """What a question of this kind says. `scenario_text` and `asked` are its words. `lacks`: what
+    its file does not say of it, which is then empty in `problem`, so that the answer does not
+    follow from it. `relations_decide`: whether the gold answer would be another one if the
+    documents' conditions were unrelated; None where that is not known."""
 
     id: str
     scenario: str
@@ -70,19 +65,38 @@ class ConditionsQuestion:
         """Raises InputError for a question of another kind, or one that was changed since."""
         try:
             meta = _Meta.model_validate(question.meta)
-            return _read(question, meta)
+            documents = []
+            for passage, record in zip(question.passages, meta.documents, strict=True):
+                lines = (line.partition(": ") for line in passage.text.split("\n"))
+                stated = record.conditions.items()
+                document = ConditionsDocument(
+                    passage.id,
+                    passage.title,
+                    record.domain,
+                    {number: text for number, _, text in lines},
+                    tuple(StatedCondition(passage.id, name, c) for name, c in stated),
+                    parse_expression(record.expression),
+                )
+                documents.append(document)
         except ValidationError as error:
-            problem = first_problem(error)
-        except (ExpressionError, KeyError, ValueError) as error:
-            problem = str(error)
-        raise _other_kind(question, problem)
+            raise _other_kind(question, first_problem(error)) from None
+        except (KeyError, ValueError) as error:
+            raise _other_kind(question, str(error)) from None
+        relations = tuple(ConditionRelation(*relation) for relation in meta.relations)
+        return cls(
+            question.id,
+            meta.scenario,
+            meta.scenario_text,
+            meta.asked,
+            ConditionsProblem(meta.kind, tuple(documents), relations, meta.values),
+            ConditionsAnswer(meta.gold.short, tuple(map(tuple, meta.gold.groups))),
+            meta.relations_decide,
+            meta.lacks,
+        )
 
 
 def gold_answer(question: Question) -> ConditionsAnswer:
-    """The gold answer alone, also of a question that was read without its passages.
-
-    Raises InputError for a question of another kind.
-    """
+    """The gold answer alone, also of a question that was read without its passages."""
     try:
         gold = _GoldMeta.model_validate(question.meta.get("gold"))
     except ValidationError as error:
@@ -91,10 +105,7 @@ def gold_answer(question: Question) -> ConditionsAnswer:
 
 
 def unknown_parts(question: Question) -> tuple[UnknownPart, ...]:
-    """What its file does not say of it (`ConditionsQuestion.lacks`), without reading the rest.
-
-    Raises InputError for a question of another kind.
-    """
+    """What its file does not say of it (`ConditionsQuestion.lacks`), without reading the rest."""
     try:
         return _OutlineMeta.model_validate(question.meta).lacks
     except ValidationError as error:
@@ -135,13 +146,6 @@ class _GoldMeta(BaseModel):
     groups: list[list[str]]
 
 
-def asked(problem: ConditionsProblem) -> str:
-    """The question itself, which the scenario stands before."""
-    domains = {document.domain for document in problem.documents}
-    offered = domains.pop() if len(domains) == 1 else _MIXED
-    return _ASKED[problem.kind].format(offered)
-
-
 def as_question(
     scenario: Scenario,
     problem: ConditionsProblem,
@@ -152,11 +156,17 @@ def as_question(
     generated: bool = False,
 ) -> Question:
     """The question whose `ConditionsQuestion` says the same."""
-    line = asked(problem)
+    domains = {document.domain for document in problem.documents}
+    offered = domains.pop() if len(domains) == 1 else _MIXED
+    line = _ASKED[problem.kind].format(offered)
+    passages = []
+    for document in problem.documents:
+        text = "\n".join(f"{number}: {text}" for number, text in document.sentences.items())
+        passages.append(Passage(id=document.id, title=document.title, text=text))
     return Question(
         id=f"{scenario.id}-{problem.kind}",
         question=f"{scenario.text} {line}".strip(),
-        passages=tuple(map(document_passage, problem.documents)),
+        passages=tuple(passages),
         meta={
             "benchmark": BENCHMARK,
             **({"generated": True} if generated else {}),
@@ -179,48 +189,6 @@ def as_question(
             **({"lacks": list(lacks)} if lacks else {}),
         },
     )
-
-
-def document_passage(document: ConditionsDocument) -> Passage:
-    """The document as a passage: each sentence on a line, `c0: <p>...</p>`."""
-    lines = (f"{number}: {text}" for number, text in document.sentences.items())
-    return Passage(id=document.id, title=document.title, text="\n".join(lines))
-
-
-def _read(question: Question, meta: _Meta) -> ConditionsQuestion:
-    documents = tuple(_documents(question.passages, meta.documents))
-    relations = tuple(ConditionRelation(*relation) for relation in meta.relations)
-    problem = ConditionsProblem(meta.kind, documents, relations, MappingProxyType(meta.values))
-    gold = ConditionsAnswer(meta.gold.short, tuple(map(tuple, meta.gold.groups)))
-    return ConditionsQuestion(
-        question.id,
-        meta.scenario,
-        meta.scenario_text,
-        meta.asked,
-        problem,
-        gold,
-        meta.relations_decide,
-        meta.lacks,
-    )
-
-
-def _documents(
-    passages: Sequence[Passage], records: Sequence[_DocumentMeta]
-) -> Iterator[ConditionsDocument]:
-    for passage, record in zip(passages, records, strict=True):
-        yield ConditionsDocument(
-            passage.id,
-            passage.title,
-            record.domain,
-            MappingProxyType(dict(map(_sentence, passage.text.split("\n")))),
-            tuple(StatedCondition(passage.id, name, c) for name, c in record.conditions.items()),
-            parse_expression(record.expression),
-        )
-
-
-def _sentence(line: str) -> tuple[str, str]:
-    number, _, text = line.partition(": ")
-    return number, text
 
 
 @dataclass(frozen=True)

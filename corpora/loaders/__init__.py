@@ -64,11 +64,8 @@ def load_questions(
 
 
 def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
-    """The questions of a set one at a time; in memory are their ids.
-
-    Raises InputError at the first mistake, a repeated id, or where there are none. Warns at the
-    end.
-    """
+    """The questions of a set one at a time; in memory are their ids. Raises InputError at the first
+    mistake, a repeated id, or where there are none. Warns at the end."""
     loading = Loading(source)
     first: dict[str, str] = {}
     for item in _read(source, loading):
@@ -85,10 +82,8 @@ def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
 
 
 def questions_digest(questions: Sequence[Question]) -> str:
-    """SHA-256 (hexadecimal) of the questions as JSON lines with sorted keys, in order.
-
-    That a format's questions say which benchmark they are of changes nothing in what is asked.
-    """
+    """SHA-256 (hexadecimal) of the questions as JSON lines with sorted keys, in order. That a
+    format's questions say which benchmark they are of changes nothing in what is asked."""
     digest = hashlib.sha256()
     for question in questions:
         record = question.model_dump(mode="json")
@@ -197,12 +192,10 @@ class Mistake:
 
 
 class SetCheck(Loading):
-    """A pass over a set that collects mistakes, one question at a time.
-
-    In memory are ids, and of each kind of mistakes the first: a file of another form has the same
-    one in every row. `gold_of`: the gold that a task's questions need; raises InputError for an
-    unknown task. `good`: how many questions can be used, as they are or mended.
-    """
+    """A pass over a set that collects mistakes, one question at a time. In memory are ids, and of
+    each kind of mistakes the first: a file of another form has the same one in every row.
+    `gold_of`: the gold that a task's questions need; raises InputError for an unknown task. `good`:
+    how many questions can be used, as they are or mended."""
 
     is_strict = True
 
@@ -216,11 +209,7 @@ class SetCheck(Loading):
         self._ids: dict[str, tuple[str, int]] = {}
 
     def questions(self) -> Iterator[PlacedQuestion]:
-        """The questions that are good or mended, in their order.
-
-        Raises InputError where the file cannot be read, or not further: behind the first row this
-        is one of the mistakes.
-        """
+        """The questions that are good or mended, in their order."""
         try:
             for placed in _read(self.source, self):
                 if self._has_task(placed) and self._is_new(placed):

@@ -30,12 +30,10 @@ def single(value: Mapping[str, Any]) -> str | None:
 
 
 class RecordReader:
-    """Reads a record; what is wrong goes to its place.
-
-    `refused`: how many mistakes leave it out. `part`: the part of it that is being read, for
-    messages, where it has several like that. `extra`: fields that the format does not have, to
-    be kept in `meta`; those of answers, branches and passages by the name of what they are of.
-    """
+    """Reads a record; what is wrong goes to its place. `refused`: how many mistakes leave it out.
+    `part`: the part of it that is being read, for messages, where it has several like that.
+    `extra`: fields that the format does not have, to be kept in `meta`; those of answers, branches
+    and passages by the name of what they are of."""
 
     def __init__(self, at: RowPlace) -> None:
         self.at = at
@@ -185,10 +183,8 @@ class GoldReader(RecordReader):
         return (Branch(name=DEFAULT_BRANCH, answers=(answer,)),) if answer else ()
 
     def branches(self, value: Any, what: str = '"answers"') -> tuple[Branch, ...]:
-        """The branches in `answers`: one branch's answers, or an object of them by branch.
-
-        `what`: what holds them, for messages.
-        """
+        """The branches in `answers`: one branch's answers, or an object of them by branch. `what`:
+        what holds them, for messages."""
         if not isinstance(value, dict):
             return (Branch(name=DEFAULT_BRANCH, answers=self.answers(value)),)
         if looks_like := single(value):
@@ -232,10 +228,8 @@ class GoldReader(RecordReader):
         return tuple(gold_sets)
 
     def answers(self, value: Any, branch: str = DEFAULT_BRANCH) -> tuple[Answer, ...]:
-        """The answers of a branch: one answer, or a list of them.
-
-        An answer is a text, a number, a list of forms (its text, then its aliases), or an object.
-        """
+        """The answers of a branch: one answer, or a list of them. An answer is a text, a number, a
+        list of forms (its text, then its aliases), or an object."""
         members = value if isinstance(value, list) else [value]
         answers: list[Answer] = []
         by_text: dict[str, list[int]] = {}

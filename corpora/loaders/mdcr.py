@@ -28,8 +28,7 @@ from branchwise.corpora.rows import DataRow, read_rows
 
 
 def mdcr_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
-    """A row for each question, scenario by scenario. Raises InputError for a file that is not of
-    the form, but leaves one of another form to the caller: its first row."""
+    """A row for each question, scenario by scenario."""
     with suppress(InputError):
         row = next(read_rows(path, "json"), None)
         if row is not None and "mdcr" not in row.fields and form_of(row.fields) is not None:
@@ -53,7 +52,7 @@ def mdcr_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
 
 
 def questions_of(conditions: ConditionsSet) -> list[Question]:
-    """The set's questions, scenario by scenario. Raises InputError for one without an answer."""
+    """The set's questions, scenario by scenario."""
     return [
         _question(conditions, scenario, kind, f"{conditions.place(scenario)}, {kind}")
         for scenario in conditions.scenarios
@@ -62,7 +61,7 @@ def questions_of(conditions: ConditionsSet) -> list[Question]:
 
 
 def solved(problem: ConditionsProblem, where: str) -> Solution:
-    """The solution. Raises InputError for a problem that has none."""
+    """The solution."""
     try:
         return solve(problem)
     except ContradictionError as error:

@@ -42,7 +42,7 @@ def native_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
 
 
 def written(placed: PlacedQuestion) -> bytes:
-    """The line of a question. Raises InputError for one that it would not be read back as."""
+    """The line of a question."""
     line = _line(placed.question, placed.task)
     at = RowPlace(Loading(QuestionSource("", OWN, "")), placed.where, 1)
     try:
@@ -66,10 +66,8 @@ def _line(question: Question, task: str) -> bytes:
 
 
 def _plain(record: Mapping[str, Any]) -> Question | None:
-    """The question of a record that needs no interpretation, in a third of the time.
-
-    None of any other record, and where there is something to say about it.
-    """
+    """The question of a record that needs no interpretation, in a third of the time. None of any
+    other record, and where there is something to say about it."""
     given = dict(record)
     task = given.pop("task", None)
     if task in _IN_PARTS or not isinstance(task, str | None):
@@ -243,11 +241,9 @@ class _QuestionReader(GoldReader):
 
 
 def question_by_fields(record: Mapping[str, Any], at: RowPlace) -> Question | None:
-    """The question of a row of any file, of which the user says which column is which field.
-
-    A column without a field goes to `meta`. Several answers in one text are told apart by the
-    separator, or are a list that is written in it (`corpora/written_lists.py`).
-    """
+    """The question of a row of any file, of which the user says which column is which field. A
+    column without a field goes to `meta`. Several answers in one text are told apart by the
+    separator, or are a list that is written in it (`corpora/written_lists.py`)."""
     source = at.loading.source
     fields, rest = source.fields.split(record)
     for field in source.form.reads:

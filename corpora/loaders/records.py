@@ -53,7 +53,7 @@ def entry_question(
 
 
 def validated(model: type[_Model], record: Any, where: str) -> _Model:
-    """The record in its form. Raises InputError."""
+    """The record in its form."""
     try:
         return model.model_validate(record)
     except ValidationError as error:
@@ -89,7 +89,7 @@ def problems(error: ValidationError) -> list[str]:
 
 
 def answer_of(forms: Iterable[str], where: str) -> Answer:
-    """One answer of its forms, the first of which is its text. Raises InputError without any."""
+    """One answer of its forms, the first of which is its text."""
     stripped = (form.strip() for form in forms)
     text, *aliases = dict.fromkeys(form for form in stripped if form) or [""]
     if not text:

@@ -35,12 +35,10 @@ _COUNTED = 1_000
 
 @dataclass(frozen=True)
 class QuestionSource:
-    """A question set that is named: `text` as written, and what it says.
-
-    `place`: the path, or the set's name on the hub. `fields` and `separator`: of forms that take
-    them, which column is which field, and what stands between several answers in one text. `split`:
-    of a file that has several, the one to read.
-    """
+    """A question set that is named: `text` as written, and what it says. `place`: the path, or the
+    set's name on the hub. `fields` and `separator`: of forms that take them, which column is which
+    field, and what stands between several answers in one text. `split`: of a file that has several,
+    the one to read."""
 
     text: str
     form: QuestionForm
@@ -57,7 +55,7 @@ class QuestionSource:
         fields: Mapping[str, str] | Sequence[str] = (),
         separator: str | None = None,
     ) -> "QuestionSource":
-        """What `--questions`, `--field` and `--separator` say. Raises InputError."""
+        """What `--questions`, `--field` and `--separator` say."""
         form, place = _form_and_place(text)
         split = None
         has_rows = not form.row_reader or Path(place).exists()
@@ -87,8 +85,7 @@ class QuestionSource:
 
     def rows(self, refuse: Refuse = raising, *, strict: bool = False) -> Iterator[DataRow]:
         """Its rows, one at a time. What is no row goes to `refuse`, and what a person may have
-        overlooked if it is our own format, or `strict`. Raises InputError, also where the file's
-        name tells another layout than the form has."""
+        overlooked if it is our own format, or `strict`."""
         if self.is_on_hub:
             return hub_rows(self.place)
         form, path = self.form, Path(self.place)
@@ -103,7 +100,7 @@ class QuestionSource:
 
 
 def _form_and_place(text: str) -> tuple[QuestionForm, str]:
-    """The form that is named, and the place. Raises InputError for an unknown form."""
+    """The form that is named, and the place."""
     prefix, colon, rest = text.partition(":")
     if colon and prefix in FORMS:
         return FORMS[prefix], rest
@@ -120,11 +117,9 @@ def _form_and_place(text: str) -> tuple[QuestionForm, str]:
 
 
 class Loading:
-    """A question set as it is read for use: the first mistake raises. `rows`: read so far.
-
-    Mistakes of `MENDED` raise too where the file is in our own format, whose writer can mend it;
-    of what others published they are mended, and counted.
-    """
+    """A question set as it is read for use: the first mistake raises. `rows`: read so far. Mistakes
+    of `MENDED` raise too where the file is in our own format, whose writer can mend it; of what
+    others published they are mended, and counted."""
 
     is_strict = False
 
