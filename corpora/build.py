@@ -115,11 +115,9 @@ def _each_line(
         take(lines)
     if not lines.count:
         why = next(lines.omissions.lines(), "")
-        raise InputError(
-            "holds no passages",
-            where=source,
-            remedy=f"left out: {why}" if why else "`branchwise corpus forms` lists the forms",
-        )
+        what = "holds no passages"
+        remedy = f"left out: {why}" if why else "`branchwise corpus forms` lists the forms"
+        raise InputError(what, where=source, remedy=remedy)
     return lines.omissions
 
 
@@ -142,11 +140,8 @@ class _Lines:
             if self._is_new(record, hash, where):
                 line = record.line(hash)
                 if len(line) > MAX_LINE_BYTES:
-                    raise InputError(
-                        f"the passage takes more than {MAX_LINE_BYTES // 2**20} MiB",
-                        where=where,
-                        remedy="split it: --split words:100",
-                    )
+                    what = f"the passage takes more than {MAX_LINE_BYTES // 2**20} MiB"
+                    raise InputError(what, where=where, remedy="split it: --split words:100")
                 yield line
                 self.count += 1
             else:
@@ -168,11 +163,9 @@ class _Lines:
             return True
         earlier_hash, earlier = self._seen[record.id]
         if earlier_hash != hash:
-            raise InputError(
-                f"id {record.id!r} is already used by another text, at {earlier}",
-                where=where,
-                remedy="give each passage an id of its own, or none at all",
-            )
+            what = f"id {record.id!r} is already used by another text, at {earlier}"
+            remedy = "give each passage an id of its own, or none at all"
+            raise InputError(what, where=where, remedy=remedy)
         return False
 
 
@@ -202,10 +195,9 @@ def build_index(
     name = name or kind
     plain = name.replace("-", "").replace("_", "").replace(".", "").isalnum()
     if not plain or name.startswith(".") or name == HYBRID:
-        raise InputError(
-            f"{name!r} cannot name an index",
-            remedy="use letters, digits, '-', '_' and '.'; hybrid is made at search time",
-        )
+        what = f"{name!r} cannot name an index"
+        remedy = "use letters, digits, '-', '_' and '.'; hybrid is made at search time"
+        raise InputError(what, remedy=remedy)
     target = corpus.path / INDEX_FOLDER / name
     given = check_given(vectors, corpus, encoder, backend, settings) if vectors else None
     kept = target.with_name(f".{target.name}.unfinished")

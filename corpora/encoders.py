@@ -199,11 +199,9 @@ def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encod
     except torch.OutOfMemoryError:
         raise _gpu_is_full(model.name) from None
     except Exception as error:
-        raise InputError(
-            f"holds no model that sentence-transformers can load ({type(error).__name__})",
-            where=str(model.folder),
-            remedy="name a sentence-transformers model or its folder with --encoder",
-        ) from error
+        what = f"holds no model that sentence-transformers can load ({type(error).__name__})"
+        remedy = "name a sentence-transformers model or its folder with --encoder"
+        raise InputError(what, where=str(model.folder), remedy=remedy) from error
     prompts, chosen = encoder.prompts or {}, model.settings
     _apply(chosen, encoder, model.folder)
     queries = (chosen.query_prefix, model.query_prefix, prompts.get("query"))

@@ -116,11 +116,9 @@ def _read_yaml(file: Path) -> dict[str, Any]:
     try:
         content = yaml.safe_load(file.read_bytes())
     except OSError as error:
-        raise InputError(
-            f"cannot be read ({error.strerror})",
-            where=str(file),
-            remedy="name a FlashRAG configuration: flashrag:CONFIG.yaml",
-        ) from None
+        what = f"cannot be read ({error.strerror})"
+        remedy = "name a FlashRAG configuration: flashrag:CONFIG.yaml"
+        raise InputError(what, where=str(file), remedy=remedy) from None
     except (yaml.YAMLError, UnicodeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
@@ -141,11 +139,9 @@ def _check_kind(file: Path, settings: SearchSettings) -> None:
     if "clip" in settings.retrieval_method.lower():
         raise InputError("image search is not supported", where=str(file))
     if settings.use_reranker and not (settings.rerank_model_name or settings.rerank_model_path):
-        raise InputError(
-            "use_reranker is on, but no reranker is named",
-            where=str(file),
-            remedy="add rerank_model_name and rerank_model_path",
-        )
+        what = "use_reranker is on, but no reranker is named"
+        remedy = "add rerank_model_name and rerank_model_path"
+        raise InputError(what, where=str(file), remedy=remedy)
 
 
 def _check_files(file: Path, settings: SearchSettings, whole: Mapping[str, Any]) -> None:
@@ -155,11 +151,9 @@ def _check_files(file: Path, settings: SearchSettings, whole: Mapping[str, Any])
         if path is None:
             raise InputError(f"names no {name}", where=str(file), remedy=f"add {name}: FILE")
         if not Path(path).exists():
-            raise InputError(
-                f"{name}: {path} does not exist",
-                where=str(file),
-                remedy="write the path relative to this file's folder",
-            )
+            what = f"{name}: {path} does not exist"
+            remedy = "write the path relative to this file's folder"
+            raise InputError(what, where=str(file), remedy=remedy)
 
 
 def _whole(value: Any, folder: Path) -> Any:

@@ -14,8 +14,9 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
+import numpy as np
 import orjson
 
 from branchwise.base.atomic import write_bytes
@@ -27,10 +28,6 @@ from branchwise.corpora.encoders import QueryEncoder, load_encoder, reopen_encod
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import EncoderIdentity, Manifest, made_with, rebuild_command
 from branchwise.corpora.retrieval import Scored, ranked
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 Dtype = Literal["float16", "float32"]
 KEPT_VECTORS = "vectors.bin"
@@ -49,11 +46,9 @@ def unfinished(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise InputError(
-                "another process is building this index",
-                where=str(folder),
-                remedy="wait for it, or give this one another --name",
-            ) from None
+            what = "another process is building this index"
+            remedy = "wait for it, or give this one another --name"
+            raise InputError(what, where=str(folder), remedy=remedy) from None
         wanted = orjson.dumps(plan, option=orjson.OPT_SORT_KEYS)
         if not (folder / _PLAN).is_file() or (folder / _PLAN).read_bytes() != wanted:
             for file in folder.iterdir():
@@ -68,7 +63,7 @@ def unfinished(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
 class Encoded(NamedTuple):
     """The vectors of a corpus, mapped, and the folder where more of the build may be kept."""
 
-    vectors: "np.ndarray"
+    vectors: np.ndarray
     encoder: EncoderIdentity
     dtype: Dtype
     kept: Path
@@ -86,7 +81,7 @@ def encoded(corpus: Corpus, encoding: Encoding, progress: Progress) -> Iterator[
         encoder = load_encoder(encoding.encoder, encoding.backend, encoding.settings)
         identity, default, chunk = encoder.identity, "float16", _TEXTS_AT_ONCE
 
-    def read(start: int, stop: int, report: Progress) -> "np.ndarray":
+    def read(start: int, stop: int, report: Progress) -> np.ndarray:
         if given:
             return given.file.read(start, stop)
         return encoder.encode_passages(list(corpus.contents(start, stop)), report)
@@ -112,7 +107,7 @@ def _fill(
     passages: int,
     size: int,
     chunk: int,
-    read: Callable[[int, int, Progress], "np.ndarray"],
+    read: Callable[[int, int, Progress], np.ndarray],
     dtype: Dtype,
     progress: Progress,
 ) -> None:
@@ -133,10 +128,8 @@ def _fill(
             progress(stop, passages)
 
 
-def mapped(file: Path, passages: int, dimension: int, dtype: str) -> "np.ndarray":
+def mapped(file: Path, passages: int, dimension: int, dtype: str) -> np.ndarray:
     """The vectors in a file, `dtype` [passages, dimension]. Raises ValueError for another size."""
-    import numpy as np
-
     if file.stat().st_size != passages * dimension * np.dtype(dtype).itemsize:
         raise ValueError(f"{file} does not hold {passages} vectors of {dimension} numbers")
     return np.memmap(file, dtype=dtype, mode="r", shape=(passages, dimension))
@@ -176,10 +169,9 @@ class FlatIndex:
         return rankings
 
 
-def search(vectors: Any, queries: "np.ndarray", depth: int) -> tuple["np.ndarray", "np.ndarray"]:
+def search(vectors: Any, queries: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
     """faiss search: scores and rows, [n, depth] each, best first, independent of the batch."""
     import faiss
-    import numpy as np
 
     largest = max(1, _BELOW_BLAS // vectors.d)
     if len(queries) > largest:
@@ -209,8 +201,6 @@ def new_vectors(dimension: int, dtype: Dtype) -> Any:
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
     """Encode every passage into `folder`; vectors are float16 unless another format is asked
     for."""
-    import numpy as np
-
     with encoded(corpus, encoding, progress) as made:
         vectors = new_vectors(made.vectors.shape[1], made.dtype)
         for start in range(0, len(corpus), _VECTORS_AT_ONCE):
@@ -236,11 +226,8 @@ def write_index(index: Any, file: Path) -> None:
     try:
         faiss.write_index(index, str(file))
     except RuntimeError:
-        raise InputError(
-            "cannot be written",
-            where=str(file.parent),
-            remedy="make room on the disk, or write to another one",
-        ) from None
+        what, remedy = "cannot be written", "make room on the disk, or write to another one"
+        raise InputError(what, where=str(file.parent), remedy=remedy) from None
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> FlatIndex:
@@ -256,11 +243,8 @@ def index_encoder(corpus: Corpus, folder: Path, manifest: Manifest) -> QueryEnco
     try:
         return reopen_encoder(manifest.encoder)
     except InputError as error:
-        raise InputError(
-            error.what,
-            where=error.where or str(folder),
-            remedy=f"{error.remedy}; or {rebuild}" if error.remedy else rebuild,
-        ) from None
+        what, remedy = error.what, f"{error.remedy}; or {rebuild}" if error.remedy else rebuild
+        raise InputError(what, where=error.where or str(folder), remedy=remedy) from None
 
 
 def described(manifest: Mapping[str, Any]) -> str:
@@ -285,13 +269,11 @@ def open_flat(corpus: Corpus, folder: Path, encoder: QueryEncoder) -> FlatIndex:
         vectors = None
     wanted = (len(corpus), encoder.identity.dimension)
     if vectors is None or (vectors.ntotal, vectors.d) != wanted:
-        raise InputError(
-            "the vectors are missing or damaged",
-            where=str(file),
-            remedy=f"rebuild it: branchwise corpus index {corpus.path} --kind flat",
-        )
+        what = "the vectors are missing or damaged"
+        remedy = f"rebuild it: branchwise corpus index {corpus.path} --kind flat"
+        raise InputError(what, where=str(file), remedy=remedy)
     return FlatIndex(vectors, encoder, corpus)
 
 
-def _scored(rows: "np.ndarray", scores: "np.ndarray") -> list[Scored]:
+def _scored(rows: np.ndarray, scores: np.ndarray) -> list[Scored]:
     return [Scored(r, s) for r, s in zip(rows.tolist(), scores.tolist(), strict=True)]

@@ -62,11 +62,9 @@ def scan_corpus(path: Path) -> Scan:
             continue
         record = parse_record(line, f"{path}:{number}")
         if record.id is None:
-            raise InputError(
-                'lacks "id"',
-                where=f"{path}:{number}",
-                remedy="run `branchwise corpus build --from` on the file, which gives ids",
-            )
+            what = 'lacks "id"'
+            remedy = "run `branchwise corpus build --from` on the file, which gives ids"
+            raise InputError(what, where=f"{path}:{number}", remedy=remedy)
         checksums.append(zlib.crc32(line, len(keys)))
         starts.extend((start, len(line)))
         keys.append(id_key(record.id))
@@ -101,11 +99,9 @@ def _refuse_duplicate_ids(path: Path, suspects: set[int]) -> None:
         if id is None or id_key(id) not in suspects:
             continue
         if id in first:
-            raise InputError(
-                f"id {id!r} is already used in line {first[id]}",
-                where=f"{path}:{number}",
-                remedy="give each passage an id of its own, or none at all",
-            )
+            what = f"id {id!r} is already used in line {first[id]}"
+            remedy = "give each passage an id of its own, or none at all"
+            raise InputError(what, where=f"{path}:{number}", remedy=remedy)
         first[id] = number
 
 
@@ -117,11 +113,9 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
             lines = iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b"")
             for number, line in enumerate(lines, start=1):
                 if len(line) > MAX_LINE_BYTES:
-                    raise InputError(
-                        f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB",
-                        where=f"{path}:{number}",
-                        remedy="write one JSON object per line",
-                    )
+                    what = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
+                    remedy = "write one JSON object per line"
+                    raise InputError(what, where=f"{path}:{number}", remedy=remedy)
                 yield number, start, line
                 start += len(line)
     except OSError as error:

@@ -162,11 +162,9 @@ def find_source(named: str, fields: Sequence[str] = ()) -> str:
     if fits := _fitting(named):
         return fits
     if path.is_dir():
-        raise InputError(
-            "there are no passages, and no Markdown, HTML or text files, in the folder",
-            where=named,
-            remedy="`branchwise corpus forms` lists what a corpus is built from",
-        )
+        what = "there are no passages, and no Markdown, HTML or text files, in the folder"
+        remedy = "`branchwise corpus forms` lists what a corpus is built from"
+        raise InputError(what, where=named, remedy=remedy)
     return f"jsonl:{named}"  # whose reader says what is wrong with it
 
 

@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from branchwise.base.errors import InputError
 from branchwise.base.extras import require
-from branchwise.corpora.encoder_models import (
-    AS_THE_MODEL_SAYS,
-    DEFAULT_ENCODER,
-    EncoderSettings,
-)
+from branchwise.corpora.encoder_models import AS_THE_MODEL_SAYS, DEFAULT_ENCODER, EncoderSettings
 from branchwise.corpora.encoders import load_encoder
 from branchwise.corpora.folder import Corpus
 
@@ -46,11 +42,8 @@ class VectorFile:
 def open_vectors(file: Path) -> VectorFile:
     """The vectors in a file, by its ending."""
     if file.suffix not in _OPENERS:
-        raise InputError(
-            f"vectors are read from {', '.join(_OPENERS)}",
-            where=str(file),
-            remedy="write them in one of these forms",
-        )
+        what = f"vectors are read from {', '.join(_OPENERS)}"
+        raise InputError(what, where=str(file), remedy="write them in one of these forms")
     if not file.is_file():
         raise InputError("no such file", where=str(file), remedy="check the path")
     return _OPENERS[file.suffix](file)
@@ -64,11 +57,9 @@ def _numpy(file: Path) -> VectorFile:
     except Exception:  # noqa: BLE001 - numpy lets anything through that a damaged head leads to
         raise InputError("is not a NumPy array, or is damaged", where=str(file)) from None
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
-        raise InputError(
-            f"holds {vectors.dtype} {list(vectors.shape)}, not floats [passages, dimension]",
-            where=str(file),
-            remedy="save one row a passage, in the order of the corpus",
-        )
+        what = f"holds {vectors.dtype} {list(vectors.shape)}, not floats [passages, dimension]"
+        remedy = "save one row a passage, in the order of the corpus"
+        raise InputError(what, where=str(file), remedy=remedy)
 
     def read(start: int, stop: int) -> "np.ndarray":
         return np.ascontiguousarray(vectors[start:stop], dtype=np.float32)
@@ -88,11 +79,8 @@ def _faiss(file: Path) -> VectorFile:
         raise InputError("is not a faiss index, or is damaged", where=str(file)) from None
     flat = isinstance(vectors, faiss.IndexFlat)
     if not flat or vectors.metric_type != faiss.METRIC_INNER_PRODUCT:
-        raise InputError(
-            f"is not an exact index of inner products ({type(vectors).__name__})",
-            where=str(file),
-            remedy="build it with --faiss_type Flat",
-        )
+        what = f"is not an exact index of inner products ({type(vectors).__name__})"
+        raise InputError(what, where=str(file), remedy="build it with --faiss_type Flat")
 
     def read(start: int, stop: int) -> "np.ndarray":
         rows: np.ndarray = vectors.reconstruct_n(start, stop - start)
@@ -205,11 +193,9 @@ def check_given(
     require("local", "vectors made elsewhere", str(file), ("sentence_transformers", "faiss"))
     vectors = open_vectors(file)
     if vectors.count != len(corpus):
-        raise InputError(
-            f"holds {vectors.count} vectors, the corpus {len(corpus)} passages",
-            where=str(file),
-            remedy=f"put the corpus.jsonl that it was built on into {corpus.path} as it is",
-        )
+        what = f"holds {vectors.count} vectors, the corpus {len(corpus)} passages"
+        remedy = f"put the corpus.jsonl that it was built on into {corpus.path} as it is"
+        raise InputError(what, where=str(file), remedy=remedy)
     loaded = load_encoder(encoder, "torch" if backend == "auto" else backend, settings)
     _check_vectors(vectors, corpus, loaded)
     return GivenVectors(vectors, loaded.identity)
@@ -221,22 +207,17 @@ def _check_vectors(vectors: VectorFile, corpus: Corpus, encoder: "Encoder") -> N
 
     name, dimension = encoder.identity.name, encoder.identity.dimension
     if vectors.dimension != dimension:
-        raise InputError(
-            f"its vectors have {vectors.dimension} dimensions, those of {name} {dimension}",
-            where=str(vectors.path),
-            remedy=_HOW_IT_WAS_MADE,
-        )
+        what = f"its vectors have {vectors.dimension} dimensions, those of {name} {dimension}"
+        raise InputError(what, where=str(vectors.path), remedy=_HOW_IT_WAS_MADE)
     step = max(1, len(corpus) // _CANDIDATES)
     rows = range(0, len(corpus), step)
     texts = {row: next(iter(corpus.contents(row, row + 1))) for row in rows}
     chosen = sorted(rows, key=lambda row: len(texts[row]))[:_COMPARED]
     kept = np.stack([vectors.read(row, row + 1)[0] for row in chosen])
     if not np.all(np.abs(np.linalg.norm(kept, axis=1) - 1) < _UNIT_LENGTH):
-        raise InputError(
-            "its vectors are not of unit length, as those of DPR encoders",
-            where=str(vectors.path),
-            remedy="search it with --retriever flashrag:CONFIG.yaml",
-        )
+        what = "its vectors are not of unit length, as those of DPR encoders"
+        remedy = "search it with --retriever flashrag:CONFIG.yaml"
+        raise InputError(what, where=str(vectors.path), remedy=remedy)
     made = encoder.encode_passages([texts[row] for row in chosen])
     cosines = np.sum(kept * made, axis=1)
     worst = int(np.argmin(cosines))

@@ -9,7 +9,9 @@ vectors of the corpus itself, which the lists were not trained on, find their te
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from branchwise.base.cores import usable_cores
 from branchwise.base.errors import InputError
@@ -21,9 +23,6 @@ from branchwise.corpora.flat import described as described_encoder
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import Manifest, index_command, made_with
 from branchwise.corpora.retrieval import DEPTH, MAX_K, Scored, ranked
-
-if TYPE_CHECKING:
-    import numpy as np
 
 EXACT = "flat"
 LISTS_FILE, _TRAINED = "lists.faiss", "trained.faiss"
@@ -40,7 +39,7 @@ class IvfIndex:
     """Ranks rows by the inner product of passage and query vectors. Thread-safe."""
 
     def __init__(
-        self, lists: Any, vectors: "np.ndarray", encoder: QueryEncoder, corpus: Corpus
+        self, lists: Any, vectors: np.ndarray, encoder: QueryEncoder, corpus: Corpus
     ) -> None:
         self._lists, self._vectors, self._encoder, self._corpus = lists, vectors, encoder, corpus
 
@@ -61,13 +60,12 @@ def candidates(k: int) -> int:
 
 
 def nearest(
-    lists: Any, vectors: "np.ndarray", query: "np.ndarray", count: int
+    lists: Any, vectors: np.ndarray, query: np.ndarray, count: int
 ) -> tuple[list[int], list[float]]:
     """Rows of `count` candidates and their exact inner products with one query. One query at a
     time: several are compared with the lists' centres by a matrix product, whose last bits depend
     on its size."""
     import faiss
-    import numpy as np
 
     faiss.omp_set_num_threads(1)
     _, [rows] = lists.search(query[None], min(count, len(vectors)))
@@ -103,12 +101,11 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
     )
 
 
-def index_vectors(vectors: "np.ndarray", kept: Path, folder: Path) -> None:
+def index_vectors(vectors: np.ndarray, kept: Path, folder: Path) -> None:
     """Train on a sample, add in parts of a million that stay in `kept`, merge them into `folder`.
     `vectors`: [n, dimension], of unit length, mapped. A part that is there is not made again.
     Memory: a byte a number of every vector, to merge."""
     import faiss
-    import numpy as np
 
     if not (kept / _TRAINED).is_file():
         _whole(_trained(vectors), kept / _TRAINED)
@@ -128,7 +125,7 @@ def index_vectors(vectors: "np.ndarray", kept: Path, folder: Path) -> None:
     write_index(lists, folder / LISTS_FILE)
 
 
-def _trained(vectors: "np.ndarray") -> Any:
+def _trained(vectors: np.ndarray) -> Any:
     """An empty index whose lists' centres were found by k-means on a sample."""
     import faiss
 
@@ -146,16 +143,12 @@ def _trained(vectors: "np.ndarray") -> Any:
     return lists
 
 
-def _shuffled(count: int) -> "np.ndarray":
+def _shuffled(count: int) -> np.ndarray:
     """Rows in an order of chance, always the same: the first are held out of training."""
-    import numpy as np
-
     return np.random.default_rng(0).permutation(count)
 
 
-def _floats(vectors: "np.ndarray") -> "np.ndarray":
-    import numpy as np
-
+def _floats(vectors: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(vectors, dtype=np.float32)
 
 
@@ -173,7 +166,7 @@ class Probes(NamedTuple):
     recall: float
 
 
-def choose_probes(folder: Path, vectors: "np.ndarray", target: float) -> Probes:
+def choose_probes(folder: Path, vectors: np.ndarray, target: float) -> Probes:
     """The fewest lists, doubling, with which held-out vectors find `target` of their ten nearest
     others; all lists where even those do not reach it."""
     lists = open_lists(folder)
@@ -190,11 +183,9 @@ def choose_probes(folder: Path, vectors: "np.ndarray", target: float) -> Probes:
 
 
 def _true_neighbours(
-    vectors: "np.ndarray", queries: "np.ndarray", held: Sequence[int]
+    vectors: np.ndarray, queries: np.ndarray, held: Sequence[int]
 ) -> list[set[int]]:
     """Rows of each query's ten nearest, itself left out, by comparison with all."""
-    import numpy as np
-
     best = np.full((len(queries), _NEAREST), -np.inf, dtype=np.float32)
     rows = np.full((len(queries), _NEAREST), -1)
     for start in range(0, len(vectors), _CHUNK):
@@ -215,8 +206,8 @@ def _true_neighbours(
 
 def _recall(
     lists: Any,
-    vectors: "np.ndarray",
-    queries: "np.ndarray",
+    vectors: np.ndarray,
+    queries: np.ndarray,
     held: Sequence[int],
     truth: Sequence[set[int]],
 ) -> float:
@@ -241,11 +232,9 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
     except (OSError, ValueError, RuntimeError, TypeError, AttributeError):
         fits = False
     if not fits:
-        raise InputError(
-            "the vectors are missing or damaged",
-            where=str(folder),
-            remedy=f"rebuild it: {index_command(corpus.path, folder.name, 'ivf')}",
-        )
+        what = "the vectors are missing or damaged"
+        remedy = f"rebuild it: {index_command(corpus.path, folder.name, 'ivf')}"
+        raise InputError(what, where=str(folder), remedy=remedy)
     return IvfIndex(lists, vectors, encoder, corpus)
 
 

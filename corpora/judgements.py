@@ -89,11 +89,8 @@ def beir_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
             yield DataRow(row.where, {**row.fields, META_KEY: grades})
     if judged:
         unknown = next(iter(judged))
-        raise InputError(
-            f"{len(judged):,} judged queries are not in {queries.name}, the first {unknown!r}",
-            where=str(judgements),
-            remedy="compare with the published data set",
-        )
+        what = f"{len(judged):,} judged queries are not in {queries.name}, the first {unknown!r}"
+        raise InputError(what, where=str(judgements), remedy="compare with the published data set")
 
 
 def _data_set(path: Path) -> tuple[Path, Path]:
@@ -107,11 +104,8 @@ def _data_set(path: Path) -> tuple[Path, Path]:
         raise InputError("there is no qrels/test.tsv", where=str(path), remedy=_NAME)
     if _DEFAULT in splits or len(splits) == 1:
         return path, splits.get(_DEFAULT) or next(iter(splits.values()))
-    raise InputError(
-        f"has judgements for {', '.join(splits)}, none for {_DEFAULT}",
-        where=str(path),
-        remedy=f"name one: beir:{next(iter(splits.values()))}",
-    )
+    what = f"has judgements for {', '.join(splits)}, none for {_DEFAULT}"
+    raise InputError(what, where=str(path), remedy=f"name one: beir:{next(iter(splits.values()))}")
 
 
 def beir_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import tantivy
 
 from branchwise.base.errors import DamagedDataError, InputError
 from branchwise.base.file_records import RECORDS_FILE, has_records
@@ -24,9 +26,6 @@ from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import Manifest, index_command, made_with, rebuild_command
 from branchwise.corpora.retrieval import DEPTH, MAX_K, Scored, ranked
 from branchwise.corpora.scratch import scratch_folder
-
-if TYPE_CHECKING:
-    import tantivy
 
 ANALYZER = "lower-words2-stop_en-snowball_english"
 STOP_WORDS = frozenset(
@@ -75,13 +74,11 @@ def _warn_once(path: Path) -> None:
     warn(f"{path}, a search: {_FINDS_LITTLE}")
 
 
-def tantivy_analyzer() -> "tantivy.TextAnalyzer":
+def tantivy_analyzer() -> tantivy.TextAnalyzer:
     """From `spaced` words to terms."""
-    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
-
-    words = TextAnalyzerBuilder(Tokenizer.whitespace())
-    counted = words.filter(Filter.custom_stopword(sorted(LEFT_OUT)))
-    return counted.filter(Filter.stemmer("english")).build()
+    words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+    counted = words.filter(tantivy.Filter.custom_stopword(sorted(LEFT_OUT)))
+    return counted.filter(tantivy.Filter.stemmer("english")).build()
 
 
 SCORING = "tantivy k1=1.2 b=0.75"
@@ -101,7 +98,7 @@ class LexicalIndex:
     """Ranks rows by BM25. Thread-safe. `folder`: where its files lie."""
 
     def __init__(
-        self, searcher: "tantivy.Searcher", schema: "tantivy.Schema", corpus: Corpus, folder: Path
+        self, searcher: tantivy.Searcher, schema: tantivy.Schema, corpus: Corpus, folder: Path
     ) -> None:
         self._searcher, self._schema = searcher, schema
         self._corpus, self._folder = corpus, folder
@@ -112,8 +109,6 @@ class LexicalIndex:
         return [self._best(query, k) for query in queries]
 
     def _best(self, text: str, k: int) -> list[Scored]:
-        from tantivy import Occur, Query
-
         if not text.isascii() and _is_unspaced([text]):
             _warn_once(self._corpus.path)
         # Sorted, since scores are sums of floats: the order of a query's words must not change one.
@@ -123,10 +118,10 @@ class LexicalIndex:
         with _damage(self._corpus, self._folder):
             # A union: a term that a query repeats counts as often.
             fields = [
-                Query.term_query(self._schema, _CONTENTS, term, index_option="freq")
+                tantivy.Query.term_query(self._schema, _CONTENTS, term, index_option="freq")
                 for term in terms
             ]
-            query = Query.boolean_query([(Occur.Should, field) for field in fields])
+            query = tantivy.Query.boolean_query([(tantivy.Occur.Should, field) for field in fields])
             # The same depth for every usual k: which passages are skipped depends on it, and with
             # that, by the last bit, what is found near the end.
             depth = next((depth for depth in _DEPTHS if k + _SPARE <= depth), k + _SPARE)
@@ -136,7 +131,7 @@ class LexicalIndex:
                 scored = self._scored(query, depth)
         return ranked(scored, k, self._corpus.id)
 
-    def _scored(self, query: "tantivy.Query", depth: int) -> list[Scored]:
+    def _scored(self, query: tantivy.Query, depth: int) -> list[Scored]:
         # Without counting what matches, passages that cannot be among the best are skipped.
         hits = self._searcher.search(query, depth, count=False).hits
         rows = self._searcher.fast_field_values(_ROW, [address for _, address in hits])
@@ -169,8 +164,6 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
 
 
 def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
-    import tantivy
-
     fields = tantivy.SchemaBuilder().add_integer_field(_ROW, fast=True)
     fields = fields.add_text_field(_CONTENTS, tokenizer_name=ANALYZER, index_option="freq")
     folder.mkdir()
@@ -186,29 +179,22 @@ def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
         for lock in folder.glob(f"*{_LOCK}"):
             lock.unlink()
     except (ValueError, OSError) as error:  # tantivy makes the first of every error of the system
-        raise InputError(
-            f"the index cannot be written ({one_line(str(error))})",
-            where=str(corpus.path),
-            remedy="look for room on the disk, and for what else writes there",
-        ) from None
+        what = f"the index cannot be written ({one_line(str(error))})"
+        remedy = "look for room on the disk, and for what else writes there"
+        raise InputError(what, where=str(corpus.path), remedy=remedy) from None
     if not words:
-        raise InputError(
-            "no passage contains a word to index",
-            where=str(corpus.path),
-            remedy="use `--kind flat` for it",
-        )
+        what = "no passage contains a word to index"
+        raise InputError(what, where=str(corpus.path), remedy="use `--kind flat` for it")
     progress(len(corpus), len(corpus))
 
 
-def _add_all(writer: "tantivy.IndexWriter", corpus: Corpus, progress: Progress) -> bool:
+def _add_all(writer: tantivy.IndexWriter, corpus: Corpus, progress: Progress) -> bool:
     """Give the writer every passage; whether any of them has a term."""
-    from tantivy import Document
-
     analyzer, words = tantivy_analyzer(), False
     for row, contents in enumerate(corpus.contents()):
         text = spaced(contents)
         words = words or bool(analyzer.analyze(text))
-        passage = Document()
+        passage = tantivy.Document()
         passage.add_integer(_ROW, row)
         passage.add_text(_CONTENTS, text)
         writer.add_document(passage)
@@ -219,21 +205,15 @@ def _add_all(writer: "tantivy.IndexWriter", corpus: Corpus, progress: Progress) 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex:
     """The index in `folder`."""
-    import tantivy
-
     if manifest.analyzer != ANALYZER:
-        raise InputError(
-            f"the index was analysed with {manifest.analyzer}, queries would be with {ANALYZER}",
-            where=str(folder),
-            remedy=rebuild_command(corpus.path, folder.name, manifest),
-        )
+        what = f"the index was analysed with {manifest.analyzer}, queries would be with {ANALYZER}"
+        remedy = rebuild_command(corpus.path, folder.name, manifest)
+        raise InputError(what, where=str(folder), remedy=remedy)
     if not has_records(folder):
         # Opening a damaged file can end the process (SIGABRT), which no handler of errors sees.
-        raise InputError(
-            f"the index was made without a record of its files ({RECORDS_FILE})",
-            where=str(folder),
-            remedy=rebuild_command(corpus.path, folder.name, manifest),
-        )
+        what = f"the index was made without a record of its files ({RECORDS_FILE})"
+        remedy = rebuild_command(corpus.path, folder.name, manifest)
+        raise InputError(what, where=str(folder), remedy=remedy)
     with scratch_folder("branchwise-index-") as links, _damage(corpus, folder):
         # tantivy makes a lock beside what it opens, in a folder that may only be readable. What is
         # mapped stays when the links are gone.
@@ -263,8 +243,6 @@ def _damage(corpus: Corpus, folder: Path) -> Iterator[None]:
         panicked = type(error).__name__ == "PanicException"  # of Rust; it derives of BaseException
         if not panicked and not isinstance(error, (ValueError, TypeError, OSError)):
             raise
-        raise DamagedDataError(
-            "the terms are missing or damaged",
-            where=str(folder),
-            remedy=f"rebuild it: {index_command(corpus.path, folder.name, 'bm25')}",
-        ) from None
+        what = "the terms are missing or damaged"
+        remedy = f"rebuild it: {index_command(corpus.path, folder.name, 'bm25')}"
+        raise DamagedDataError(what, where=str(folder), remedy=remedy) from None

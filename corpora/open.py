@@ -103,11 +103,9 @@ def open_retriever(
     """
     if is_plugin_retriever(name):
         if corpus_dir is not None and name in index_names(Path(corpus_dir)):
-            raise InputError(
-                f"both an index of the corpus and an installed plug-in are called {name!r}",
-                where=str(corpus_dir),
-                remedy="name the plug-in as package.module:name, or rename the index's folder",
-            )
+            what = f"both an index of the corpus and an installed plug-in are called {name!r}"
+            remedy = "name the plug-in as package.module:name, or rename the index's folder"
+            raise InputError(what, where=str(corpus_dir), remedy=remedy)
         return open_plugin(str(name), corpus_dir, settings)
     if name is not None and name.startswith(SERVERS):
         return open_search_server(name, keys=keys, headers=headers or {})

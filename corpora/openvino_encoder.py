@@ -53,11 +53,9 @@ def exported(model: EncoderModel) -> Path:
     cache = Path(base) / "branchwise" / "encoders"
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     if hasattr(os, "getuid") and cache.stat().st_uid != os.getuid():
-        raise InputError(
-            "the cache folder belongs to another user",
-            where=str(cache),
-            remedy="set XDG_CACHE_HOME to a folder of your own",
-        )
+        what = "the cache folder belongs to another user"
+        remedy = "set XDG_CACHE_HOME to a folder of your own"
+        raise InputError(what, where=str(cache), remedy=remedy)
     # What an export depends on: the model's files and the versions that converted them.
     key = [model.digest[:32]]
     for package in _PACKAGES:

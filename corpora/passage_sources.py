@@ -192,11 +192,9 @@ class _RowPassages:
         check_form(self.form, _LAYOUTS[self.form][1], first, self.place)
         if lacking := self.names.missing(first.fields):
             field, column = lacking
-            raise InputError(
-                f"there is no column {column!r}",
-                where=first.where,
-                remedy=f"correct --field {field}={column}: {did_you_mean(column, first.fields)}",
-            )
+            what = f"there is no column {column!r}"
+            remedy = f"correct --field {field}={column}: {did_you_mean(column, first.fields)}"
+            raise InputError(what, where=first.where, remedy=remedy)
         fields = self._fields(first)
         if "text" not in fields and "contents" not in fields:
             texts = {name: text for name, text in first.fields.items() if isinstance(text, str)}
@@ -298,10 +296,8 @@ def question_passages(source: str) -> PassageSource:
                 record = CorpusRecord(None if is_hash else passage.id, passage.contents)
                 yield PlacedPassage(where, record)
         if empty:
-            raise InputError(
-                "the questions bring no passages",
-                where=source,
-                remedy="build the corpus from passages (`branchwise corpus forms`)",
-            )
+            what = "the questions bring no passages"
+            remedy = "build the corpus from passages (`branchwise corpus forms`)"
+            raise InputError(what, where=source, remedy=remedy)
 
     return read

@@ -14,13 +14,7 @@ from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from branchwise.base.errors import InputError
 from branchwise.base.plugins.call import DaemonThread, PluginFailure, call_blocking
-from branchwise.base.plugins.declare import (
-    FILLS,
-    Declaration,
-    Group,
-    InjectionContext,
-    Plugin,
-)
+from branchwise.base.plugins.declare import FILLS, Declaration, Group, InjectionContext, Plugin
 from branchwise.base.plugins.faults import WrongResult
 from branchwise.base.plugins.settings import Given
 from branchwise.base.plugins.specs import load_plugin
@@ -209,7 +203,7 @@ def open_plugin(
     return retriever
 
 
-class _Found(BaseModel, coerce_numbers_to_str=True):
+class _GivenPassage(BaseModel, coerce_numbers_to_str=True):
     """The fields that a search may return of a passage."""
 
     id: str | None = Field(None, max_length=MAX_ID_CHARS)
@@ -263,12 +257,12 @@ def _passage_and_score(item: Any) -> tuple[Passage, float | None]:
         of_contents = to_passage("", fields["contents"])
         fields |= {"title": of_contents.title, "text": of_contents.text}
     try:
-        found = _Found.model_validate({**fields, "title": fields.get("title") or ""})
+        given = _GivenPassage.model_validate({**fields, "title": fields.get("title") or ""})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         what = f"returned a passage with a wrong {first['loc'][0]}: {first['msg']}"
         raise WrongResult(f"{what}; {_FORMS}") from None
-    id = passage_id(found.title, found.text) if found.id is None else found.id
+    id = passage_id(given.title, given.text) if given.id is None else given.id
     if not id.strip() or not id.isprintable():
         raise WrongResult(f"the passage id {id[:80]!r} cannot be shown: use printable characters")
-    return Passage(id=id, title=found.title, text=found.text), found.score
+    return Passage(id=id, title=given.title, text=given.text), given.score

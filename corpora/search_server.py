@@ -289,10 +289,7 @@ def server_url(spec: str) -> str:
     secret = parts.username is not None or parts.password is not None or parts.query
     plain = text.isascii() and text.isprintable() and " " not in text
     if parts.scheme not in ("http", "https") or not host or secret or parts.fragment or not plain:
-        raise InputError(
-            "the retrieval server's address has no host, or a user, a key or spaces in it",
-            where="--retriever",
-            remedy=f"write http:http://HOST:PORT{PATH}",
-        )
+        what = "the retrieval server's address has no host, or a user, a key or spaces in it"
+        raise InputError(what, where="--retriever", remedy=f"write http:http://HOST:PORT{PATH}")
     path = PATH if parts.path in ("", "/") else parts.path
     return parts._replace(path=path, fragment="", query="").geturl()

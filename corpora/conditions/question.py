@@ -218,15 +218,16 @@ PUBLISHED_MDCR = MdcrStatistics(
 """Of MDCR; the last two are published as 28.1% and 66.0%."""
 
 
-def describe_conditions(found: ConditionsSet, questions: Sequence[Question]) -> MdcrStatistics:
+def describe_conditions(conditions: ConditionsSet, questions: Sequence[Question]) -> MdcrStatistics:
     """`questions`: the set's own, as they are loaded."""
     read = [ConditionsQuestion.of(question) for question in questions]
-    groups = {frozenset(scenario.documents) for scenario in found.scenarios}
+    scenarios = conditions.scenarios
+    groups = {frozenset(scenario.documents) for scenario in scenarios}
     return MdcrStatistics(
-        len(found.documents),
+        len(conditions.documents),
         dict(sorted(Counter(map(len, groups)).items())),
-        len(found.scenarios),
-        sum(one.has_values and all(one.values.values()) for one in found.scenarios),
+        len(scenarios),
+        sum(scenario.has_values and all(scenario.values.values()) for scenario in scenarios),
         len(read),
         sum(question.relations_decide is True for question in read),
         sum(bool(question.gold.groups) for question in read),

@@ -125,12 +125,12 @@ class RelationNetwork:
 
 def places(bits: int) -> list[int]:
     """The places of a set's bits, rising."""
-    found = []
+    positions = []
     while bits:
         lowest = bits & -bits
-        found.append(lowest.bit_length() - 1)
+        positions.append(lowest.bit_length() - 1)
         bits ^= lowest
-    return found
+    return positions
 
 
 def _closure(count: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:

@@ -70,11 +70,8 @@ def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
     first: dict[str, str] = {}
     for item in _read(source, loading):
         if (earlier := first.setdefault(item.question.id, item.where)) != item.where:
-            raise InputError(
-                f"question id {item.question.id!r} is already used by {earlier}",
-                where=item.where,
-                remedy="give each question its own id",
-            )
+            what = f"question id {item.question.id!r} is already used by {earlier}"
+            raise InputError(what, where=item.where, remedy="give each question its own id")
         yield item
     if not first:
         raise InputError("holds no questions", where=source.place, remedy="write one per line")

@@ -187,11 +187,8 @@ def _cambignq_question(entry: _CambigNqEntry, where: str) -> Question:
         names = [one_line(question) for question in entry.dqs]
     answers = entry.clarification_answers
     if not all(names) or not names or len(names) != len(answers):
-        raise InputError(
-            f"has {len(names)} options and answers to {len(answers)}",
-            where=where,
-            remedy="give each option its answers",
-        )
+        what = f"has {len(names)} options and answers to {len(answers)}"
+        raise InputError(what, where=where, remedy="give each option its answers")
     branches = [
         Branch(name=name, answers=(answer_of(forms, f"{where}, option {number}"),))
         for number, (name, forms) in enumerate(zip(names, answers, strict=True), start=1)

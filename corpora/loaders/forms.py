@@ -89,16 +89,10 @@ _OWN = (
     "id", "question", "task", "answers", "branches", "alternatives", "ambiguous", "passages",
     "plan", "meta",
 )  # fmt: skip
-_BY_FIELD = {
-    "id": "id",
-    "question": "question",
-    "answers": "answers",
-    "aliases": "aliases of the one answer",
-    "branches": "branches",
-    "alternatives": "alternatives",
-    "ambiguous": "ambiguous",
-    "passages": "passages",
-}
+_FIELDS = (
+    "id", "question", "answers", "aliases", "branches", "alternatives", "ambiguous", "passages",
+)  # fmt: skip
+_BY_FIELD = dict(zip(_FIELDS, _FIELDS, strict=True)) | {"aliases": "aliases of the one answer"}
 _MULTIHOP = {
     "_id": "id",
     "id": "id",
@@ -107,6 +101,13 @@ _MULTIHOP = {
     "context": "passages",
     "supporting_facts": "the answer's support",
 }
+_OF_COLUMNS = "loaders.native.question_by_fields"
+_BY_LAYOUT: tuple[tuple[str, str, RowLayout | None], ...] = (
+    ("csv", "CSV", "csv"),
+    ("jsonl", "JSON, a line each or one array", "json"),
+    ("parquet", "Parquet", "parquet"),
+    ("hf", "a set of the Hugging Face Hub", None),
+)
 OWN = QuestionForm(
     name="",
     title="Branchwise's own format",
@@ -283,36 +284,9 @@ _FORMS = (
         origin="https://samsam3232.github.io/qampari",
         licence="CC0",
     ),
-    QuestionForm(
-        name="csv",
-        title="CSV",
-        reader="loaders.native.question_by_fields",
-        reads=_BY_FIELD,
-        layout="csv",
-        takes_fields=True,
-    ),
-    QuestionForm(
-        name="jsonl",
-        title="JSON, a line each or one array",
-        reader="loaders.native.question_by_fields",
-        reads=_BY_FIELD,
-        layout="json",
-        takes_fields=True,
-    ),
-    QuestionForm(
-        name="parquet",
-        title="Parquet",
-        reader="loaders.native.question_by_fields",
-        reads=_BY_FIELD,
-        layout="parquet",
-        takes_fields=True,
-    ),
-    QuestionForm(
-        name="hf",
-        title="a set of the Hugging Face Hub",
-        reader="loaders.native.question_by_fields",
-        reads=_BY_FIELD,
-        takes_fields=True,
+    *(
+        QuestionForm(name, title, _OF_COLUMNS, _BY_FIELD, layout=layout, takes_fields=True)
+        for name, title, layout in _BY_LAYOUT
     ),
 )
 FORMS: Mapping[str, QuestionForm] = {form.name: form for form in _FORMS}

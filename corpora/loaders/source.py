@@ -50,10 +50,7 @@ class QuestionSource:
 
     @classmethod
     def parse(
-        cls,
-        text: str,
-        fields: Mapping[str, str] | Sequence[str] = (),
-        separator: str | None = None,
+        cls, text: str, fields: Mapping[str, str] | Sequence[str] = (), separator: str | None = None
     ) -> "QuestionSource":
         """What `--questions`, `--field` and `--separator` say."""
         form, place = _form_and_place(text)
@@ -108,11 +105,9 @@ def _form_and_place(text: str) -> tuple[QuestionForm, str]:
     if colon and prefix.isalnum() and len(prefix) > 1 and not Path(text).exists():
         near = nearest(prefix, FORMS)
         hint = f"did you mean {near[0]}:{rest}?" if near else f"known are {', '.join(FORMS)}"
-        raise InputError(
-            f"unknown question form {prefix!r}",
-            where=text,
-            remedy=f"{hint} (our own format takes no prefix; see `branchwise questions forms`)",
-        )
+        what = f"unknown question form {prefix!r}"
+        remedy = f"{hint} (our own format takes no prefix; see `branchwise questions forms`)"
+        raise InputError(what, where=text, remedy=remedy)
     return OWN, text
 
 
