@@ -23,13 +23,17 @@ from machine import describe_machine
 
 from branchwise.corpora.conditions.documents import (
     QUESTION_KINDS,
+    AllOf,
+    Atom,
     ConditionRelation,
     ConditionsDocument,
     ConditionsProblem,
+    Expression,
     QuestionKind,
     StatedCondition,
+    all_of,
+    any_of,
 )
-from branchwise.corpora.conditions.expressions import AllOf, Atom, Expression, all_of, any_of
 from branchwise.corpora.conditions.minimal_groups import (
     GroupSearch,
     TooManyGroupsError,

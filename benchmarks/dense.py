@@ -22,9 +22,9 @@ from lexical import compare_kinds, judged
 from machine import describe_machine
 
 from branchwise.corpora import flat, ivf
+from branchwise.corpora.build import build_index
+from branchwise.corpora.flat import KEPT_VECTORS, mapped
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.indexing import build_index
-from branchwise.corpora.kept_vectors import KEPT_VECTORS, mapped
 from branchwise.corpora.manifest import read_manifest
 
 DIMENSION, AROUND_ONE, SPREAD, CHUNK, K, TURNS = 384, 50, 0.6, 20_000, 10, 3

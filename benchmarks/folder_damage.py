@@ -35,11 +35,9 @@ from typer.testing import CliRunner
 
 from branchwise.base.errors import InputError
 from branchwise.cli import app
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.folder import Corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
+from branchwise.corpora.folder import Corpus, Titles
 from branchwise.corpora.open import open_retriever
-from branchwise.corpora.titles import Titles
 from branchwise.kg.build import build_kg
 from branchwise.kg.open import EmbeddedKg
 from branchwise.runs.scoring.score import ScoringSettings, score_answers

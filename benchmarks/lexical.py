@@ -95,7 +95,7 @@ class Ours:
 
     @classmethod
     def index(cls, corpus: Path, folder: Path) -> None:
-        from branchwise.corpora.indexing import build_index
+        from branchwise.corpora.build import build_index
 
         build_index(corpus, cls.KIND)
 
@@ -129,7 +129,7 @@ class OursByVectors(Ours):
 
     @classmethod
     def index(cls, corpus: Path, folder: Path) -> None:
-        from branchwise.corpora.indexing import build_index
+        from branchwise.corpora.build import build_index
 
         given = vectors_of(corpus)
         build_index(corpus, cls.KIND, encoder=str(given.encoder), vectors=given.vectors)

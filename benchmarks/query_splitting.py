@@ -36,8 +36,7 @@ from branchwise.base.text import one_line
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.questions import Question
-from branchwise.corpora.ranking import Scored, fused
-from branchwise.corpora.retrieval import MAX_K, Hit
+from branchwise.corpora.retrieval import MAX_K, Hit, Scored, fused
 from branchwise.eval.items import support_recall
 from branchwise.graphs.question_names import COMMON, WORD, names_in
 from branchwise.tools.result_text import spread

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from branchwise import System, run, score
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.records import to_passage
+from branchwise.corpora.passages import to_passage
 from branchwise.graphs.readings import MAX_READINGS
 from branchwise.graphs.title_list import namesakes
 from branchwise.runs.store import open_run

@@ -157,7 +157,7 @@ def make_corpus(folder: Path, passages: int) -> None:
     from branchwise.corpora.flat import VECTORS_FILE, new_vectors
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.manifest import Manifest, write_manifest
-    from branchwise.corpora.records import CorpusRecord
+    from branchwise.corpora.passages import CorpusRecord
 
     words = random.Random(1)
     with (folder / "corpus.jsonl").open("wb") as file:

@@ -166,7 +166,7 @@ def main() -> None:
 
 
 def _make(corpus: Path, passages: int) -> None:
-    from branchwise.corpora.indexing import build_index
+    from branchwise.corpora.build import build_index
 
     make_corpus(corpus, passages)
     build_index(corpus, "bm25")

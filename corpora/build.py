@@ -1,22 +1,31 @@
-"""Making a corpus folder from a collection of passages or documents."""
+"""Making a corpus folder from a collection, and an index of a corpus: whole or not at all."""
 
 import hashlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Literal
 
-from branchwise.base.atomic import new_folder, remove_abandoned
+from branchwise.base.atomic import new_folder, remove_abandoned, remove_folder
 from branchwise.base.errors import InputError
+from branchwise.base.file_records import record_files
 from branchwise.base.files import MAX_LINE_BYTES
 from branchwise.base.progress import Progress, silent
-from branchwise.corpora.folder import CORPUS_FILE, Corpus
+from branchwise.corpora.encoder_models import (
+    AS_THE_MODEL_SAYS,
+    DEFAULT_ENCODER,
+    EncoderSettings,
+    Encoding,
+)
+from branchwise.corpora.folder import CORPUS_FILE, Corpus, id_key, repeated_keys
 from branchwise.corpora.forms import PassageSource, find_source, open_source
-from branchwise.corpora.forms.omissions import Omissions
-from branchwise.corpora.records import CorpusRecord
-from branchwise.corpora.scan import id_key, repeated_keys
+from branchwise.corpora.given_vectors import check_given
+from branchwise.corpora.kinds import HYBRID, RECALL, index_kind
+from branchwise.corpora.manifest import INDEX_FOLDER, Kind, write_manifest
+from branchwise.corpora.passage_sources import Omissions
+from branchwise.corpora.passages import CorpusRecord
 
 _REPORT_EVERY = 10_000
 
@@ -60,8 +69,12 @@ def build_corpus(
     with new_folder(out) as folder:
         # Under another name until it is whole: a kill leaves no folder that opens.
         unfinished = folder / f"{CORPUS_FILE}.unfinished"
-        with unfinished.open("wb") as stream:
-            omissions = _write(passages, source, _File(stream), progress)
+
+        def write(lines: Iterable[bytes]) -> None:
+            with unfinished.open("wb") as stream:
+                stream.writelines(lines)
+
+        omissions = _each_line(passages, source, write, progress)
         unfinished.rename(folder / CORPUS_FILE)
         Corpus.open(folder)
     return Built(Corpus.open(out), source, omissions)
@@ -69,97 +82,68 @@ def build_corpus(
 
 def _built_before(passages: PassageSource, source: str, out: Path, progress: Progress) -> Built:
     """What already exists, where it is what would be built."""
+    digest = ""
+
+    def read(lines: Iterable[bytes]) -> None:
+        nonlocal digest
+        sha256 = hashlib.sha256()
+        for line in lines:
+            sha256.update(line)
+        digest = sha256.hexdigest()
+
     if (out / CORPUS_FILE).is_file():
-        corpus, digest = Corpus.open(out), _Digest()
-        omissions = _write(passages, source, digest, progress)
-        if digest.hexdigest() == corpus.sha256:
+        corpus = Corpus.open(out)
+        omissions = _each_line(passages, source, read, progress)
+        if digest == corpus.sha256:
             remove_abandoned(out)
             return Built(corpus, source, omissions)
     raise InputError("already exists", where=str(out), remedy="choose another --out")
 
 
-class _Sink(Protocol):
-    """Takes what is written."""
-
-    def write(self, data: bytes, /) -> object: ...
-
-    def restart(self) -> None:
-        """Forget what was written."""
-        ...
-
-
-class _File:
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self.write = stream, stream.write
-
-    def restart(self) -> None:
-        self._stream.seek(0)
-        self._stream.truncate()
-
-
-class _Digest:
-    """What would be written is only digested."""
-
-    def __init__(self) -> None:
-        self.restart()
-
-    def restart(self) -> None:
-        self._digest = hashlib.sha256()
-
-    def write(self, data: bytes) -> None:
-        self._digest.update(data)
-
-    def hexdigest(self) -> str:
-        return self._digest.hexdigest()
-
-
-def _write(passages: PassageSource, source: str, out: _Sink, progress: Progress) -> Omissions:
-    """Write the corpus; what was left out."""
-    writer = _Writer(out, progress)
-    writer.write(passages)
-    if repeated := repeated_keys(writer.own_ids):
+def _each_line(
+    passages: PassageSource,
+    source: str,
+    take: Callable[[Iterable[bytes]], None],
+    progress: Progress,
+) -> Omissions:
+    """Have all lines of the corpus taken, a second time where ids repeat; what was left out."""
+    lines = _Lines(passages, progress)
+    take(lines)
+    if repeated := repeated_keys(lines.own_ids):
         # Which of them are equal, and where they stand, a second reading tells.
-        out.restart()
-        writer = _Writer(out, progress, repeated)
-        writer.write(passages)
-    if not writer.written:
-        why = next(writer.omissions.lines(), "")
-        raise InputError(
-            "holds no passages",
-            where=source,
-            remedy=f"left out: {why}" if why else "`branchwise corpus forms` lists the forms",
-        )
-    return writer.omissions
+        lines = _Lines(passages, progress, repeated)
+        take(lines)
+    if not lines.count:
+        why = next(lines.omissions.lines(), "")
+        what = "holds no passages"
+        remedy = f"left out: {why}" if why else "`branchwise corpus forms` lists the forms"
+        raise InputError(what, where=source, remedy=remedy)
+    return lines.omissions
 
 
-class _Writer:
-    """Writes passages that are not there already.
-
-    Memory: 8 bytes for each id that the source brings, about 100 for each passage without one.
-    `suspects`: keys (`id_key`) of ids that occur more than once.
-    """
+class _Lines:
+    """The lines of a corpus file, of passages that are not there already. Memory: 8 bytes for each
+    id that the source brings, about 100 for each passage without one. `suspects`: keys (`id_key`)
+    of ids that occur more than once."""
 
     def __init__(
-        self, out: _Sink, progress: Progress, suspects: AbstractSet[int] = frozenset()
+        self, passages: PassageSource, progress: Progress, suspects: AbstractSet[int] = frozenset()
     ) -> None:
-        self.omissions, self.own_ids, self.written = Omissions(), array("Q"), 0
-        self._out, self._progress = out, progress
+        self.omissions, self.own_ids, self.count = Omissions(), array("Q"), 0
+        self._passages, self._progress, self._suspects = passages, progress, suspects
         self._hashes: set[int] = set()
-        self._suspects, self._seen = suspects, dict[str, tuple[str, str]]()
+        self._seen: dict[str, tuple[str, str]] = {}
 
-    def write(self, passages: PassageSource) -> None:
-        for number, (where, record) in enumerate(passages.read(self.omissions), start=1):
+    def __iter__(self) -> Iterator[bytes]:
+        for number, (where, record) in enumerate(self._passages(self.omissions), start=1):
             hash = record.hash
             if self._is_new(record, hash, where):
                 line = record.line(hash)
                 if len(line) > MAX_LINE_BYTES:
-                    raise InputError(
-                        f"the passage takes more than {MAX_LINE_BYTES // 2**20} MiB",
-                        where=where,
-                        remedy="split it: --split words:100",
-                    )
-                self._out.write(line)
-                self.written += 1
+                    what = f"the passage takes more than {MAX_LINE_BYTES // 2**20} MiB"
+                    raise InputError(what, where=where, remedy="split it: --split words:100")
+                yield line
+                self.count += 1
             else:
                 self.omissions.add("double", where)
             if number % _REPORT_EVERY == 0:
@@ -177,11 +161,49 @@ class _Writer:
         if record.id not in self._seen:
             self._seen[record.id] = hash, where
             return True
-        hash_there, earlier = self._seen[record.id]
-        if hash_there != hash:
-            raise InputError(
-                f"id {record.id!r} is already used by another text, at {earlier}",
-                where=where,
-                remedy="give each passage an id of its own, or none at all",
-            )
+        earlier_hash, earlier = self._seen[record.id]
+        if earlier_hash != hash:
+            what = f"id {record.id!r} is already used by another text, at {earlier}"
+            remedy = "give each passage an id of its own, or none at all"
+            raise InputError(what, where=where, remedy=remedy)
         return False
+
+
+def build_index(
+    corpus_dir: Path,
+    kind: Kind,
+    *,
+    name: str | None = None,
+    encoder: str = DEFAULT_ENCODER,
+    backend: Literal["auto", "torch", "openvino"] = "auto",
+    dtype: Literal["auto", "float16", "float32"] = "auto",
+    settings: EncoderSettings = AS_THE_MODEL_SAYS,
+    recall: float = RECALL,
+    vectors: Path | None = None,
+    progress: Progress = silent,
+) -> Path:
+    """Index the corpus as `index/<name>` (by default named like its kind); returns the folder.
+
+    An index of that name is replaced once the new one is whole; after Ctrl-C or an error
+    everything is as before, and vectors that were encoded are kept for the next call. `recall`: at
+    ten, of a kind that is not exact. `vectors`: a file of those that the encoder made of the corpus
+    elsewhere (`open_vectors`); a few passages are encoded to check it. Raises InputError for a bad
+    corpus, kind, name, encoder or file of vectors.
+    """
+    module = index_kind(kind).ready()
+    corpus = Corpus.open(Path(corpus_dir))
+    name = name or kind
+    plain = name.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    if not plain or name.startswith(".") or name == HYBRID:
+        what = f"{name!r} cannot name an index"
+        remedy = "use letters, digits, '-', '_' and '.'; hybrid is made at search time"
+        raise InputError(what, remedy=remedy)
+    target = corpus.path / INDEX_FOLDER / name
+    given = check_given(vectors, corpus, encoder, backend, settings) if vectors else None
+    kept = target.with_name(f".{target.name}.unfinished")
+    with new_folder(target) as folder:
+        encoding = Encoding(encoder, backend, dtype, settings, recall, kept, given)
+        write_manifest(folder, module.build(corpus, folder, encoding, progress))
+        record_files(folder)
+    remove_folder(kept)
+    return target

@@ -7,7 +7,7 @@ back as the same question.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from branchwise.base.text import one_line
@@ -44,8 +44,12 @@ class ClarificationQuestion:
     @property
     def text(self) -> str:
         """The question in its form; `parse_clarification` reads the same question out of it."""
-        written = (write(self.options) for write in _STYLES)
-        return next(f"{self.head}: {one}?" for one in written if _options(one) == self.options)
+        for separator in (",", ";"):
+            written = _separated(self.options, separator)
+            if _options(written) == self.options:
+                return f"{self.head}: {written}?"
+        quoted = [f'"{option.replace(chr(34), chr(34) * 2)}"' for option in self.options]
+        return f"{self.head}: {_separated(quoted, ',')}?"
 
     def chosen(self, question: str, option: str) -> str:
         """The question that was asked first, with the option that is meant."""
@@ -61,22 +65,20 @@ def parse_clarification(text: str) -> ClarificationQuestion:
     Raises ClarificationFormatError for a text without category or options.
     """
     head, colon, tail = one_line(text).partition(":")
-    found = _HEAD.fullmatch(head.strip())
-    if not colon or not found:
-        shown = one_line(text)[:_MAX_SHOWN]
-        raise ClarificationFormatError(
-            f'{shown!r} is not of the form "Which CATEGORY: OPTION, ..."'
-        )
+    match = _HEAD.fullmatch(head.strip())
+    shown = repr(one_line(text)[:_MAX_SHOWN])
+    if not colon or not match:
+        raise ClarificationFormatError(f'{shown} is not of the form "Which CATEGORY: OPTION, ..."')
     options = _options(tail.strip().removesuffix("?").strip())
     if not options:
-        raise ClarificationFormatError(f"{one_line(text)[:_MAX_SHOWN]!r} has no options")
-    preposition = found[1] or ""
-    return ClarificationQuestion(found[2], options, f"{preposition[:1].lower()}{preposition[1:]}")
+        raise ClarificationFormatError(f"{shown} has no options")
+    preposition = match[1] or ""
+    return ClarificationQuestion(match[2], options, f"{preposition[:1].lower()}{preposition[1:]}")
 
 
 def _options(written: str) -> tuple[str, ...]:
     if _ALL_QUOTED.fullmatch(written):
-        return tuple(one.replace('""', '"') for one in re.findall(_QUOTED, written))
+        return tuple(option.replace('""', '"') for option in re.findall(_QUOTED, written))
     for separator in (";", ","):
         before, last_separator, last = written.rpartition(f"{separator} or ")
         if last_separator:
@@ -88,16 +90,6 @@ def _bare(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(bare for part in parts if (bare := part.strip(" ,;").removeprefix("or ").strip()))
 
 
-def _separated(separator: str) -> Callable[[Sequence[str]], str]:
-    def write(options: Sequence[str]) -> str:
-        *first, last = options
-        return f"{separator} ".join([*first, f"or {last}" if first else last])
-
-    return write
-
-
-def _in_quotation_marks(options: Sequence[str]) -> str:
-    return _separated(",")([f'"{one.replace(chr(34), chr(34) * 2)}"' for one in options])
-
-
-_STYLES = (_separated(","), _separated(";"), _in_quotation_marks)
+def _separated(options: Sequence[str], separator: str) -> str:
+    *first, last = options
+    return f"{separator} ".join([*first, f"or {last}" if first else last])

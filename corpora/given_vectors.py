@@ -1,27 +1,161 @@
-"""Vectors that something else made of a corpus: FlashRAG's builder, Search-R1's, one's own script.
+"""Vectors that something else made of a corpus: NumPy's `.npy`, faiss's flat `.index`, Parquet.
 
-A file of vectors says nothing of how they were made. So that is checked: a few passages are encoded
-again, and must come out as they stand in the file.
+All are mapped or read in parts: memory does not grow with the file. A file says nothing of how its
+vectors were made, so a few passages are encoded again, and must come out as they stand there.
 """
 
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from branchwise.base.errors import InputError
 from branchwise.base.extras import require
-from branchwise.corpora.encoder_models import (
-    AS_THE_MODEL_SAYS,
-    DEFAULT_ENCODER,
-    EncoderSettings,
-)
+from branchwise.corpora.encoder_models import AS_THE_MODEL_SAYS, DEFAULT_ENCODER, EncoderSettings
 from branchwise.corpora.encoders import load_encoder
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.vector_files import VectorFile, open_vectors
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from branchwise.corpora.encoders import Encoder
     from branchwise.corpora.manifest import EncoderIdentity
+
+_FAISS_HEAD = 45
+"""Bytes before the vectors of an exact index."""
+
+
+@dataclass(frozen=True)
+class VectorFile:
+    """Vectors in a file. `read(start, stop)`: float32 [stop - start, dimension]."""
+
+    path: Path
+    count: int
+    dimension: int
+    read: Callable[[int, int], "np.ndarray"]
+
+
+def open_vectors(file: Path) -> VectorFile:
+    """The vectors in a file, by its ending."""
+    if file.suffix not in _OPENERS:
+        what = f"vectors are read from {', '.join(_OPENERS)}"
+        raise InputError(what, where=str(file), remedy="write them in one of these forms")
+    if not file.is_file():
+        raise InputError("no such file", where=str(file), remedy="check the path")
+    return _OPENERS[file.suffix](file)
+
+
+def _numpy(file: Path) -> VectorFile:
+    import numpy as np
+
+    try:
+        vectors: np.ndarray = np.load(file, mmap_mode="r", allow_pickle=False)
+    except Exception:  # noqa: BLE001 - numpy lets anything through that a damaged head leads to
+        raise InputError("is not a NumPy array, or is damaged", where=str(file)) from None
+    if vectors.ndim != 2 or vectors.dtype.kind != "f":
+        what = f"holds {vectors.dtype} {list(vectors.shape)}, not floats [passages, dimension]"
+        remedy = "save one row a passage, in the order of the corpus"
+        raise InputError(what, where=str(file), remedy=remedy)
+
+    def read(start: int, stop: int) -> "np.ndarray":
+        return np.ascontiguousarray(vectors[start:stop], dtype=np.float32)
+
+    count, dimension = vectors.shape
+    return VectorFile(file, count, dimension, read)
+
+
+def _faiss(file: Path) -> VectorFile:
+    import faiss
+
+    # faiss does not map everywhere, and mapping what is cut within its head ends the process.
+    mapped = sys.platform == "linux" and file.stat().st_size > _FAISS_HEAD
+    try:
+        vectors: Any = faiss.read_index(str(file), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
+    except RuntimeError:
+        raise InputError("is not a faiss index, or is damaged", where=str(file)) from None
+    flat = isinstance(vectors, faiss.IndexFlat)
+    if not flat or vectors.metric_type != faiss.METRIC_INNER_PRODUCT:
+        what = f"is not an exact index of inner products ({type(vectors).__name__})"
+        raise InputError(what, where=str(file), remedy="build it with --faiss_type Flat")
+
+    def read(start: int, stop: int) -> "np.ndarray":
+        rows: np.ndarray = vectors.reconstruct_n(start, stop - start)
+        return rows
+
+    return VectorFile(file, vectors.ntotal, vectors.d, read)
+
+
+def _parquet(file: Path) -> VectorFile:
+    """The column of lists of numbers; a group of rows is read as a whole."""
+    import numpy as np
+
+    try:
+        from pyarrow import parquet, types
+    except ImportError:
+        what, remedy = "reading Parquet needs pyarrow", 'pip install "branchwise[parquet]"'
+        raise InputError(what, where=str(file), remedy=remedy) from None
+    with _as_parquet(file):
+        source = parquet.ParquetFile(file, memory_map=True)
+        lists = [
+            field.name
+            for field in source.schema_arrow
+            if (types.is_list(field.type) or types.is_fixed_size_list(field.type))
+            and types.is_floating(field.type.value_type)
+        ]
+        if len(lists) != 1:
+            what = f"needs one column of lists of floats, it has {', '.join(lists) or 'none'}"
+            raise InputError(what, where=str(file), remedy="leave one")
+        name = str(lists[0])
+        groups = range(source.metadata.num_row_groups)
+        starts = [0, *accumulate(source.metadata.row_group(group).num_rows for group in groups)]
+
+    kept: dict[int, np.ndarray] = {}
+
+    def group(number: int) -> "np.ndarray":
+        if number not in kept:
+            kept.clear()
+            with _as_parquet(file):
+                rows = source.read_row_group(number, columns=[name]).column(name).to_pylist()
+                kept[number] = np.array(rows, dtype=np.float32)
+            if kept[number].ndim != 2 or not np.isfinite(kept[number]).all():
+                raise InputError(f"column {name!r} has rows of other lengths", where=str(file))
+        return kept[number]
+
+    def read(start: int, stop: int) -> "np.ndarray":
+        parts = []
+        while start < stop:
+            number = bisect_right(starts, start) - 1
+            until = min(stop, starts[number + 1])
+            parts.append(group(number)[start - starts[number] : until - starts[number]])
+            start = until
+        return np.concatenate(parts)
+
+    if not starts[-1]:
+        raise InputError("holds no row", where=str(file))
+    return VectorFile(file, starts[-1], read(0, 1).shape[1], read)
+
+
+@contextmanager
+def _as_parquet(file: Path) -> Iterator[None]:
+    import pyarrow as arrow
+
+    try:
+        yield
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"cannot be read as Parquet ({why})", where=str(file)) from None
+
+
+_OPENERS: Mapping[str, Callable[[Path], VectorFile]] = {
+    ".npy": _numpy,
+    ".index": _faiss,
+    ".parquet": _parquet,
+}
+
 
 _CANDIDATES, _COMPARED = 256, 16
 # float16 and bfloat16 keep .998; on MiniLM a wrong prefix gives .91, a wrong pooling .55.
@@ -55,15 +189,13 @@ def check_given(
     settings: EncoderSettings = AS_THE_MODEL_SAYS,
 ) -> GivenVectors:
     """The vectors in `file`. `backend` encodes the queries; `auto` is torch in float32, which
-    FlashRAG uses. Raises InputError where file, corpus and encoder do not belong together."""
+    FlashRAG uses."""
     require("local", "vectors made elsewhere", str(file), ("sentence_transformers", "faiss"))
     vectors = open_vectors(file)
     if vectors.count != len(corpus):
-        raise InputError(
-            f"holds {vectors.count} vectors, the corpus {len(corpus)} passages",
-            where=str(file),
-            remedy=f"put the corpus.jsonl that it was built on into {corpus.path} as it is",
-        )
+        what = f"holds {vectors.count} vectors, the corpus {len(corpus)} passages"
+        remedy = f"put the corpus.jsonl that it was built on into {corpus.path} as it is"
+        raise InputError(what, where=str(file), remedy=remedy)
     loaded = load_encoder(encoder, "torch" if backend == "auto" else backend, settings)
     _check_vectors(vectors, corpus, loaded)
     return GivenVectors(vectors, loaded.identity)
@@ -75,22 +207,17 @@ def _check_vectors(vectors: VectorFile, corpus: Corpus, encoder: "Encoder") -> N
 
     name, dimension = encoder.identity.name, encoder.identity.dimension
     if vectors.dimension != dimension:
-        raise InputError(
-            f"its vectors have {vectors.dimension} dimensions, those of {name} {dimension}",
-            where=str(vectors.path),
-            remedy=_HOW_IT_WAS_MADE,
-        )
+        what = f"its vectors have {vectors.dimension} dimensions, those of {name} {dimension}"
+        raise InputError(what, where=str(vectors.path), remedy=_HOW_IT_WAS_MADE)
     step = max(1, len(corpus) // _CANDIDATES)
     rows = range(0, len(corpus), step)
     texts = {row: next(iter(corpus.contents(row, row + 1))) for row in rows}
     chosen = sorted(rows, key=lambda row: len(texts[row]))[:_COMPARED]
     kept = np.stack([vectors.read(row, row + 1)[0] for row in chosen])
     if not np.all(np.abs(np.linalg.norm(kept, axis=1) - 1) < _UNIT_LENGTH):
-        raise InputError(
-            "its vectors are not of unit length, as those of DPR encoders",
-            where=str(vectors.path),
-            remedy="search it with --retriever flashrag:CONFIG.yaml",
-        )
+        what = "its vectors are not of unit length, as those of DPR encoders"
+        remedy = "search it with --retriever flashrag:CONFIG.yaml"
+        raise InputError(what, where=str(vectors.path), remedy=remedy)
     made = encoder.encode_passages([texts[row] for row in chosen])
     cosines = np.sum(kept * made, axis=1)
     worst = int(np.argmin(cosines))

@@ -9,23 +9,20 @@ vectors of the corpus itself, which the lists were not trained on, find their te
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from branchwise.base.cores import usable_cores
 from branchwise.base.errors import InputError
 from branchwise.base.progress import Progress
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder
+from branchwise.corpora.flat import KEPT_VECTORS, encoded, index_encoder, mapped, write_index
 from branchwise.corpora.flat import described as described_encoder
-from branchwise.corpora.flat import index_encoder, write_index
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.kept_vectors import KEPT_VECTORS, encoded, mapped
 from branchwise.corpora.manifest import Manifest, index_command, made_with
-from branchwise.corpora.ranking import DEPTH, Scored, ranked
-from branchwise.corpora.retrieval import MAX_K
-
-if TYPE_CHECKING:
-    import numpy as np
+from branchwise.corpora.retrieval import DEPTH, MAX_K, Scored, ranked
 
 EXACT = "flat"
 LISTS_FILE, _TRAINED = "lists.faiss", "trained.faiss"
@@ -42,7 +39,7 @@ class IvfIndex:
     """Ranks rows by the inner product of passage and query vectors. Thread-safe."""
 
     def __init__(
-        self, lists: Any, vectors: "np.ndarray", encoder: QueryEncoder, corpus: Corpus
+        self, lists: Any, vectors: np.ndarray, encoder: QueryEncoder, corpus: Corpus
     ) -> None:
         self._lists, self._vectors, self._encoder, self._corpus = lists, vectors, encoder, corpus
 
@@ -50,14 +47,11 @@ class IvfIndex:
         """For each query the best `k` of its candidates with their inner products."""
         if not queries:
             return []
-        found = (
-            nearest(self._lists, self._vectors, vector, candidates(k))
-            for vector in self._encoder.encode_queries(queries)
-        )
-        return [
-            ranked([Scored(r, s) for r, s in zip(*one, strict=True)], k, self._corpus.id)
-            for one in found
-        ]
+        rankings = []
+        for vector in self._encoder.encode_queries(queries):
+            rows, scores = nearest(self._lists, self._vectors, vector, candidates(k))
+            rankings.append(ranked(list(map(Scored, rows, scores)), k, self._corpus.id))
+        return rankings
 
 
 def candidates(k: int) -> int:
@@ -66,34 +60,33 @@ def candidates(k: int) -> int:
 
 
 def nearest(
-    lists: Any, vectors: "np.ndarray", query: "np.ndarray", count: int
+    lists: Any, vectors: np.ndarray, query: np.ndarray, count: int
 ) -> tuple[list[int], list[float]]:
-    """Rows of `count` candidates and their exact inner products with one query.
-
-    One query at a time: several are compared with the lists' centres by a matrix product, whose
-    last bits depend on its size.
-    """
+    """Rows of `count` candidates and their exact inner products with one query. One query at a
+    time: several are compared with the lists' centres by a matrix product, whose last bits depend
+    on its size."""
     import faiss
-    import numpy as np
 
     faiss.omp_set_num_threads(1)
-    _, found = lists.search(query[None], min(count, len(vectors)))
-    rows = found[0][found[0] >= 0]
+    _, [rows] = lists.search(query[None], min(count, len(vectors)))
+    rows = rows[rows >= 0]
     scores = (vectors[rows].astype(np.float32) * query).sum(axis=1)
     return rows.tolist(), scores.tolist()
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Encode every passage, train, add, choose how many lists are probed.
-
-    What is done is kept beside `folder` until the index is whole. Raises InputError for an encoder
-    that cannot be had, and a recall that no number of lists reaches.
-    """
+    """Encode every passage, train, add, choose how many lists are probed. What is done is kept
+    beside `folder` until the index is whole."""
     with encoded(corpus, encoding, progress) as made:
         index_vectors(made.vectors, made.kept, folder)
         chosen = choose_probes(folder, made.vectors, encoding.recall)
         if chosen.recall < encoding.recall:
-            raise _unreachable(corpus, encoding.recall, chosen)
+            raise InputError(
+                f"a recall of {encoding.recall} cannot be met: all {chosen.lists} lists reach "
+                f"{chosen.recall}",
+                where=str(corpus.path),
+                remedy=f"ask for less with --recall, or use --kind {EXACT}",
+            )
         os.link(made.kept / KEPT_VECTORS, folder / KEPT_VECTORS)
     return Manifest(
         kind="ivf",
@@ -108,12 +101,10 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
     )
 
 
-def index_vectors(vectors: "np.ndarray", kept: Path, folder: Path) -> None:
+def index_vectors(vectors: np.ndarray, kept: Path, folder: Path) -> None:
     """Train on a sample, add in parts of a million that stay in `kept`, merge them into `folder`.
-
     `vectors`: [n, dimension], of unit length, mapped. A part that is there is not made again.
-    Memory: a byte a number of every vector, to merge.
-    """
+    Memory: a byte a number of every vector, to merge."""
     import faiss
 
     if not (kept / _TRAINED).is_file():
@@ -126,7 +117,7 @@ def index_vectors(vectors: "np.ndarray", kept: Path, folder: Path) -> None:
         lists = faiss.read_index(str(kept / _TRAINED))
         for row in range(start, min(start + _PART, len(vectors)), _CHUNK):
             stop = min(row + _CHUNK, start + _PART, len(vectors))
-            lists.add_with_ids(_floats(vectors[row:stop]), _rows(row, stop))
+            lists.add_with_ids(_floats(vectors[row:stop]), np.arange(row, stop, dtype=np.int64))
         _whole(lists, Path(parts[-1]))
     lists = faiss.read_index(str(kept / _TRAINED))
     for part in parts:
@@ -134,7 +125,7 @@ def index_vectors(vectors: "np.ndarray", kept: Path, folder: Path) -> None:
     write_index(lists, folder / LISTS_FILE)
 
 
-def _trained(vectors: "np.ndarray") -> Any:
+def _trained(vectors: np.ndarray) -> Any:
     """An empty index whose lists' centres were found by k-means on a sample."""
     import faiss
 
@@ -152,23 +143,13 @@ def _trained(vectors: "np.ndarray") -> Any:
     return lists
 
 
-def _shuffled(count: int) -> "np.ndarray":
+def _shuffled(count: int) -> np.ndarray:
     """Rows in an order of chance, always the same: the first are held out of training."""
-    import numpy as np
-
     return np.random.default_rng(0).permutation(count)
 
 
-def _floats(vectors: "np.ndarray") -> "np.ndarray":
-    import numpy as np
-
+def _floats(vectors: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(vectors, dtype=np.float32)
-
-
-def _rows(start: int, stop: int) -> "np.ndarray":
-    import numpy as np
-
-    return np.arange(start, stop, dtype=np.int64)
 
 
 def _whole(index: Any, file: Path) -> None:
@@ -185,7 +166,7 @@ class Probes(NamedTuple):
     recall: float
 
 
-def choose_probes(folder: Path, vectors: "np.ndarray", target: float) -> Probes:
+def choose_probes(folder: Path, vectors: np.ndarray, target: float) -> Probes:
     """The fewest lists, doubling, with which held-out vectors find `target` of their ten nearest
     others; all lists where even those do not reach it."""
     lists = open_lists(folder)
@@ -202,30 +183,31 @@ def choose_probes(folder: Path, vectors: "np.ndarray", target: float) -> Probes:
 
 
 def _true_neighbours(
-    vectors: "np.ndarray", queries: "np.ndarray", held: Sequence[int]
+    vectors: np.ndarray, queries: np.ndarray, held: Sequence[int]
 ) -> list[set[int]]:
     """Rows of each query's ten nearest, itself left out, by comparison with all."""
-    import numpy as np
-
     best = np.full((len(queries), _NEAREST), -np.inf, dtype=np.float32)
     rows = np.full((len(queries), _NEAREST), -1)
     for start in range(0, len(vectors), _CHUNK):
         scores = queries @ _floats(vectors[start : start + _CHUNK]).T
-        for place, row in enumerate(held):
+        for query, row in enumerate(held):
             if start <= row < start + scores.shape[1]:
-                scores[place, row - start] = -np.inf
+                scores[query, row - start] = -np.inf
         here = np.broadcast_to(start + np.arange(scores.shape[1]), scores.shape)
         scores, here = np.hstack([best, scores]), np.hstack([rows, here])
         top = np.argpartition(-scores, _NEAREST - 1, axis=1)[:, :_NEAREST]
         best = np.take_along_axis(scores, top, axis=1)
         rows = np.take_along_axis(here, top, axis=1)
-    return [{row for row in found if row >= 0} - {held[i]} for i, found in enumerate(rows.tolist())]
+    return [
+        {row for row in near if row >= 0} - {own}
+        for own, near in zip(held, rows.tolist(), strict=True)
+    ]
 
 
 def _recall(
     lists: Any,
-    vectors: "np.ndarray",
-    queries: "np.ndarray",
+    vectors: np.ndarray,
+    queries: np.ndarray,
     held: Sequence[int],
     truth: Sequence[set[int]],
 ) -> float:
@@ -233,21 +215,13 @@ def _recall(
     for query, row, expected in zip(queries, held, truth, strict=True):
         rows, scores = nearest(lists, vectors, query, candidates(_NEAREST))
         by_score = sorted(zip(scores, rows, strict=True), reverse=True)
-        found = [other for _, other in by_score if other != row][:_NEAREST]
-        shares.append(len(expected & set(found)) / max(1, len(expected)))
+        others = [other for _, other in by_score if other != row][:_NEAREST]
+        shares.append(len(expected & set(others)) / max(1, len(expected)))
     return sum(shares) / len(shares)
 
 
-def _unreachable(corpus: Corpus, target: float, chosen: Probes) -> InputError:
-    return InputError(
-        f"a recall of {target} cannot be met: all {chosen.lists} lists reach {chosen.recall}",
-        where=str(corpus.path),
-        remedy=f"ask for less with --recall, or use --kind {EXACT}",
-    )
-
-
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
-    """The index in `folder`, with its encoder. Raises InputError where either is not as it was."""
+    """The index in `folder`, with its encoder."""
     encoder = index_encoder(corpus, folder, manifest)
     dimension = encoder.identity.dimension
     try:
@@ -258,17 +232,15 @@ def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> IvfIndex:
     except (OSError, ValueError, RuntimeError, TypeError, AttributeError):
         fits = False
     if not fits:
-        raise InputError(
-            "the vectors are missing or damaged",
-            where=str(folder),
-            remedy=f"rebuild it: {index_command(corpus.path, folder.name, 'ivf')}",
-        )
+        what = "the vectors are missing or damaged"
+        remedy = f"rebuild it: {index_command(corpus.path, folder.name, 'ivf')}"
+        raise InputError(what, where=str(folder), remedy=remedy)
     return IvfIndex(lists, vectors, encoder, corpus)
 
 
 def open_lists(folder: Path) -> Any:
-    """The inverted lists, mapped. Raises ValueError where the file was cut: reading what is
-    missing would end the process."""
+    """The inverted lists, mapped. Raises ValueError where the file was cut: reading what is missing
+    would end the process."""
     import faiss
 
     file = folder / LISTS_FILE

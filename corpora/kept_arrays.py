@@ -30,10 +30,8 @@ def kept_arrays(
     folder: Path | None, origin: Mapping[str, Any], make: "Callable[[], Arrays]"
 ) -> "Arrays":
     """The arrays of this origin, mapped where they are kept; else made, and kept in the folder.
-
     `origin`: JSON values, which change with all that the arrays depend on. Without a folder, and
-    where it cannot be written, the arrays stay in memory.
-    """
+    where it cannot be written, the arrays stay in memory."""
     if folder is None:
         return make()
     described = orjson.loads(orjson.dumps({"format": _FORMAT, "origin": origin}))
@@ -92,16 +90,14 @@ def _mapped(folder: Path, described: Mapping[str, Any]) -> "Arrays | None":
     import numpy as np
 
     try:
-        found = orjson.loads((folder / _DESCRIPTION).read_bytes())
-        digests = found.pop("sha256")
-        if found != described:
-            return None
+        description = orjson.loads((folder / _DESCRIPTION).read_bytes())
+        digests = description.pop("sha256")
         paths = {name: folder / f"{name}.npy" for name in digests}
-        if any(_digest(path) != digests[name] for name, path in paths.items()):
-            return None
-        return {name: np.load(path, mmap_mode="r") for name, path in paths.items()}
+        if description == described and all(_digest(paths[n]) == digests[n] for n in digests):
+            return {name: np.load(path, mmap_mode="r") for name, path in paths.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+        pass
+    return None
 
 
 def _digest(path: Path) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import Encoding
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.manifest import Manifest
-    from branchwise.corpora.ranking import Scored
+    from branchwise.corpora.retrieval import Scored
 
 
 class Index(Protocol):
@@ -38,7 +38,7 @@ class IndexModule(Protocol):
         ...
 
     def open_index(self, corpus: "Corpus", folder: Path, manifest: "Manifest") -> Index:
-        """The index in `folder`. Raises InputError where it cannot be used, with what mends it."""
+        """The index in `folder`."""
         ...
 
     def described(self, manifest: Mapping[str, Any]) -> str:
@@ -50,9 +50,8 @@ class IndexModule(Protocol):
 class IndexKind:
     """A kind of index. `about`: for help; `building`: what is done while it is built; `metric`: of
     its scores; `needs`: modules of the extra `local`; `encodes`: whether it is made with an
-    encoder, which it takes settings of.
-
-    `fast_to`: passages up to which it answers in some hundredths of a second; None: any number."""
+    encoder, which it takes settings of. `fast_to`: passages up to which it answers in some
+    hundredths of a second; None: any number."""
 
     name: str
     about: str
@@ -73,7 +72,7 @@ class IndexKind:
         return not missing(self.needs)
 
     def ready(self) -> IndexModule:
-        """Its module. Raises InputError where the libraries are not installed."""
+        """Its module."""
         require("local", f"an index of kind {self.name}", modules=self.needs)
         return self.load()
 
@@ -126,16 +125,11 @@ def first_choice() -> str:
 
 
 def index_kind(name: str) -> IndexKind:
-    """The kind of this name. Raises InputError."""
+    """The kind of this name."""
     if name not in INDEX_KINDS:
         known = ", ".join(INDEX_KINDS)
         raise InputError(f"unknown kind of index {name!r}", remedy=f"known are {known}")
     return INDEX_KINDS[name]
-
-
-def kind_called(name: str) -> str:
-    """The kind of an index that is not there, going by its name."""
-    return name if name in INDEX_KINDS else DEFAULT
 
 
 def hybrid_parts(names: Sequence[str]) -> tuple[str, str]:

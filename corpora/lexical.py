@@ -1,37 +1,85 @@
 """BM25 with tantivy: mapped files, and only the passages that can be among the best are scored.
 
+Terms, the same for passages and queries: lower case, words of two and more characters (letters,
+digits and `_`) that are not among Lucene's 33 English stop words, and the Snowball English stemmer.
 k1 is 1.2 and b .75, which tantivy fixes; it keeps the length of a passage in one byte, as Lucene
 does. A passage that shares no term with the query is not a result. Queries are terms, never
 tantivy's query language.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import tantivy
 
 from branchwise.base.errors import DamagedDataError, InputError
 from branchwise.base.file_records import RECORDS_FILE, has_records
 from branchwise.base.progress import Progress
 from branchwise.base.text import one_line
-from branchwise.corpora.analysis import (
-    ANALYZER,
-    check_analyzer,
-    no_words,
-    spaced,
-    tantivy_analyzer,
-    warn_of_question,
-    warn_of_unspaced,
-)
+from branchwise.base.warning import warn
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import Manifest, index_command, made_with, rebuild_command
-from branchwise.corpora.ranking import DEPTH, Scored, ranked
-from branchwise.corpora.retrieval import MAX_K
+from branchwise.corpora.retrieval import DEPTH, MAX_K, Scored, ranked
 from branchwise.corpora.scratch import scratch_folder
 
-if TYPE_CHECKING:
-    import tantivy
+ANALYZER = "lower-words2-stop_en-snowball_english"
+STOP_WORDS = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then "  # noqa: SIM905
+    "there these they this to was will with".split()
+)
+_WORD = re.compile(r"\w\w+")
+# The same of ASCII, in half the time: all that is in no word becomes a space.
+_SPACED = {code: " " for code in range(128) if not re.fullmatch(r"\w", chr(code))}
+LEFT_OUT = STOP_WORDS | {chr(code) for code in range(128) if code not in _SPACED}
+"""Of the words that `spaced` leaves: stop words and ASCII characters that stand alone."""
+# Chinese, Japanese, Thai, Lao, Burmese and Khmer: a sentence is one word there.
+_UNSPACED = re.compile(
+    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_MANY = 0.2
+"""The share of letters of such scripts from which a warning says so."""
+_PASSAGES = 2_000
+"""Of a corpus, those that are looked at: in steps, from its beginning to its end."""
+
+
+def spaced(text: str) -> str:
+    """The words of a text in lower case between spaces, those that are `LEFT_OUT` among them."""
+    text = text.lower()
+    return text.translate(_SPACED) if text.isascii() else " ".join(_WORD.findall(text))
+
+
+def _is_unspaced(texts: Iterable[str]) -> bool:
+    """Whether many of the letters are of scripts that write no spaces between words."""
+    letters = unspaced = 0
+    for text in texts:
+        letters += sum(map(len, text.split()))
+        unspaced += 0 if text.isascii() else len(_UNSPACED.findall(text))
+    return unspaced > _MANY * letters
+
+
+_FINDS_LITTLE = (
+    "much of the text is in a script without spaces between words, where BM25 finds next to "
+    "nothing; use `--kind flat` with an encoder of its language"
+)
+
+
+@cache
+def _warn_once(path: Path) -> None:
+    warn(f"{path}, a search: {_FINDS_LITTLE}")
+
+
+def tantivy_analyzer() -> tantivy.TextAnalyzer:
+    """From `spaced` words to terms."""
+    words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+    counted = words.filter(tantivy.Filter.custom_stopword(sorted(LEFT_OUT)))
+    return counted.filter(tantivy.Filter.stemmer("english")).build()
+
 
 SCORING = "tantivy k1=1.2 b=0.75"
 TERMS_FOLDER = "tantivy"
@@ -50,7 +98,7 @@ class LexicalIndex:
     """Ranks rows by BM25. Thread-safe. `folder`: where its files lie."""
 
     def __init__(
-        self, searcher: "tantivy.Searcher", schema: "tantivy.Schema", corpus: Corpus, folder: Path
+        self, searcher: tantivy.Searcher, schema: tantivy.Schema, corpus: Corpus, folder: Path
     ) -> None:
         self._searcher, self._schema = searcher, schema
         self._corpus, self._folder = corpus, folder
@@ -61,50 +109,47 @@ class LexicalIndex:
         return [self._best(query, k) for query in queries]
 
     def _best(self, text: str, k: int) -> list[Scored]:
-        warn_of_question(text, self._corpus)
+        if not text.isascii() and _is_unspaced([text]):
+            _warn_once(self._corpus.path)
         # Sorted, since scores are sums of floats: the order of a query's words must not change one.
         terms = sorted(self._analyzer.analyze(spaced(text))[:_MOST_TERMS])
         if not terms:
             return []
         with _damage(self._corpus, self._folder):
-            query = self._query(terms)
+            # A union: a term that a query repeats counts as often.
+            fields = [
+                tantivy.Query.term_query(self._schema, _CONTENTS, term, index_option="freq")
+                for term in terms
+            ]
+            query = tantivy.Query.boolean_query([(tantivy.Occur.Should, field) for field in fields])
             # The same depth for every usual k: which passages are skipped depends on it, and with
             # that, by the last bit, what is found near the end.
             depth = next((depth for depth in _DEPTHS if k + _SPARE <= depth), k + _SPARE)
-            found = self._found(query, depth)
-            while len(found) == depth and found[-1].score == found[k - 1].score:
+            scored = self._scored(query, depth)
+            while len(scored) == depth and scored[-1].score == scored[k - 1].score:
                 depth *= 2
-                found = self._found(query, depth)
-        return ranked(found, k, self._corpus.id)
+                scored = self._scored(query, depth)
+        return ranked(scored, k, self._corpus.id)
 
-    def _query(self, terms: Sequence[str]) -> "tantivy.Query":
-        """A union of terms: a term that a query repeats counts as often."""
-        from tantivy import Occur, Query
-
-        fields = [
-            Query.term_query(self._schema, _CONTENTS, term, index_option="freq") for term in terms
-        ]
-        return Query.boolean_query([(Occur.Should, field) for field in fields])
-
-    def _found(self, query: "tantivy.Query", depth: int) -> list[Scored]:
+    def _scored(self, query: tantivy.Query, depth: int) -> list[Scored]:
         # Without counting what matches, passages that cannot be among the best are skipped.
         hits = self._searcher.search(query, depth, count=False).hits
         rows = self._searcher.fast_field_values(_ROW, [address for _, address in hits])
-        found = []
+        scored = []
         for row, (score, _) in zip(rows, hits, strict=True):
             if not isinstance(row, int) or not 0 <= row < len(self._corpus):
                 raise ValueError
-            found.append(Scored(row, score))
-        return found
+            scored.append(Scored(row, score))
+        return scored
 
 
 def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
-    """Analyse and index every passage into `folder`; there is nothing to encode.
-
-    Memory does not grow with the corpus. Raises InputError where no passage has a word, or the
-    files cannot be written.
-    """
-    warn_of_unspaced(corpus)
+    """Analyse and index every passage into `folder`; there is nothing to encode. Memory does not
+    grow with the corpus."""
+    step = max(1, len(corpus) // _PASSAGES)
+    texts = (text for row in range(0, len(corpus), step) for text in corpus.contents(row, row + 1))
+    if _is_unspaced(texts):
+        warn(f"{corpus.path}: {_FINDS_LITTLE}")
     _write(corpus, folder / TERMS_FOLDER, progress)
     return Manifest(
         kind="bm25",
@@ -119,8 +164,6 @@ def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) 
 
 
 def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
-    import tantivy
-
     fields = tantivy.SchemaBuilder().add_integer_field(_ROW, fast=True)
     fields = fields.add_text_field(_CONTENTS, tokenizer_name=ANALYZER, index_option="freq")
     folder.mkdir()
@@ -136,25 +179,22 @@ def _write(corpus: Corpus, folder: Path, progress: Progress) -> None:
         for lock in folder.glob(f"*{_LOCK}"):
             lock.unlink()
     except (ValueError, OSError) as error:  # tantivy makes the first of every error of the system
-        raise InputError(
-            f"the index cannot be written ({one_line(str(error))})",
-            where=str(corpus.path),
-            remedy="look for room on the disk, and for what else writes there",
-        ) from None
+        what = f"the index cannot be written ({one_line(str(error))})"
+        remedy = "look for room on the disk, and for what else writes there"
+        raise InputError(what, where=str(corpus.path), remedy=remedy) from None
     if not words:
-        raise no_words(corpus)
+        what = "no passage contains a word to index"
+        raise InputError(what, where=str(corpus.path), remedy="use `--kind flat` for it")
     progress(len(corpus), len(corpus))
 
 
-def _add_all(writer: "tantivy.IndexWriter", corpus: Corpus, progress: Progress) -> bool:
+def _add_all(writer: tantivy.IndexWriter, corpus: Corpus, progress: Progress) -> bool:
     """Give the writer every passage; whether any of them has a term."""
-    from tantivy import Document
-
     analyzer, words = tantivy_analyzer(), False
     for row, contents in enumerate(corpus.contents()):
         text = spaced(contents)
         words = words or bool(analyzer.analyze(text))
-        passage = Document()
+        passage = tantivy.Document()
         passage.add_integer(_ROW, row)
         passage.add_text(_CONTENTS, text)
         writer.add_document(passage)
@@ -164,35 +204,28 @@ def _add_all(writer: "tantivy.IndexWriter", corpus: Corpus, progress: Progress) 
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex:
-    """The index in `folder`. Raises InputError if it was made otherwise, or is damaged."""
-    import tantivy
-
-    check_analyzer(corpus, folder, manifest)
+    """The index in `folder`."""
+    if manifest.analyzer != ANALYZER:
+        what = f"the index was analysed with {manifest.analyzer}, queries would be with {ANALYZER}"
+        remedy = rebuild_command(corpus.path, folder.name, manifest)
+        raise InputError(what, where=str(folder), remedy=remedy)
     if not has_records(folder):
         # Opening a damaged file can end the process (SIGABRT), which no handler of errors sees.
-        raise InputError(
-            f"the index was made without a record of its files ({RECORDS_FILE})",
-            where=str(folder),
-            remedy=rebuild_command(corpus.path, folder.name, manifest),
-        )
+        what = f"the index was made without a record of its files ({RECORDS_FILE})"
+        remedy = rebuild_command(corpus.path, folder.name, manifest)
+        raise InputError(what, where=str(folder), remedy=remedy)
     with scratch_folder("branchwise-index-") as links, _damage(corpus, folder):
-        _link(folder / TERMS_FOLDER, links)
+        # tantivy makes a lock beside what it opens, in a folder that may only be readable. What is
+        # mapped stays when the links are gone.
+        for file in (folder / TERMS_FOLDER).resolve(strict=True).iterdir():
+            if file.suffix != _LOCK:
+                (links / file.name).symlink_to(file)
         index = tantivy.Index.open(str(links))
         index.config_reader(reload_policy="manual")
         searcher = index.searcher()
         if searcher.num_docs != len(corpus):
             raise ValueError
     return LexicalIndex(searcher, index.schema, corpus, folder)
-
-
-def _link(folder: Path, links: Path) -> None:
-    """Fill `links` with links to what is in `folder`, which the user may only be able to read.
-
-    tantivy makes a lock beside what it opens. What is mapped stays when the links are gone.
-    """
-    for file in folder.resolve(strict=True).iterdir():
-        if file.suffix != _LOCK:
-            (links / file.name).symlink_to(file)
 
 
 def described(manifest: Mapping[str, Any]) -> str:
@@ -210,8 +243,6 @@ def _damage(corpus: Corpus, folder: Path) -> Iterator[None]:
         panicked = type(error).__name__ == "PanicException"  # of Rust; it derives of BaseException
         if not panicked and not isinstance(error, (ValueError, TypeError, OSError)):
             raise
-        raise DamagedDataError(
-            "the terms are missing or damaged",
-            where=str(folder),
-            remedy=f"rebuild it: {index_command(corpus.path, folder.name, 'bm25')}",
-        ) from None
+        what = "the terms are missing or damaged"
+        remedy = f"rebuild it: {index_command(corpus.path, folder.name, 'bm25')}"
+        raise DamagedDataError(what, where=str(folder), remedy=remedy) from None

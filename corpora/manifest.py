@@ -11,7 +11,7 @@ from branchwise.base.atomic import write_bytes
 from branchwise.base.errors import InputError
 from branchwise.base.files import cannot_read, first_problem
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.kinds import INDEX_KINDS, kind_called
+from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS
 
 MANIFEST_FILE, INDEX_FOLDER = "manifest.json", "index"
 
@@ -80,21 +80,16 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(corpus: Corpus, name: str) -> Manifest:
-    """The manifest of index `name`, checked against the corpus.
-
-    Raises InputError where it cannot be read, or the index is of another corpus.
-    """
+    """The manifest of index `name`, checked against the corpus."""
     file = corpus.path / INDEX_FOLDER / name / MANIFEST_FILE
     try:
         manifest = Manifest.model_validate_json(file.read_bytes())
     except OSError as error:
         raise cannot_read(file, error) from None
     except ValidationError as error:
-        raise InputError(
-            f"not an index manifest of this version ({first_problem(error)})",
-            where=str(file),
-            remedy=rebuild_command(corpus.path, name, None),
-        ) from None
+        what = f"not an index manifest of this version ({first_problem(error)})"
+        remedy = rebuild_command(corpus.path, name, None)
+        raise InputError(what, where=str(file), remedy=remedy) from None
     if manifest.corpus_sha256 != corpus.sha256 or manifest.passages != len(corpus):
         raise InputError(
             f"the index is of another corpus: built on {manifest.passages} passages "
@@ -115,7 +110,7 @@ def rebuild_command(corpus_dir: Path, name: str, manifest: Manifest | None) -> s
 
 def index_command(corpus_dir: Path, name: str, kind: Kind | None = None, encoder: str = "") -> str:
     """The command that makes an index; without a kind, of the one that its name says."""
-    kind = kind or kind_called(name)
+    kind = kind or (name if name in INDEX_KINDS else DEFAULT)
     named = "" if name == kind else f" --name {name}"
     return f"branchwise corpus index {corpus_dir} --kind {kind}{encoder}{named}"
 

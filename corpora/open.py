@@ -8,7 +8,7 @@ from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames
 from branchwise.base.file_records import check_files
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.plugins.specs import absolute_spec, entry_points, is_plugin
-from branchwise.corpora.flashrag.retriever import open_flashrag
+from branchwise.corpora.flashrag import open_flashrag
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.kinds import (
     BUILT_IN,
@@ -22,15 +22,13 @@ from branchwise.corpora.kinds import (
 )
 from branchwise.corpora.manifest import (
     INDEX_FOLDER,
-    Manifest,
     index_command,
     index_names,
     read_manifest,
     rebuild_command,
 )
 from branchwise.corpora.plugin_retriever import open_plugin
-from branchwise.corpora.ranking import DEPTH, FUSION_K, Scored, fused
-from branchwise.corpora.retrieval import Hit, Retriever
+from branchwise.corpora.retrieval import DEPTH, FUSION_K, Hit, Retriever, Scored, fused
 from branchwise.corpora.search_server import open_search_server
 
 
@@ -74,15 +72,12 @@ def is_plugin_retriever(name: str | None) -> bool:
     """Whether a name is a plug-in's: `file.py:name`, `module:name`, or an installed one's."""
     if name is None or name in BUILT_IN or name.startswith((*SERVERS, FLASHRAG)):
         return False
-
     return is_plugin(name) or name in entry_points("retrievers")
 
 
 def absolute_name(name: str, folder: Path | None = None) -> str:
-    """The name with its file's whole path, so that it means the same from any folder.
-
-    A relative path is taken from `folder` (default: the working directory).
-    """
+    """The name with its file's whole path, so that it means the same from any folder. A relative
+    path is taken from `folder` (default: the working directory)."""
     if name.startswith(FLASHRAG):
         return FLASHRAG + str(((folder or Path()) / name.removeprefix(FLASHRAG)).resolve())
     if is_plugin_retriever(name):
@@ -107,7 +102,11 @@ def open_retriever(
     or a plug-in cannot be used.
     """
     if is_plugin_retriever(name):
-        return _open_plugin(corpus_dir, str(name), settings)
+        if corpus_dir is not None and name in index_names(Path(corpus_dir)):
+            what = f"both an index of the corpus and an installed plug-in are called {name!r}"
+            remedy = "name the plug-in as package.module:name, or rename the index's folder"
+            raise InputError(what, where=str(corpus_dir), remedy=remedy)
+        return open_plugin(str(name), corpus_dir, settings)
     if name is not None and name.startswith(SERVERS):
         return open_search_server(name, keys=keys, headers=headers or {})
     if name is not None and name.startswith(FLASHRAG):
@@ -117,37 +116,23 @@ def open_retriever(
     return _open_own(Path(corpus_dir), name)
 
 
-def _open_plugin(
-    corpus_dir: Path | None, name: str, settings: Mapping[str, Mapping[str, Any]] | None
-) -> Retriever:
-    if corpus_dir is not None and name in index_names(Path(corpus_dir)):
-        raise InputError(
-            f"both an index of the corpus and an installed plug-in are called {name!r}",
-            where=str(corpus_dir),
-            remedy="name the plug-in as package.module:name, or rename the index's folder",
-        )
-    return open_plugin(name, corpus_dir, settings)
-
-
 def _open_own(corpus_dir: Path, name: str | None) -> Retriever:
     corpus = Corpus.open(corpus_dir)
     chosen = chosen_index(corpus.path, name)
     names = index_names(corpus.path)
-    if chosen == HYBRID and HYBRID not in names:
-        parts = [_open(corpus, part) for part in hybrid_parts(names)]
-        identity = {"kind": HYBRID, "k": FUSION_K, "depth": DEPTH} | {
-            "parts": [part.identity for part in parts]
-        }
-        index = _Hybrid([part._index for part in parts], corpus)
-        return CorpusRetriever(HYBRID, identity, index, corpus)
-    return _open(corpus, chosen)
+    if chosen != HYBRID or HYBRID in names:
+        index, identity = _open(corpus, chosen)
+        return CorpusRetriever(chosen, identity, index, corpus)
+    parts = [_open(corpus, part) for part in hybrid_parts(names)]
+    identities = [identity for _, identity in parts]
+    identity = {"kind": HYBRID, "k": FUSION_K, "depth": DEPTH, "parts": identities}
+    index = _Hybrid([index for index, _ in parts], corpus)
+    return CorpusRetriever(HYBRID, identity, index, corpus)
 
 
 def chosen_index(corpus_dir: Path, name: str | None, words: SettingNames = FLAGS) -> str:
-    """The index that a name means: without one, the only index there is, else the default's.
-
-    Raises SettingError where the corpus has no such index, or none can be chosen.
-    """
+    """The index that a name means: without one, the only index there is, else the default's. Raises
+    SettingError where the corpus has no such index, or none can be chosen."""
     names = index_names(corpus_dir)
     if name is None and len(names) == 1:
         return names[0]
@@ -160,35 +145,26 @@ def chosen_index(corpus_dir: Path, name: str | None, words: SettingNames = FLAGS
         )
     chosen = name or DEFAULT
     parts = hybrid_parts(names) if chosen == HYBRID and HYBRID not in names else (chosen,)
-    for part in parts:
-        if part not in names:
-            raise _no_index(corpus_dir, part, names, "retriever" if name else "corpus")
-    return chosen
-
-
-def _no_index(corpus_dir: Path, name: str, names: Sequence[str], setting: str) -> SettingError:
+    missing = next((part for part in parts if part not in names), None)
+    if missing is None:
+        return chosen
     known = dict.fromkeys((*names, *BUILT_IN))
-    near = [] if name in known else nearest(name, known)
-    if near:
-        what, remedy = f"unknown retriever {name!r}", f"did you mean {near[0]}?"
+    if missing not in known and (near := nearest(missing, known)):
+        what, remedy = f"unknown retriever {missing!r}", f"did you mean {near[0]}?"
     else:
         has = f"it has {', '.join(names)}" if names else "it has none yet"
-        what = f"the corpus has no index {name!r} ({has})"
-        remedy = f"make it: {index_command(corpus_dir, name)}"
-    return SettingError(setting, what, where=str(corpus_dir), remedy=remedy)
+        what = f"the corpus has no index {missing!r} ({has})"
+        remedy = f"make it: {index_command(corpus_dir, missing)}"
+    setting = "retriever" if name else "corpus"
+    raise SettingError(setting, what, where=str(corpus_dir), remedy=remedy)
 
 
-def _open(corpus: Corpus, name: str) -> CorpusRetriever:
+def _open(corpus: Corpus, name: str) -> tuple[Index, dict[str, Any]]:
+    """The index, and what results depend on: its manifest without versions and paths."""
     manifest = read_manifest(corpus, name)
     folder = corpus.path / INDEX_FOLDER / name
     check_files(folder, rebuild_command(corpus.path, name, manifest))
-    index = INDEX_KINDS[manifest.kind].ready().open_index(corpus, folder, manifest)
-    return CorpusRetriever(name, _identity(manifest), index, corpus)
-
-
-def _identity(manifest: Manifest) -> dict[str, Any]:
-    """What results depend on: the manifest, without versions, and without paths."""
     identity = manifest.model_dump(mode="json", exclude={"versions"}, exclude_none=True)
     if manifest.encoder:
         identity["encoder"]["name"] = Path(manifest.encoder.name).name
-    return identity
+    return INDEX_KINDS[manifest.kind].ready().open_index(corpus, folder, manifest), identity

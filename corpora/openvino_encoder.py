@@ -39,18 +39,31 @@ def has_openvino() -> bool:
 
 
 def refuse_telemetry() -> None:
-    """Keep openvino and nncf from reporting each conversion to a web analytics service.
-
-    They do so unasked where the package `openvino_telemetry` can be imported, and have no setting
-    against it; where it cannot, they go without. Call before either is imported.
-    """
+    """Keep openvino and nncf from reporting each conversion to a web analytics service. They do so
+    unasked where the package `openvino_telemetry` can be imported, and have no setting against it;
+    where it cannot, they go without. Call before either is imported."""
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 
 def exported(model: EncoderModel) -> Path:
-    """Folder of the exported model, made now where it is not in the cache."""
+    """Folder of the exported model, made now where it is not in the cache. The cache is
+    `$XDG_CACHE_HOME/branchwise/encoders`, readable by its owner only."""
     refuse_telemetry()
-    folder = _cache() / _key(model)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = Path(base) / "branchwise" / "encoders"
+    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if hasattr(os, "getuid") and cache.stat().st_uid != os.getuid():
+        what = "the cache folder belongs to another user"
+        remedy = "set XDG_CACHE_HOME to a folder of your own"
+        raise InputError(what, where=str(cache), remedy=remedy)
+    # What an export depends on: the model's files and the versions that converted them.
+    key = [model.digest[:32]]
+    for package in _PACKAGES:
+        try:
+            key.append(version(package))
+        except PackageNotFoundError:
+            key.append("none")
+    folder = cache / "-".join(key)
     if (folder / "openvino" / "openvino_model.xml").is_file():
         return folder
     with quiet(), new_folder(folder) as partial:
@@ -64,34 +77,6 @@ def exported(model: EncoderModel) -> Path:
             local_files_only=True,
         )
         encoder.save_pretrained(str(partial), create_model_card=False)
-    return folder
-
-
-def _key(model: EncoderModel) -> str:
-    """What an export depends on: the model's files and the versions that converted them."""
-    parts = [model.digest[:32]]
-    for package in _PACKAGES:
-        try:
-            parts.append(version(package))
-        except PackageNotFoundError:
-            parts.append("none")
-    return "-".join(parts)
-
-
-def _cache() -> Path:
-    """`$XDG_CACHE_HOME/branchwise/encoders`, readable by its owner only.
-
-    Raises InputError if another user owns it, since files in it are loaded and run.
-    """
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "branchwise" / "encoders"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
-        raise InputError(
-            "the cache folder belongs to another user",
-            where=str(folder),
-            remedy="set XDG_CACHE_HOME to a folder of your own",
-        )
     return folder
 
 
@@ -124,10 +109,10 @@ class OpenVinoQueries:
         }
         file = folder / "openvino" / "openvino_model.xml"
         compiled = openvino.Core().compile_model(str(file), "CPU", settings)
-        found = compiled.outputs[0].partial_shape[-1].get_length()
-        if found != identity.dimension:
+        dimension = compiled.outputs[0].partial_shape[-1].get_length()
+        if dimension != identity.dimension:
             raise InputError(
-                f"the encoder {identity.name} gives {found} dimensions, "
+                f"the encoder {identity.name} gives {dimension} dimensions, "
                 f"the index has {identity.dimension}"
             )
         self._request = compiled.create_infer_request()

@@ -14,22 +14,15 @@ from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from branchwise.base.errors import InputError
 from branchwise.base.plugins.call import DaemonThread, PluginFailure, call_blocking
-from branchwise.base.plugins.declare import (
-    FILLS,
-    Declaration,
-    Group,
-    InjectionContext,
-    Plugin,
-)
+from branchwise.base.plugins.declare import FILLS, Declaration, Group, InjectionContext, Plugin
 from branchwise.base.plugins.faults import WrongResult
 from branchwise.base.plugins.settings import Given
 from branchwise.base.plugins.specs import load_plugin
 from branchwise.base.text import storable
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.passages import Passage, passage_id
-from branchwise.corpora.records import to_passage
+from branchwise.corpora.passages import Passage, passage_id, to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
-from branchwise.corpora.search_answers import MAX_ID_CHARS
+from branchwise.corpora.search_server import MAX_ID_CHARS
 
 FILLS[Corpus] = "corpus"
 
@@ -56,8 +49,7 @@ def injected_from(
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RetrieverPlugin(Plugin):
     """A declared retriever. `seconds`: time limit of a search, `loading_seconds`: of making it.
-    `batch`: the most queries per call.
-    """
+    `batch`: the most queries per call."""
 
     plugin_group: ClassVar[Group] = "retrievers"
     fills: ClassVar[tuple[str, ...]] = ("path", "corpus", "settings")
@@ -121,12 +113,10 @@ def retriever(
 
 
 class PluginRetriever:
-    """A plug-in as a retriever. Thread-safe: callers wait for each other.
-
-    `batch`: the most queries per call; a failed call fails for all of them. `identity`: what
-    rankings depend on, as far as known: JSON-serialisable, free of paths. `daemon`: has a `Batcher`
-    work on a daemon thread, so that a hanging search does not block the exit.
-    """
+    """A plug-in as a retriever. Thread-safe: callers wait for each other. `batch`: the most queries
+    per call; a failed call fails for all of them. `identity`: what rankings depend on, as far as
+    known: JSON-serialisable, free of paths. `daemon`: has a `Batcher` work on a daemon thread, so
+    that a hanging search does not block the exit."""
 
     def __init__(self, plugin: RetrieverPlugin, identity: Mapping[str, Any]) -> None:
         self.name, self.batch = plugin.name, plugin.batch
@@ -194,9 +184,7 @@ def open_plugin(
     spec: str, corpus: Path | None = None, settings: Given | None = None
 ) -> PluginRetriever:
     """The retriever plug-in of a spec, made and tried with one query, so that errors show at once.
-
-    `settings`: as the user gave them, by plug-in name. Raises InputError.
-    """
+    `settings`: as the user gave them, by plug-in name."""
     around = injected_from(corpus, settings or {})
     plugin: RetrieverPlugin = load_plugin(spec, "retrievers").fill(around)
     identity = {"kind": "plugin", "name": plugin.name, "source": plugin.source.identity}
@@ -215,7 +203,7 @@ def open_plugin(
     return retriever
 
 
-class _Found(BaseModel, coerce_numbers_to_str=True):
+class _GivenPassage(BaseModel, coerce_numbers_to_str=True):
     """The fields that a search may return of a passage."""
 
     id: str | None = Field(None, max_length=MAX_ID_CHARS)
@@ -225,11 +213,9 @@ class _Found(BaseModel, coerce_numbers_to_str=True):
 
 
 def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
-    """The rankings of a retriever: one for each query, in order, with at most `k` hits each.
-
-    A ranking has the best passage first and each passage once. Passages without scores get 1, 1/2,
-    1/3, ..., which only express the order. Raises WrongResult.
-    """
+    """The rankings of a retriever: one for each query, in order, with at most `k` hits each. A
+    ranking has the best passage first and each passage once. Passages without scores get 1, 1/2,
+    1/3, ..., which only express the order. Raises WrongResult."""
     if not isinstance(returned, list | tuple):
         what = f"returned {type(returned).__name__}; return a list with a ranking a query"
         raise WrongResult(what)
@@ -271,12 +257,12 @@ def _passage_and_score(item: Any) -> tuple[Passage, float | None]:
         of_contents = to_passage("", fields["contents"])
         fields |= {"title": of_contents.title, "text": of_contents.text}
     try:
-        found = _Found.model_validate({**fields, "title": fields.get("title") or ""})
+        given = _GivenPassage.model_validate({**fields, "title": fields.get("title") or ""})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         what = f"returned a passage with a wrong {first['loc'][0]}: {first['msg']}"
         raise WrongResult(f"{what}; {_FORMS}") from None
-    id = passage_id(found.title, found.text) if found.id is None else found.id
+    id = passage_id(given.title, given.text) if given.id is None else given.id
     if not id.strip() or not id.isprintable():
         raise WrongResult(f"the passage id {id[:80]!r} cannot be shown: use printable characters")
-    return Passage(id=id, title=found.title, text=found.text), found.score
+    return Passage(id=id, title=given.title, text=given.text), given.score

@@ -24,11 +24,9 @@ _BATCH = 32
 
 
 class RerankingRetriever:
-    """Asks another retriever for more and puts the best first, by a cross-encoder's scores.
-
-    Scores are the model's, before any activation. The pairs of a query are scored together and
-    never with those of another: padding changes the last bits.
-    """
+    """Asks another retriever for more and puts the best first, by a cross-encoder's scores. Scores
+    are the model's, before any activation. The pairs of a query are scored together and never with
+    those of another: padding changes the last bits."""
 
     def __init__(self, retriever: Retriever, folder: Path) -> None:
         """Raises InputError where the folder holds no such model."""
@@ -68,8 +66,8 @@ class RerankingRetriever:
                 # A sigmoid would make one score of all high ones.
                 activation_fn=torch.nn.Identity(),
             )
-        found = [Hit(hit.passage, float(score)) for hit, score in zip(hits, scores, strict=True)]
-        return sorted(found, key=lambda hit: (-hit.score, hit.passage.id))
+        scored = [Hit(hit.passage, float(score)) for hit, score in zip(hits, scores, strict=True)]
+        return sorted(scored, key=lambda hit: (-hit.score, hit.passage.id))
 
 
 def check_cross_encoder(folder: Path) -> None:
@@ -80,8 +78,13 @@ def check_cross_encoder(folder: Path) -> None:
     if not any(folder.glob("*.safetensors")):
         what = "has no weights in safetensors format"
         raise InputError(what, where=str(folder), remedy="pickled weights can run code")
-    # Else the part that scores would be made of random numbers.
-    if not any(kind.endswith(_KIND) for kind in _architectures(folder)):
+    try:
+        architectures = json.loads((folder / "config.json").read_text("utf-8"))["architectures"]
+        # Else the part that scores would be made of random numbers.
+        scores_pairs = any(str(name).endswith(_KIND) for name in architectures)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        scores_pairs = False
+    if not scores_pairs:
         what = "holds no cross-encoder: its model scores no pairs"
         raise InputError(what, where=str(folder), remedy=_REMEDY)
 
@@ -102,11 +105,3 @@ def _load(folder: Path) -> "CrossEncoder":
         what = f"the cross-encoder gives {model.num_labels} scores for a pair, not one"
         raise InputError(what, where=str(folder), remedy=_REMEDY)
     return model
-
-
-def _architectures(folder: Path) -> list[str]:
-    try:
-        said = json.loads((folder / "config.json").read_text("utf-8"))["architectures"]
-        return [str(kind) for kind in said]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return []

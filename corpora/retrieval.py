@@ -1,6 +1,8 @@
-"""What a retriever is: queries in, ranked passages out."""
+"""What a retriever is, and how scored rows are ranked and rankings fused."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from branchwise.base.absence import Sign
@@ -21,9 +23,7 @@ class Hit(NamedTuple):
 
 class RetrieverError(Exception):
     """A search that was not answered. One line, for the model that asked: no address, no path.
-
-    `sign`: what it says of the server that was asked.
-    """
+    `sign`: what it says of the server that was asked."""
 
     def __init__(self, what: str, sign: Sign | None = None) -> None:
         super().__init__(what)
@@ -32,9 +32,7 @@ class RetrieverError(Exception):
 
 class KeyRefusedError(RetrieverError):
     """The server no longer takes the key (401), so that every other search would fail, too.
-
-    `remedy`: what the user can do, which is not the model's to read.
-    """
+    `remedy`: what the user can do, which is not the model's to read."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what, "answered")
@@ -49,8 +47,48 @@ class Retriever(Protocol):
     """What results depend on (kind, encoder, corpus digest, ...): enters the system digest."""
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query its best `k` passages, best first, ties broken by passage id.
-
-        Raises RetrieverError where what searches is elsewhere and does not answer.
-        """
+        """For each query its best `k` passages, best first, ties broken by passage id. Raises
+        RetrieverError where what searches is elsewhere and does not answer."""
         ...
+
+
+class Scored(NamedTuple):
+    """A row of the corpus and its score."""
+
+    row: int
+    score: float
+
+
+def ranked(scored: Sequence[Scored], k: int, id_of: Callable[[int], str]) -> list[Scored]:
+    """The best `k`, ties broken by id; ids are asked for only where scores tie.
+
+    `scored` must hold every row that ties with the k-th, or the border would be arbitrary.
+    """
+    best: list[Scored] = []
+    for _, group in groupby(sorted(scored, key=lambda s: -s.score), key=lambda s: s.score):
+        if len(best) >= k:
+            break
+        tied = list(group)
+        best += tied if len(tied) == 1 else sorted(tied, key=lambda s: id_of(s.row))
+    return best[:k]
+
+
+FUSION_K = 60
+DEPTH = 2 * MAX_K
+
+
+def fused(
+    rankings: Sequence[Sequence[Scored]], k: int, id_of: Callable[[int], str]
+) -> list[Scored]:
+    """The best `k` rows by reciprocal rank fusion, ties broken by id.
+
+    score(p) = sum over rankings of 1 / (60 + rank(p)), ranks from 1 (Cormack, Clarke and Buettcher,
+    SIGIR 2009). Each ranking is read to the same fixed depth, independent of k, so that the best 3
+    are the first 3 of the best 50.
+    """
+    # Exact sums: equal sums of floats in another order could differ in the last bit and hide ties.
+    totals: dict[int, Fraction] = {}
+    for ranking in rankings:
+        for rank, (row, _) in enumerate(ranking, start=1):
+            totals[row] = totals.get(row, Fraction(0)) + Fraction(1, FUSION_K + rank)
+    return ranked([Scored(row, float(total)) for row, total in totals.items()], k, id_of)

@@ -27,7 +27,7 @@ class Scratch:
 
     @cached_property
     def folder(self) -> Path:
-        """Of this process alone. Raises InputError where none can be made."""
+        """Of this process alone."""
         try:
             _remove_left(self._prefix)
             while True:
@@ -53,7 +53,7 @@ class Scratch:
 
 @contextmanager
 def scratch_folder(prefix: str) -> Iterator[Path]:
-    """A folder for as long as the block lasts. Raises InputError where none can be made."""
+    """A folder for as long as the block lasts."""
     scratch = Scratch(prefix)
     try:
         yield scratch.folder

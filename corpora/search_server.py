@@ -1,9 +1,13 @@
 """A retriever behind Search-R1's `/retrieve`: any server that speaks it, no corpus here.
 
-`POST {"queries": [str], "topk": int, "return_scores": true}`. Scores are always asked for: the
-original server fails without. A ranking is the server's own, in the server's order.
+`POST {"queries": [str], "topk": int, "return_scores": true}`: the original server fails without
+scores. The answer, read without trust, is
+`{"result": [[{"document": {"id", "contents"}, "score": float}]]}`, a list for each query; without
+scores the documents stand there bare (Search-R1, `search_r1/search/retrieval_server.py`). Search
+engines behind the same protocol send documents without ids. A ranking keeps the server's order.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +24,98 @@ from branchwise.base.http import HTTP, ExchangeError, HttpReply, user_agent
 from branchwise.base.keys import NO_KEYS, Keys, refused_key
 from branchwise.base.proxies import check_way
 from branchwise.base.server_headers import headers_for
-from branchwise.base.text import encodable
+from branchwise.base.text import encodable, parsed, whole_characters
+from branchwise.base.warning import warn
+from branchwise.corpora.passages import Passage, passage_id, to_passage
 from branchwise.corpora.retrieval import Hit, KeyRefusedError, RetrieverError
-from branchwise.corpora.search_answers import read_rankings
 from branchwise.kg.remote.responses import asked_wait, server_words
+
+MAX_ID_CHARS = 200
+_NOTHING = 3.4e38
+
+
+def read_rankings(body: bytes, queries: int, k: int) -> list[list[Hit]]:
+    """The rankings in a body, at most `k` hits for each of `queries` queries, in its order.
+    Repeated passages and places without one are left out, with a warning. Where a ranking lacks a
+    score, its scores are 1, 1/2, 1/3, ...: the order and nothing more. Raises RetrieverError for a
+    body of another form or number of rankings, a score that is no number, and an id of two
+    texts."""
+    try:
+        rankings = _part(parsed(body), "result")
+    except ValueError:
+        page = body[:1000].lstrip().lower().startswith((b"<!doctype", b"<html"))
+        what = "a web page" if page else "no JSON"
+        raise RetrieverError(f"the retriever's answer is {what}") from None
+    if not isinstance(rankings, list):
+        raise RetrieverError('the retriever\'s answer has no list "result"')
+    if len(rankings) != queries:
+        raise RetrieverError(
+            f"the retriever answered {len(rankings)} queries but was asked {queries}"
+        )
+    return [_ranking(ranking, k) for ranking in rankings]
+
+
+def _ranking(ranking: Any, k: int) -> list[Hit]:
+    """A ranking with each passage once, at its best rank: what is measured is what agents see."""
+    if not isinstance(ranking, list):
+        raise RetrieverError("the retriever's answer has no list of documents for a query")
+    items = [(_part(item, "document") or item, _score(item)) for item in ranking[:k]]
+    # faiss says that it found no more by row -1, whose document is any or none, and the least or
+    # the greatest score of 32 bits.
+    kept = [
+        (document, score)
+        for document, score in items
+        if (_part(document, "id") not in (-1, "-1") if score is None else abs(score) < _NOTHING)
+    ]
+    if len(kept) < len(items):
+        warn("a retriever filled its rankings up with places without a passage: they are left out")
+    passages = [_passage(document) for document, _ in kept]
+    scores = [score for _, score in kept if score is not None]
+    if len(scores) < len(kept):
+        scores = [1 / rank for rank in range(1, len(kept) + 1)]
+    first: dict[str, Hit] = {}
+    for hit in map(Hit, passages, scores):
+        earlier = first.setdefault(hit.passage.id, hit).passage
+        if earlier != hit.passage:
+            raise RetrieverError(f"the retriever gives two texts the id {earlier.id[:80]!r}")
+    if len(first) < len(passages):
+        warn("a retriever names passages twice in a ranking: all but the first are left out")
+    return [*first.values()]
+
+
+def _score(item: Any) -> float | None:
+    score = _part(item, "score")
+    if score is None:
+        return None
+    try:
+        number = math.nan if isinstance(score, bool | str) else float(score)
+    except (TypeError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise RetrieverError("the retriever's answer has a score that is not a number")
+    return number
+
+
+def _passage(document: Any) -> Passage:
+    """A document's `contents` are its title and text; some have `title` and `text` apart."""
+    contents, text = _part(document, "contents"), _part(document, "text")
+    if not isinstance(contents, str) and isinstance(text, str):
+        contents = f"{_part(document, 'title') or ''}\n{text}"
+    if not isinstance(contents, str):
+        raise RetrieverError("the retriever's answer has a document without contents")
+    passage = to_passage("", whole_characters(contents))
+    id = _part(document, "id")
+    if isinstance(id, int) and not isinstance(id, bool):
+        id = str(id)
+    # An id that can be shown and cited: it stands on a line of its own.
+    if not isinstance(id, str) or not id.strip() or not id.isprintable() or len(id) > MAX_ID_CHARS:
+        id = passage_id(passage.title, passage.text)
+    return passage.model_copy(update={"id": id})
+
+
+def _part(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else None
+
 
 PATH = "/retrieve"
 _MAX_QUERIES = 64
@@ -36,10 +128,8 @@ _PROBE = "What is the capital of France?"
 
 @dataclass(frozen=True)
 class RequestBounds:
-    """`seconds` for one attempt, `total` for all of a request; `pause` before the second.
-
-    `silent`: attempts at a server that gives no answer: those who want to wait wait longer.
-    """
+    """`seconds` for one attempt, `total` for all of a request; `pause` before the second. `silent`:
+    attempts at a server that gives no answer: those who want to wait wait longer."""
 
     attempts: int = 5
     silent: int = 2
@@ -49,10 +139,8 @@ class RequestBounds:
 
 
 class SearchServer:
-    """Asks a retrieval server, which may be at work for other clients too. Thread-safe.
-
-    Its address is not part of its identity, as with model servers: a server may move.
-    """
+    """Asks a retrieval server, which may be at work for other clients too. Thread-safe. Its address
+    is not part of its identity, as with model servers: a server may move."""
 
     name = "http"
     identity: Mapping[str, Any] = {"kind": "http", "protocol": "search-r1"}
@@ -146,21 +234,18 @@ def _refusal(reply: HttpReply) -> _PostError:
 
 
 def _failure(error: ExchangeError, seconds: float) -> _PostError:
-    match error.fault:
-        case "late":
-            what = f" did not answer within {seconds:.0f} seconds"
-            return _PostError(what, "lost", may_pass=True)
-        case "closed":
-            return _PostError("'s answer broke off", "lost", may_pass=True)
-        case "corrupt":
-            return _PostError("'s answer broke off", "answered", may_pass=True)
-        case "encryption":
-            return _PostError("'s certificate or encryption is not accepted")
-        case "too large":
-            return _PostError(f"'s answer is larger than {_MAX_BODY_BYTES} bytes")
-        case "compression":
-            return _PostError(" compresses its answer in a way that was not asked for")
-    return _PostError(f" cannot be reached ({error.reason})", "gone", may_pass=True)
+    failures: Mapping[str, tuple[str, Sign | None, bool]] = {
+        "late": (f" did not answer within {seconds:.0f} seconds", "lost", True),
+        "closed": ("'s answer broke off", "lost", True),
+        "corrupt": ("'s answer broke off", "answered", True),
+        "encryption": ("'s certificate or encryption is not accepted", None, False),
+        "too large": (f"'s answer is larger than {_MAX_BODY_BYTES} bytes", None, False),
+        "compression": (" compresses its answer in a way that was not asked for", None, False),
+    }
+    if error.fault not in failures:
+        return _PostError(f" cannot be reached ({error.reason})", "gone", may_pass=True)
+    what, sign, may_pass = failures[error.fault]
+    return _PostError(what, sign, may_pass=may_pass)
 
 
 def open_search_server(
@@ -169,10 +254,7 @@ def open_search_server(
     keys: Keys = NO_KEYS,
     headers: Mapping[str, str] | None = None,
 ) -> SearchServer:
-    """The server of `http:URL`, asked one query now, so that a wrong address shows at once.
-
-    Raises InputError.
-    """
+    """The server of `http:URL`, asked one query now, so that a wrong address shows at once."""
     url = server_url(spec)
     try:
         SearchServer(url, bounds, keys=keys, headers=headers).search([_PROBE], 1)
@@ -197,10 +279,7 @@ def _remedy(error: RetrieverError, url: str, keys: Keys) -> str:
 
 def server_url(spec: str) -> str:
     """The address in `http:http://host:port/retrieve`, also written without the first `http:`.
-
-    Without a path it is Search-R1's. Raises InputError for what is not an address, and for one that
-    carries a password or a key: runs keep it.
-    """
+    Without a path it is Search-R1's."""
     text = spec.removeprefix("http:") if spec.startswith(("http:http", "http:https")) else spec
     try:
         parts = urlsplit(text)
@@ -210,10 +289,7 @@ def server_url(spec: str) -> str:
     secret = parts.username is not None or parts.password is not None or parts.query
     plain = text.isascii() and text.isprintable() and " " not in text
     if parts.scheme not in ("http", "https") or not host or secret or parts.fragment or not plain:
-        raise InputError(
-            "the retrieval server's address has no host, or a user, a key or spaces in it",
-            where="--retriever",
-            remedy=f"write http:http://HOST:PORT{PATH}",
-        )
+        what = "the retrieval server's address has no host, or a user, a key or spaces in it"
+        raise InputError(what, where="--retriever", remedy=f"write http:http://HOST:PORT{PATH}")
     path = PATH if parts.path in ("", "/") else parts.path
     return parts._replace(path=path, fragment="", query="").geturl()

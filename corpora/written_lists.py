@@ -29,10 +29,8 @@ _CLOSES = {"[": "]", "(": ")", "{": "}"}
 
 def written_list(text: str) -> list[Any] | None:
     """The members of the list that a text is, texts, numbers or lists of them; None of any other.
-
     As JSON or Python write it, or as NumPy does, without commas; a tuple or a set where its members
-    are quoted. Nothing (None, nan) is no member. In time linear in the length of the text.
-    """
+    are quoted. Nothing (None, nan) is no member. In time linear in the length of the text."""
     text = text.strip()
     if not text or len(text) > MAX_WRITTEN or text[-1] not in "])}":
         return None
@@ -47,9 +45,9 @@ def written_list(text: str) -> list[Any] | None:
         except orjson.JSONDecodeError:
             pass
         else:
-            return [one for one in listed if one is not None]
-    found = _flat(text)
-    return _nested(text) if found is None and text[0] == "[" else found
+            return [member for member in listed if member is not None]
+    flat = _flat(text)
+    return _nested(text) if flat is None and text[0] == "[" else flat
 
 
 def members(value: Any) -> list[Any]:
@@ -58,20 +56,19 @@ def members(value: Any) -> list[Any]:
     if isinstance(value, str):
         listed = written_list(value)
         return [value] if listed is None else listed
-    if isinstance(value, list):
-        return [one for part in value for one in (members(part) if _is_text(part) else [part])]
-    return [value]
+    if not isinstance(value, list):
+        return [value]
+    parts = (members(part) if isinstance(part, str) else [part] for part in value)
+    return [member for part in parts for member in part]
 
 
 def joined(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose repeated keys lose nothing: what stands under them is one list or object.
-
-    For `object_pairs_hook` of `json`.
-    """
-    found: dict[str, Any] = {}
+    """An object whose repeated keys lose nothing: what stands under them is one list or object. For
+    `object_pairs_hook` of `json`."""
+    merged: dict[str, Any] = {}
     for key, value in pairs:
-        found[key] = _both(found[key], value) if key in found else value
-    return found
+        merged[key] = _both(merged[key], value) if key in merged else value
+    return merged
 
 
 def _both(first: Any, second: Any) -> Any:
@@ -79,20 +76,18 @@ def _both(first: Any, second: Any) -> Any:
         return joined([*first.items(), *second.items()])
     if first == second or second is None:
         return first
-    return [*(first if isinstance(first, list) else [first]), *_listed(second)] if first else second
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    if not first:
+        return second
+    return [
+        member
+        for value in (first, second)
+        for member in (value if isinstance(value, list) else [value])
+    ]
 
 
 def _flat(text: str) -> list[Any] | None:
     """Members between brackets, with commas or, in square ones, with spaces between them."""
-    end, found, has_comma = len(text) - 1, list[Any](), False
+    end, flat, has_comma = len(text) - 1, list[Any](), False
     at = len(text) - len(text[1:].lstrip())
     while at < end:
         item = _ITEM.match(text, at, end)
@@ -100,11 +95,11 @@ def _flat(text: str) -> list[Any] | None:
             return None
         if item["quoted"]:
             try:
-                found.append(ast.literal_eval(item["quoted"]))
+                flat.append(ast.literal_eval(item["quoted"]))
             except (ValueError, SyntaxError):
                 return None
         elif item["number"]:
-            found.append(orjson.loads(item["number"]) if text[0] == "[" else item["number"])
+            flat.append(orjson.loads(item["number"]) if text[0] == "[" else item["number"])
         at = item.end()
         between = _BETWEEN.match(text, at, end)
         if between is None:
@@ -114,9 +109,9 @@ def _flat(text: str) -> list[Any] | None:
         has_comma = has_comma or bool(between[1])
         at = between.end()
     if text[0] == "[":
-        return found
-    is_quoted = bool(found) and all(map(_is_text, found))
-    return found if is_quoted and (has_comma or text[0] == "{") else None
+        return flat
+    is_quoted = bool(flat) and all(isinstance(member, str) for member in flat)
+    return flat if is_quoted and (has_comma or text[0] == "{") else None
 
 
 def _nested(text: str) -> list[Any] | None:
@@ -124,7 +119,7 @@ def _nested(text: str) -> list[Any] | None:
     if re.search(r"""['"]\s+['"]|\]\s*\[""", text):
         return None
     try:
-        found = ast.literal_eval(text)
+        listed = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
-    return [one for one in found if one is not None] if isinstance(found, list) else None
+    return [member for member in listed if member is not None] if isinstance(listed, list) else None

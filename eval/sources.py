@@ -19,8 +19,8 @@ from branchwise.base.progress import Progress
 from branchwise.base.text import encodable
 from branchwise.base.warning import warn
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
+from branchwise.corpora.passages import to_passage
 from branchwise.corpora.questions import Question
-from branchwise.corpora.records import to_passage
 from branchwise.eval.branch_scores import GoldPair, gold_branches, gold_pairs
 from branchwise.eval.errors.mentions import mentioned
 from branchwise.eval.errors.module_work import tool_names

@@ -11,8 +11,8 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
+from branchwise.corpora.folder import Titles
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever, RetrieverError
-from branchwise.corpora.titles import Titles
 from branchwise.kg.answers import (
     DEFAULT_SECONDS,
     Graph,

@@ -11,10 +11,9 @@ from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.plugins.mcp_specs import McpSpec, Server, parse_mcp
 from branchwise.base.plugins.specs import distribution_of, entry_points, is_mcp, is_plugin
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
-from branchwise.corpora.folder import Corpus
+from branchwise.corpora.folder import Corpus, Titles
 from branchwise.corpora.plugin_retriever import injected_from
 from branchwise.corpora.retrieval import Retriever
-from branchwise.corpora.titles import Titles
 from branchwise.kg.answers import Graph
 from branchwise.tools.batcher import Batcher
 

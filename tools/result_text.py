@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from branchwise.base.text import cut, printable, unbroken
+from branchwise.corpora.folder import Titles
 from branchwise.corpora.passages import name_of
 from branchwise.corpora.retrieval import Hit
-from branchwise.corpora.titles import Titles
 from branchwise.kg.answers import Match, QueryResult, Term
 from branchwise.tools.artifacts import PassageRecord, RepeatRecord
 

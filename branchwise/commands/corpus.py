@@ -13,11 +13,10 @@ from branchwise.base.errors import InputError
 from branchwise.base.text import counted, cut, one_line, printable
 from branchwise.commands.corpus_eval import evaluate
 from branchwise.commands.options import AsJson, Field, FieldCommand, Header, Key, read_keys
-from branchwise.corpora.build import build_corpus
+from branchwise.corpora.build import build_corpus, build_index
 from branchwise.corpora.encoder_models import DEFAULT_ENCODER, EncoderSettings
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
-from branchwise.corpora.indexing import build_index
 from branchwise.corpora.kinds import DEFAULT, FLASHRAG, INDEX_KINDS, NAMES, RECALL, first_choice
 from branchwise.corpora.manifest import MANIFEST_FILE, index_names, read_manifest
 from branchwise.corpora.open import needs_corpus, open_retriever

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from branchwise.base.atomic import write_bytes
 from branchwise.commands.question_files import made_here, write_questions
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_index
 from branchwise.corpora.manifest import index_names
 from branchwise.report.html.page import write_html
 from branchwise.report.run_folders import report_of_runs

@@ -14,12 +14,10 @@ from branchwise.base.keys import Keys
 from branchwise.base.text import one_line, printable
 from branchwise.commands.options import AsJson, Key, WriterApi, read_keys
 from branchwise.commands.question_files import check_place
-from branchwise.corpora.conditions.conditions_file import read_conditions
-from branchwise.corpora.conditions.conditions_set import ConditionsSet
-from branchwise.corpora.conditions.documents import ConditionsProblem, Scenario
-from branchwise.corpora.conditions.file_form import conditions_record
+from branchwise.corpora.conditions.conditions_file import conditions_record, read_conditions
+from branchwise.corpora.conditions.documents import ConditionsProblem, ConditionsSet, Scenario
+from branchwise.corpora.conditions.question import describe_conditions
 from branchwise.corpora.conditions.solver import Solution
-from branchwise.corpora.conditions.statistics import describe_conditions
 from branchwise.corpora.loaders.mdcr import questions_of, solved
 from branchwise.report.terminal.conditional_answers import (
     answer_lines,

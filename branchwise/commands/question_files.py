@@ -12,12 +12,11 @@ from branchwise.base.atomic import new_file
 from branchwise.base.errors import InputError
 from branchwise.base.text import counted, printable
 from branchwise.commands.options import QUESTIONS, AsJson, Field, Separator, read_questions
-from branchwise.corpora.loaders import each_question
-from branchwise.corpora.loaders.checking import SetCheck
+from branchwise.corpora.loaders import SetCheck, each_question
 from branchwise.corpora.loaders.format_fields import json_schema
 from branchwise.corpora.loaders.forms import OWN
 from branchwise.corpora.loaders.native import written
-from branchwise.corpora.loaders.reading import MENDED, PlacedQuestion
+from branchwise.corpora.loaders.source import MENDED, PlacedQuestion
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import gold_of
 from branchwise.report.terminal.console import echo, print_json, printable_json

@@ -1,43 +1,171 @@
-"""Reading a file of documents, relations and scenarios, or refusing it."""
+"""The JSON form of documents, relations and scenarios: read, refused, written.
+
+docs/benchmarks/mdcr.md describes it field by field.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, Self
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.files import MAX_JSON_BYTES, first_problem
 from branchwise.base.text import one_line
-from branchwise.corpora.conditions.conditions_set import ConditionsSet
 from branchwise.corpora.conditions.documents import (
     DOCUMENT_ID,
+    NAME,
+    OPERATORS,
+    QUESTION_KINDS,
     SENTENCE,
     ConditionRelation,
     ConditionsAnswer,
     ConditionsDocument,
+    ConditionsSet,
+    ExpressionError,
     QuestionKind,
+    RelationKind,
     Scenario,
     ScenarioPart,
     StatedCondition,
     document_of,
-)
-from branchwise.corpora.conditions.expressions import (
-    NAME,
-    OPERATORS,
-    ExpressionError,
     names,
     parse_expression,
 )
-from branchwise.corpora.conditions.file_form import (
-    DocumentRecord,
-    FileRecord,
-    PartRecord,
-    ScenarioRecord,
-)
-from branchwise.corpora.rows.json_rows import json_object
+from branchwise.corpora.json_rows import json_object
+
+FORM = 1
+"""The version of the form, which `"mdcr"` says."""
+MAX_DOCUMENTS = 5
+"""Of a scenario, as MDCR has them."""
+MAX_CONDITIONS = 500
+"""Of a document."""
+_MAX_TEXT = 20_000
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class DocumentRecord(_Record):
+    """One of `documents`."""
+
+    id: str
+    title: str = Field(max_length=_MAX_TEXT)
+    domain: str = Field(min_length=1, max_length=100)
+    sentences: dict[str, str] = Field(max_length=2_000)
+    conditions: dict[str, str] = Field(min_length=1, max_length=MAX_CONDITIONS)
+    expression: str
+
+
+class RelationRecord(_Record):
+    """One of `relations`."""
+
+    kind: RelationKind
+    between: list[str] | None = Field(None, min_length=2, max_length=2)
+    narrower: str | None = None
+    wider: str | None = None
+
+    @model_validator(mode="after")
+    def _names_two(self) -> Self:
+        ordered = self.narrower is not None and self.wider is not None
+        if (self.kind == "inclusive") != ordered or ordered == (self.between is not None):
+            wanted = '"narrower" and "wider"' if self.kind == "inclusive" else '"between"'
+            raise ValueError(f"{self.kind} needs {wanted}")
+        return self
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The narrower before the wider."""
+        if self.between:
+            return self.between[0], self.between[1]
+        return self.narrower or "", self.wider or ""
+
+
+class PartRecord(_Record):
+    """One of a scenario's `parts`."""
+
+    text: str = Field(max_length=_MAX_TEXT)
+    values: dict[str, bool] = {}
+
+
+class GoldRecord(_Record):
+    """An answer that is not worked out."""
+
+    short: Literal["yes", "no"] | Annotated[int, Field(ge=0, le=MAX_DOCUMENTS)]
+    groups: list[list[str]] = Field(max_length=10_000)
+
+
+class ScenarioRecord(_Record):
+    """One of `scenarios`."""
+
+    id: str = Field(min_length=1, max_length=200)
+    documents: list[str] = Field(min_length=1, max_length=MAX_DOCUMENTS)
+    text: str | None = Field(None, max_length=_MAX_TEXT)
+    values: dict[str, bool] | None = None
+    parts: list[PartRecord] | None = None
+    kinds: list[QuestionKind] = Field(list(QUESTION_KINDS), min_length=1)
+    gold: dict[QuestionKind, GoldRecord] = {}
+
+    @model_validator(mode="after")
+    def _is_said_once(self) -> Self:
+        if (self.text is None) == (self.parts is None) or (self.parts and self.values):
+            raise ValueError('needs either "text" and "values", or "parts"')
+        return self
+
+
+class FileRecord(_Record):
+    """A whole file. Without `relations` it does not say whether there are any."""
+
+    mdcr: Literal[1]
+    about: dict[str, Any] = {}
+    documents: list[DocumentRecord]
+    relations: list[RelationRecord] | None = None
+    scenarios: list[ScenarioRecord]
+
+
+def conditions_record(conditions: ConditionsSet) -> dict[str, Any]:
+    """What `read_conditions` reads as the same set."""
+    relations: list[dict[str, Any]] = []
+    for kind, first, second in ((one.kind, one.first, one.second) for one in conditions.relations):
+        if kind == "inclusive":
+            relations.append({"kind": kind, "narrower": first, "wider": second})
+        else:
+            relations.append({"kind": kind, "between": [first, second]})
+    return {
+        "mdcr": FORM,
+        "about": dict(conditions.about),
+        "documents": [
+            {
+                "id": document.id,
+                "title": document.title,
+                "domain": document.domain,
+                "sentences": dict(document.sentences),
+                "conditions": {one.name: one.sentence for one in document.conditions},
+                "expression": str(document.expression),
+            }
+            for document in conditions.documents.values()
+        ],
+        **({"relations": relations} if conditions.has_relations else {}),
+        "scenarios": [_scenario_record(scenario) for scenario in conditions.scenarios],
+    }
+
+
+def _scenario_record(scenario: Scenario) -> dict[str, Any]:
+    parts = [{"text": part.text, "values": dict(part.values)} for part in scenario.parts]
+    gold = {
+        kind: {"short": answer.short, "groups": [list(group) for group in answer.groups]}
+        for kind, answer in scenario.gold.items()
+    }
+    return {
+        "id": scenario.id,
+        "documents": list(scenario.documents),
+        **({"parts": parts} if scenario.has_values else {"text": scenario.text}),
+        "kinds": list(scenario.kinds),
+        **({"gold": gold} if gold else {}),
+    }
+
 
 _MOST_LISTED = 10
 _DESCRIBED = "see docs/benchmarks/mdcr.md for the form"
@@ -48,7 +176,7 @@ _ANOTHER = (
 
 
 def read_conditions(path: Path) -> ConditionsSet:
-    """What a file holds. Raises InputError as `parse_conditions` does, and for what is not JSON."""
+    """What a file holds."""
     return parse_conditions(json_object(path, MAX_JSON_BYTES, _ANOTHER), str(path))
 
 
@@ -79,8 +207,8 @@ class _Reading:
             self._add(record)
         relations = tuple(dict.fromkeys(self._relations()))
         scenarios = tuple(self._scenarios())
-        about = MappingProxyType(self._record.about)
         has_relations = self._record.relations is not None
+        about = self._record.about
         return ConditionsSet(
             self._where, self._documents, relations, scenarios, about, has_relations
         )
@@ -92,7 +220,6 @@ class _Reading:
         if record.id in self._documents:
             self._refuse(place, "the id is already used", "give each document its own id")
         self._check_sentences(place, record)
-        self._check_conditions(place, record)
         stated = record.conditions.items()
         conditions = tuple(StatedCondition(record.id, name, at) for name, at in stated)
         try:
@@ -104,7 +231,7 @@ class _Reading:
             record.id,
             one_line(record.title),
             one_line(record.domain),
-            MappingProxyType({c: one_line(text) for c, text in record.sentences.items()}),
+            {c: one_line(text) for c, text in record.sentences.items()},
             conditions,
             expression,
         )
@@ -117,8 +244,6 @@ class _Reading:
         numbers = [int(name[1:]) for name in record.sentences]
         if numbers != sorted(set(numbers)):
             self._refuse(f"{place}, sentences", "the numbers do not rise")
-
-    def _check_conditions(self, place: str, record: DocumentRecord) -> None:
         for name, sentence in record.conditions.items():
             at = f"{place}, condition {name}"
             if not re.fullmatch(NAME, name) or name.upper() in OPERATORS:
@@ -165,7 +290,7 @@ class _Reading:
                 tuple(record.documents),
                 tuple(self._parts(place, record)),
                 tuple(record.kinds),
-                MappingProxyType(dict(self._gold(place, record, has_values=has_values))),
+                dict(self._gold(place, record, has_values=has_values)),
                 has_values,
             )
 
@@ -205,7 +330,7 @@ class _Reading:
             for id, value in part.values.items():
                 if given.setdefault(id, value) != value:
                     self._refuse(f"{place}, values", f"{id} is both true and false")
-            yield ScenarioPart(one_line(part.text), MappingProxyType(dict(part.values)))
+            yield ScenarioPart(one_line(part.text), dict(part.values))
 
     def _known(self, place: str, used: Iterable[str], known: Collection[str], what: str) -> None:
         for name in used:

@@ -1,16 +1,169 @@
-"""What a question with conditions is about: documents, their conditions, relations, values.
+"""Documents that offer something under conditions: expressions, relations, scenarios, problems.
+
+An expression over the conditions of one document, `c1 AND (c2 OR c3)`:
+
+    expression = product {"OR" product}
+    product    = factor {"AND" factor}
+    factor     = NAME | "(" expression ")"
+
+AND binds more strongly than OR; both are read in any case of letters. There is no NOT: what is
+required is never the absence of a condition, so a condition that becomes true never makes an
+expression false (it is monotone), which the solver relies on.
 
 A condition's id is `DOCUMENT-NAME` (`doc17-c4`), a sentence's `DOCUMENT-cN`. Answers name
 sentences; a sentence may state several conditions.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
-from typing import Literal
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
-from branchwise.corpora.conditions.expressions import Expression
+NAME = r"[A-Za-z][A-Za-z0-9_]{0,49}"
+"""What conditions are called within their document, as a regular expression; AND and OR are not
+names."""
+MAX_CHARACTERS = 20_000
+MAX_DEPTH = 50
+"""Of brackets within brackets."""
+OPERATORS = ("AND", "OR")
+_TOKEN = re.compile(rf"\s*(?:({NAME})(?![A-Za-z0-9_])|([()]))")
+
+
+class ExpressionError(ValueError):
+    """A text that is not an expression; the message says at which column, counted from 1."""
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One condition, by its name within the document."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class _Compound:
+    operator: ClassVar[str]
+
+    parts: "tuple[Expression, ...]"
+
+    def __str__(self) -> str:
+        shown = (str(part) if isinstance(part, Atom) else f"({part})" for part in self.parts)
+        return f" {self.operator} ".join(shown)
+
+    @classmethod
+    def of(cls, *parts: "Expression") -> "Expression":
+        flat = [p for part in parts for p in (part.parts if isinstance(part, cls) else (part,))]
+        return flat[0] if len(flat) == 1 else cast(Expression, cls(tuple(flat)))
+
+
+class AllOf(_Compound):
+    """True where every part is. Parts are atoms or alternatives, at least two."""
+
+    operator = "AND"
+
+
+class AnyOf(_Compound):
+    """True where at least one part is. Parts are atoms or conjunctions, at least two."""
+
+    operator = "OR"
+
+
+Expression = Atom | AllOf | AnyOf
+all_of, any_of = AllOf.of, AnyOf.of
+"""The conjunction or alternative of parts; of one part, that part. Nested ones become one."""
+
+
+def names(expression: Expression) -> Iterator[str]:
+    """The conditions that an expression speaks of, in its order, repeats included."""
+    if isinstance(expression, Atom):
+        yield expression.name
+    else:
+        for part in expression.parts:
+            yield from names(part)
+
+
+def parse_expression(text: str) -> Expression:
+    """Raises ExpressionError for a text that is not of the form above, is longer than
+    `MAX_CHARACTERS`, or nests brackets more deeply than `MAX_DEPTH`."""
+    if len(text) > MAX_CHARACTERS:
+        raise ExpressionError(f"is longer than {MAX_CHARACTERS:,} characters")
+    reader = _Reader(text)
+    expression = reader.expression(0)
+    if reader.token.text:
+        raise reader.unexpected("AND, OR or the end")
+    return expression
+
+
+class _Token(NamedTuple):
+    text: str  # "" at the end
+    column: int
+    is_name: bool = False
+
+
+class _Reader:
+    """Recursive descent with one token of look-ahead."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = _tokens(text)
+        self.token = next(self._tokens)
+
+    def expression(self, depth: int) -> Expression:
+        parts = [self._product(depth)]
+        while self._took("OR"):
+            parts.append(self._product(depth))
+        return any_of(*parts)
+
+    def unexpected(self, expected: str) -> ExpressionError:
+        next_token = repr(self.token.text) if self.token.text else "the end"
+        column = self.token.column
+        return ExpressionError(f"column {column}: expected {expected}, found {next_token}")
+
+    def _product(self, depth: int) -> Expression:
+        parts = [self._factor(depth)]
+        while self._took("AND"):
+            parts.append(self._factor(depth))
+        return all_of(*parts)
+
+    def _factor(self, depth: int) -> Expression:
+        if depth > MAX_DEPTH:
+            raise ExpressionError(f"nests brackets more than {MAX_DEPTH} deep")
+        token = self.token
+        if self._took("("):
+            inner = self.expression(depth + 1)
+            if not self._took(")"):
+                raise self.unexpected("AND, OR or )")
+            return inner
+        if not token.is_name:
+            raise self.unexpected("a condition or (")
+        self.token = next(self._tokens)
+        return Atom(token.text)
+
+    def _took(self, text: str) -> bool:
+        """Whether this token stood next; then it is behind us."""
+        if self.token.text != text or self.token.is_name:
+            return False
+        self.token = next(self._tokens)
+        return True
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    """Names, brackets and operators (in capitals); then the end."""
+    at = 0
+    text = text.rstrip()
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if not match:
+            bad = len(text) - len(text[at:].lstrip())
+            raise ExpressionError(f"column {bad + 1}: {text[bad : bad + 20]!r} is not a condition")
+        word, at = match[1] or match[2], match.end()
+        is_name = bool(match[1]) and word.upper() not in OPERATORS
+        yield _Token(word if is_name else word.upper(), at - len(word) + 1, is_name)
+    yield _Token("", len(text) + 1)
+
 
 QuestionKind = Literal["q1", "q2", "q3"]
 """At least one of the documents' requirements / all of them / the maximum number of them."""
@@ -51,12 +204,10 @@ class StatedCondition:
 
 @dataclass(frozen=True)
 class ConditionsDocument:
-    """A document that offers something if its expression over its conditions is true.
-
-    `sentences` are HTML by number (`c0`, `c1`, ...), in their order; `conditions` are in document
-    order, by which one of two equivalent ones stays in an answer. `domain` is what the documents
-    offer, as a plural noun ("scholarships").
-    """
+    """A document that offers something if its expression over its conditions is true. `sentences`
+    are HTML by number (`c0`, `c1`, ...), in their order; `conditions` are in document order, by
+    which one of two equivalent ones stays in an answer. `domain` is what the documents offer, as a
+    plural noun ("scholarships")."""
 
     id: str
     title: str
@@ -72,7 +223,7 @@ class ConditionsDocument:
     def stating(self) -> Mapping[str, str]:
         """The sentences that state conditions, in their order (the hint that names these)."""
         stated = {condition.sentence for condition in self.conditions}
-        return MappingProxyType({c: text for c, text in self.sentences.items() if c in stated})
+        return {c: text for c, text in self.sentences.items() if c in stated}
 
 
 @dataclass(frozen=True)
@@ -98,11 +249,8 @@ _RELATED: Mapping[RelationKind, str] = {
 @dataclass(frozen=True)
 class ConditionsProblem:
     """One question without its words: which of the documents can be had together, and what else
-    must be true.
-
-    `relations` and `values` (what the scenario says, by condition id) are of the documents'
-    conditions alone. Documents are in the order in which they are shown.
-    """
+    must be true. `relations` and `values` (what the scenario says, by condition id) are of the
+    documents' conditions alone. Documents are in the order in which they are shown."""
 
     kind: QuestionKind
     documents: tuple[ConditionsDocument, ...]
@@ -112,31 +260,23 @@ class ConditionsProblem:
     @cached_property
     def conditions(self) -> Mapping[str, StatedCondition]:
         """All conditions by id, in document order: by document, then as they stand in it."""
-        return MappingProxyType({one.id: one for one in self._all()})
+        return {one.id: one for document in self.documents for one in document.conditions}
 
     @cached_property
     def places(self) -> Mapping[str, tuple[int, int]]:
         """Where each sentence stands, by its id: the document's place, then the sentence's."""
-        return MappingProxyType(
-            {
-                document.sentence_id(sentence): (place, number)
-                for place, document in enumerate(self.documents)
-                for number, sentence in enumerate(document.sentences)
-            }
-        )
-
-    def _all(self) -> Iterator[StatedCondition]:
-        for document in self.documents:
-            yield from document.conditions
+        return {
+            document.sentence_id(sentence): (place, number)
+            for place, document in enumerate(self.documents)
+            for number, sentence in enumerate(document.sentences)
+        }
 
 
 @dataclass(frozen=True)
 class ConditionsAnswer:
-    """The answer to a question: `short` is "yes" or "no" (q1, q2), or a number (q3).
-
-    `groups` are alternatives, each of the ids of sentences that state what must also be true, in
-    document order; none where nothing more is needed, and for "no" and 0.
-    """
+    """The answer to a question: `short` is "yes" or "no" (q1, q2), or a number (q3). `groups` are
+    alternatives, each of the ids of sentences that state what must also be true, in document order;
+    none where nothing more is needed, and for "no" and 0."""
 
     short: str | int
     groups: tuple[tuple[str, ...], ...] = ()
@@ -152,12 +292,10 @@ class ScenarioPart:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Someone's situation, and the documents that its questions are about.
-
-    Parts may also give values of conditions of other documents: they change nothing. `gold` are
-    answers that are known otherwise, where the values (unless `has_values`) or the relations that
-    they would follow from are not.
-    """
+    """Someone's situation, and the documents that its questions are about. Parts may also give
+    values of conditions of other documents: they change nothing. `gold` are answers that are known
+    otherwise, where the values (unless `has_values`) or the relations that they would follow from
+    are not."""
 
     id: str
     documents: tuple[str, ...]
@@ -173,4 +311,55 @@ class Scenario:
     @cached_property
     def values(self) -> Mapping[str, bool]:
         """Of all parts together. No condition has two values."""
-        return MappingProxyType({c: v for part in self.parts for c, v in part.values.items()})
+        return {c: v for part in self.parts for c, v in part.values.items()}
+
+
+@dataclass(frozen=True)
+class ConditionsSet:
+    """What a file holds. `path` is its own, for messages; without `has_relations`, it does not say
+    how conditions are related."""
+
+    path: str
+    documents: Mapping[str, ConditionsDocument]
+    relations: tuple[ConditionRelation, ...]
+    scenarios: tuple[Scenario, ...]
+    about: Mapping[str, Any]
+    has_relations: bool = True
+
+    def lacks(self, scenario: Scenario) -> tuple[UnknownPart, ...]:
+        """What is not known, so that the scenario's answers do not follow from the rest."""
+        values: tuple[UnknownPart, ...] = () if scenario.has_values else ("values",)
+        return values if self.has_relations else (*values, "relations")
+
+    def place(self, scenario: Scenario) -> str:
+        return f"{self.path}:scenario {scenario.id}"
+
+    def problem(self, scenario: Scenario, kind: QuestionKind) -> ConditionsProblem:
+        """A scenario's question, with what concerns its documents alone."""
+        documents = tuple(self.documents[id] for id in scenario.documents)
+        own = {condition.id for one in documents for condition in one.conditions}
+        relations = {
+            relation
+            for id in scenario.documents
+            for relation in self._relations_of[id]
+            if relation.first in own and relation.second in own
+        }
+        return ConditionsProblem(
+            kind,
+            documents,
+            tuple(sorted(relations, key=self._order.__getitem__)),
+            {id: value for id, value in scenario.values.items() if id in own},
+        )
+
+    @cached_property
+    def _order(self) -> Mapping[ConditionRelation, int]:
+        return {relation: place for place, relation in enumerate(self.relations)}
+
+    @cached_property
+    def _relations_of(self) -> Mapping[str, list[ConditionRelation]]:
+        """Relations by document, so that not every question reads all of them."""
+        relations: dict[str, list[ConditionRelation]] = {id: [] for id in self.documents}
+        for relation in self.relations:
+            for end in (relation.first, relation.second):
+                relations[document_of(end)].append(relation)
+        return relations

@@ -9,8 +9,8 @@ from branchwise.corpora.conditions.documents import (
     ConditionsDocument,
     ConditionsProblem,
     document_of,
+    names,
 )
-from branchwise.corpora.conditions.expressions import names
 from branchwise.corpora.conditions.solver import Derivation, Solution, are_feasible, standing
 
 MAX_ORIGINS = 3
@@ -41,11 +41,9 @@ class Requirement:
 
 @dataclass(frozen=True)
 class GroupOrigin:
-    """One way in which a group comes about.
-
-    `needed`: by document, the conditions that make its expression true beside the scenario's.
-    `left_out`: why some of them are not in the group: each because another one stands for it.
-    """
+    """One way in which a group comes about. `needed`: by document, the conditions that make its
+    expression true beside the scenario's. `left_out`: why some of them are not in the group: each
+    because another one stands for it."""
 
     needed: Mapping[str, tuple[str, ...]]
     left_out: tuple[Cause, ...]
@@ -80,7 +78,7 @@ def requirements(problem: ConditionsProblem) -> tuple[Requirement, ...]:
             str(document.expression),
             tuple(
                 causes.of(id, value)
-                for id in (f"{document.id}-{name}" for name in _names(document))
+                for id in dict.fromkeys(f"{document.id}-{n}" for n in names(document.expression))
                 if (value := values[id]) is not None
             ),
         )
@@ -118,11 +116,6 @@ def _origin(problem: ConditionsProblem, derivation: Derivation) -> GroupOrigin:
         },
         tuple(kept.of(id, True) for id in derivation.conditions if id not in derivation.kept),
     )
-
-
-def _names(document: ConditionsDocument) -> dict[str, None]:
-    """The conditions of its expression, each once, in its order."""
-    return dict.fromkeys(names(document.expression))
 
 
 _Literal = tuple[str, bool]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pysat.solvers import Minisat22
 
-from branchwise.corpora.conditions.expressions import AnyOf, Atom, Expression
+from branchwise.corpora.conditions.documents import AnyOf, Atom, Expression
 from branchwise.corpora.conditions.spreading import places
 
 MAX_GROUPS = 10_000
@@ -27,12 +27,10 @@ class TooManyGroupsError(ValueError):
 
 
 class Formula(NamedTuple):
-    """An expression in which what the scenario decides is worked out.
-
-    Without parts it is one condition, or decided: `bits` is then 0, and `is_any` the value the
-    other way round (any of nothing is false, all of nothing true). `bits`: its conditions;
-    `repeats`: whether one of them may stand in it twice.
-    """
+    """An expression in which what the scenario decides is worked out. Without parts it is one
+    condition, or decided: `bits` is then 0, and `is_any` the value the other way round (any of
+    nothing is false, all of nothing true). `bits`: its conditions; `repeats`: whether one of them
+    may stand in it twice."""
 
     is_any: bool
     parts: "tuple[Formula, ...]" = ()
@@ -48,13 +46,12 @@ class Formula(NamedTuple):
         return all(part.holds(true) for part in self.parts)
 
     def reason(self, true: int) -> int | None:
-        """Some of these open conditions that make it true by themselves; None if all do not.
-
-        It is a minimal group unless conditions repeat.
-        """
+        """Some of these open conditions that make it true by themselves; None if all do not. It is
+        a minimal group unless conditions repeat."""
         if not self.parts:
-            return self.bits & true if bool(self.bits & true) or self.is_true else None
-        found = 0
+            is_true = not self.bits and not self.is_any
+            return self.bits & true if is_true or self.bits & true else None
+        together = 0
         for part in self.parts:
             reason = part.reason(true)
             if self.is_any and reason is not None:
@@ -62,13 +59,8 @@ class Formula(NamedTuple):
             if not self.is_any:
                 if reason is None:
                     return None
-                found |= reason
-        return None if self.is_any else found
-
-    @property
-    def is_true(self) -> bool:
-        """Whether it is decided, and true."""
-        return not self.parts and not self.bits and not self.is_any
+                together |= reason
+        return None if self.is_any else together
 
 
 TRUE, FALSE = Formula(is_any=False), Formula(is_any=True)
@@ -85,24 +77,22 @@ def simplified(expression: Expression, bit: Mapping[str, int], true: int, false:
     neutral, decisive = (FALSE, TRUE) if is_any else (TRUE, FALSE)
     parts, bits, repeats = [], 0, False
     for part in expression.parts:
-        found = simplified(part, bit, true, false)
-        if found == decisive:
+        formula = simplified(part, bit, true, false)
+        if formula == decisive:
             return decisive
-        if found != neutral:
-            parts.append(found)
-            repeats = repeats or found.repeats or bool(found.bits & bits)
-            bits |= found.bits
+        if formula != neutral:
+            parts.append(formula)
+            repeats = repeats or formula.repeats or bool(formula.bits & bits)
+            bits |= formula.bits
     if len(parts) < 2:
         return parts[0] if parts else neutral
     return Formula(is_any, tuple(parts), bits, repeats)
 
 
 class GroupSearch:
-    """The groups of one problem's documents, by their places. To be closed.
-
-    `formulas`: one a document; `excluded`: for each condition those that are false where it is
-    true. Methods raise TooManyGroupsError.
-    """
+    """The groups of one problem's documents, by their places. To be closed. `formulas`: one a
+    document; `excluded`: for each condition those that are false where it is true. Methods raise
+    TooManyGroupsError."""
 
     def __init__(self, formulas: Sequence[Formula], excluded: Sequence[int]) -> None:
         self._formulas, self._excluded = formulas, excluded
@@ -124,34 +114,27 @@ class GroupSearch:
 
     def groups(self, documents: Sequence[int], most: int = MAX_GROUPS) -> list[int]:
         """All minimal groups by which the documents can be had together, at most `most`."""
-        found = list(islice(self._joined(documents), most + 1))
-        if len(found) > most:
+        for document in documents:
+            if document in self._own:
+                continue
+            self._own[document] = list(islice(self._enumerated([document]), MAX_GROUPS + 1))
+        each = [self._own[document] for document in documents]
+        # One of them alone may have too many; together they may have few.
+        has_many = len(documents) > 1 and max(map(len, each)) > MAX_GROUPS
+        every = self._enumerated(documents) if has_many else self._unions(documents, each, 0, 0)
+        groups = list(islice(every, most + 1))
+        if len(groups) > most:
             raise TooManyGroupsError(f"has more than {MAX_GROUPS:,} minimal groups")
-        return found
+        return groups
 
     def close(self) -> None:
         self._solver.delete()
 
-    def _joined(self, documents: Sequence[int]) -> Iterator[int]:
-        each = list(map(self._of_one, documents))
-        if len(documents) > 1 and max(map(len, each)) > MAX_GROUPS:
-            # One of them alone has too many; together they may have few.
-            return self._enumerated(documents)
-        return self._unions(documents, each, 0, 0)
-
-    def _of_one(self, document: int) -> list[int]:
-        """The groups of a document alone, no more than one too many."""
-        if document not in self._own:
-            self._own[document] = list(islice(self._enumerated([document]), MAX_GROUPS + 1))
-        return self._own[document]
-
     def _unions(
         self, documents: Sequence[int], each: Sequence[Sequence[int]], group: int, excluded: int
     ) -> Iterator[int]:
-        """Unions of `group` and one group of each document that do not exclude each other.
-
-        The solver says before each step whether it leads to any: no step is in vain.
-        """
+        """Unions of `group` and one group of each document that do not exclude each other. The
+        solver says before each step whether it leads to any: no step is in vain."""
         if not documents:
             yield group
             return
@@ -176,7 +159,13 @@ class GroupSearch:
             true = sum(1 << place for place in used if model[place] > 0)
             group = 0
             for formula in formulas:
-                group |= _minimal(formula, true)
+                own = formula.reason(true)
+                assert own is not None, "the solver's model is one of the formula"
+                if formula.repeats:
+                    for place in places(own):
+                        if formula.holds(own & ~(1 << place)):
+                            own &= ~(1 << place)
+                group |= own
             yield group
             self._solver.add_clause([-guard, *(-place - 1 for place in places(group))])
 
@@ -199,18 +188,7 @@ class GroupSearch:
 
     def _solve(self, assumptions: Sequence[int]) -> bool:
         self._solver.conf_budget(MAX_CONFLICTS)
-        found = self._solver.solve_limited(assumptions=assumptions)
-        if found is None:
+        solvable = self._solver.solve_limited(assumptions=assumptions)
+        if solvable is None:
             raise TooManyGroupsError("is too hard: its documents' expressions are too tangled")
-        return bool(found)
-
-
-def _minimal(formula: Formula, true: int) -> int:
-    """A minimal group within conditions that make a formula true."""
-    group = formula.reason(true)
-    assert group is not None, "the solver's model is one of the formula"
-    if formula.repeats:
-        for place in places(group):
-            if formula.holds(group & ~(1 << place)):
-                group &= ~(1 << place)
-    return group
+        return bool(solvable)

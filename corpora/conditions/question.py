@@ -4,9 +4,9 @@ Its passages are the documents, by the documents' ids; a passage's text has a se
 behind its number. What a passage does not say is the question's `meta`, which nothing else reads.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -17,13 +17,14 @@ from branchwise.corpora.conditions.documents import (
     ConditionsAnswer,
     ConditionsDocument,
     ConditionsProblem,
+    ConditionsSet,
     QuestionKind,
     RelationKind,
     Scenario,
     StatedCondition,
     UnknownPart,
+    parse_expression,
 )
-from branchwise.corpora.conditions.expressions import ExpressionError, parse_expression
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.questions import Question
 
@@ -39,13 +40,10 @@ _ASKED: Mapping[QuestionKind, str] = {
 
 @dataclass(frozen=True)
 class ConditionsQuestion:
-    """What a question of this kind says.
-
-    `scenario_text` and `asked` are its words. `lacks`: what its file does not say of it, which is
-    then empty in `problem`, so that the answer does not follow from it. `relations_decide`: whether
-    the gold answer would be another one if the documents' conditions were unrelated; None where
-    that is not known.
-    """
+    """What a question of this kind says. `scenario_text` and `asked` are its words. `lacks`: what
+    its file does not say of it, which is then empty in `problem`, so that the answer does not
+    follow from it. `relations_decide`: whether the gold answer would be another one if the
+    documents' conditions were unrelated; None where that is not known."""
 
     id: str
     scenario: str
@@ -67,19 +65,38 @@ class ConditionsQuestion:
         """Raises InputError for a question of another kind, or one that was changed since."""
         try:
             meta = _Meta.model_validate(question.meta)
-            return _read(question, meta)
+            documents = []
+            for passage, record in zip(question.passages, meta.documents, strict=True):
+                lines = (line.partition(": ") for line in passage.text.split("\n"))
+                stated = record.conditions.items()
+                document = ConditionsDocument(
+                    passage.id,
+                    passage.title,
+                    record.domain,
+                    {number: text for number, _, text in lines},
+                    tuple(StatedCondition(passage.id, name, c) for name, c in stated),
+                    parse_expression(record.expression),
+                )
+                documents.append(document)
         except ValidationError as error:
-            problem = first_problem(error)
-        except (ExpressionError, KeyError, ValueError) as error:
-            problem = str(error)
-        raise _other_kind(question, problem)
+            raise _other_kind(question, first_problem(error)) from None
+        except (KeyError, ValueError) as error:
+            raise _other_kind(question, str(error)) from None
+        relations = tuple(ConditionRelation(*relation) for relation in meta.relations)
+        return cls(
+            question.id,
+            meta.scenario,
+            meta.scenario_text,
+            meta.asked,
+            ConditionsProblem(meta.kind, tuple(documents), relations, meta.values),
+            ConditionsAnswer(meta.gold.short, tuple(map(tuple, meta.gold.groups))),
+            meta.relations_decide,
+            meta.lacks,
+        )
 
 
 def gold_answer(question: Question) -> ConditionsAnswer:
-    """The gold answer alone, also of a question that was read without its passages.
-
-    Raises InputError for a question of another kind.
-    """
+    """The gold answer alone, also of a question that was read without its passages."""
     try:
         gold = _GoldMeta.model_validate(question.meta.get("gold"))
     except ValidationError as error:
@@ -88,10 +105,7 @@ def gold_answer(question: Question) -> ConditionsAnswer:
 
 
 def unknown_parts(question: Question) -> tuple[UnknownPart, ...]:
-    """What its file does not say of it (`ConditionsQuestion.lacks`), without reading the rest.
-
-    Raises InputError for a question of another kind.
-    """
+    """What its file does not say of it (`ConditionsQuestion.lacks`), without reading the rest."""
     try:
         return _OutlineMeta.model_validate(question.meta).lacks
     except ValidationError as error:
@@ -132,13 +146,6 @@ class _GoldMeta(BaseModel):
     groups: list[list[str]]
 
 
-def asked(problem: ConditionsProblem) -> str:
-    """The question itself, which the scenario stands before."""
-    domains = {document.domain for document in problem.documents}
-    offered = domains.pop() if len(domains) == 1 else _MIXED
-    return _ASKED[problem.kind].format(offered)
-
-
 def as_question(
     scenario: Scenario,
     problem: ConditionsProblem,
@@ -149,11 +156,17 @@ def as_question(
     generated: bool = False,
 ) -> Question:
     """The question whose `ConditionsQuestion` says the same."""
-    line = asked(problem)
+    domains = {document.domain for document in problem.documents}
+    offered = domains.pop() if len(domains) == 1 else _MIXED
+    line = _ASKED[problem.kind].format(offered)
+    passages = []
+    for document in problem.documents:
+        text = "\n".join(f"{number}: {text}" for number, text in document.sentences.items())
+        passages.append(Passage(id=document.id, title=document.title, text=text))
     return Question(
         id=f"{scenario.id}-{problem.kind}",
         question=f"{scenario.text} {line}".strip(),
-        passages=tuple(map(document_passage, problem.documents)),
+        passages=tuple(passages),
         meta={
             "benchmark": BENCHMARK,
             **({"generated": True} if generated else {}),
@@ -178,43 +191,44 @@ def as_question(
     )
 
 
-def document_passage(document: ConditionsDocument) -> Passage:
-    """The document as a passage: each sentence on a line, `c0: <p>...</p>`."""
-    lines = (f"{number}: {text}" for number, text in document.sentences.items())
-    return Passage(id=document.id, title=document.title, text="\n".join(lines))
+@dataclass(frozen=True)
+class MdcrStatistics:
+    """Counts. `groups`: sets of documents that scenarios are about, by their number of documents;
+    `all_true`: scenarios that give every condition the value true; `with_relations`: questions
+    whose gold answer relations decide; `with_groups`: those where something more must be true."""
+
+    documents: int
+    groups: Mapping[int, int]
+    scenarios: int
+    all_true: int
+    questions: int
+    with_relations: int
+    with_groups: int
 
 
-def _read(question: Question, meta: _Meta) -> ConditionsQuestion:
-    documents = tuple(_documents(question.passages, meta.documents))
-    relations = tuple(ConditionRelation(*relation) for relation in meta.relations)
-    problem = ConditionsProblem(meta.kind, documents, relations, MappingProxyType(meta.values))
-    gold = ConditionsAnswer(meta.gold.short, tuple(map(tuple, meta.gold.groups)))
-    return ConditionsQuestion(
-        question.id,
-        meta.scenario,
-        meta.scenario_text,
-        meta.asked,
-        problem,
-        gold,
-        meta.relations_decide,
-        meta.lacks,
+PUBLISHED_MDCR = MdcrStatistics(
+    documents=40,
+    groups={2: 55, 3: 68, 4: 31, 5: 10},
+    scenarios=1138,
+    all_true=518,
+    questions=3414,
+    with_relations=round(0.281 * 3414),
+    with_groups=round(0.660 * 3414),
+)
+"""Of MDCR; the last two are published as 28.1% and 66.0%."""
+
+
+def describe_conditions(conditions: ConditionsSet, questions: Sequence[Question]) -> MdcrStatistics:
+    """`questions`: the set's own, as they are loaded."""
+    read = [ConditionsQuestion.of(question) for question in questions]
+    scenarios = conditions.scenarios
+    groups = {frozenset(scenario.documents) for scenario in scenarios}
+    return MdcrStatistics(
+        len(conditions.documents),
+        dict(sorted(Counter(map(len, groups)).items())),
+        len(scenarios),
+        sum(scenario.has_values and all(scenario.values.values()) for scenario in scenarios),
+        len(read),
+        sum(question.relations_decide is True for question in read),
+        sum(bool(question.gold.groups) for question in read),
     )
-
-
-def _documents(
-    passages: Sequence[Passage], records: Sequence[_DocumentMeta]
-) -> Iterator[ConditionsDocument]:
-    for passage, record in zip(passages, records, strict=True):
-        yield ConditionsDocument(
-            passage.id,
-            passage.title,
-            record.domain,
-            MappingProxyType(dict(map(_sentence, passage.text.split("\n")))),
-            tuple(StatedCondition(passage.id, name, c) for name, c in record.conditions.items()),
-            parse_expression(record.expression),
-        )
-
-
-def _sentence(line: str) -> tuple[str, str]:
-    number, _, text = line.partition(": ")
-    return number, text

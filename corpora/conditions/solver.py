@@ -30,7 +30,6 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from branchwise.corpora.conditions.documents import (
@@ -40,20 +39,19 @@ from branchwise.corpora.conditions.documents import (
 )
 from branchwise.corpora.conditions.minimal_groups import (
     MAX_GROUPS,
-    Formula,
     GroupSearch,
     TooManyGroupsError,
     simplified,
 )
-from branchwise.corpora.conditions.spreading import RelationNetwork, Spread, places
+from branchwise.corpora.conditions.spreading import RelationNetwork, places
 
 DocumentReach = Literal["satisfied", "open", "out of reach"]
 """Of a document alone: the scenario is enough / with further conditions / in no way."""
 
 
 class Derivation(NamedTuple):
-    """Where a group comes from: ids of the documents, of the conditions that make their
-    expressions true, and of those that stay of them."""
+    """Where a group comes from: ids of the documents, of the conditions that make their expressions
+    true, and of those that stay of them."""
 
     documents: tuple[str, ...]
     conditions: tuple[str, ...]
@@ -67,20 +65,18 @@ class Solution:
 
     answer: ConditionsAnswer
     sets: tuple[tuple[str, ...], ...]
-    _found: "_Found" = field(repr=False, compare=False)
+    _groups: "_Groups" = field(repr=False, compare=False)
 
     @cached_property
     def derivations(self) -> Mapping[tuple[str, ...], tuple[Derivation, ...]]:
         """Those of each group of the answer; of the empty group where nothing more is needed."""
-        return MappingProxyType(self._found.derivations())
+        return self._groups.derivations()
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What a scenario means for each condition and each document by itself.
-
-    `values` are by condition id, once they have spread through relations; None: not mentioned.
-    """
+    """What a scenario means for each condition and each document by itself. `values` are by
+    condition id, once they have spread through relations; None: not mentioned."""
 
     values: Mapping[str, bool | None]
     reach: Mapping[str, DocumentReach]
@@ -90,15 +86,24 @@ def solve(problem: ConditionsProblem) -> Solution:
     """Raises ContradictionError (relations, or values with them, that cannot all hold) and
     TooManyGroupsError."""
     situation = _Situation(problem)
+    count = len(problem.documents)
+    sizes = {"q1": [1], "q2": [count], "q3": range(count, 0, -1)}[problem.kind]
+    sets: list[tuple[int, ...]] = []
     with closing(situation.search()) as search:
-        sets = _feasible_sets(problem, search)
-        found = _Found(situation)
+        for size in sizes:
+            sets = [one for one in combinations(range(count), size) if search.is_feasible(one)]
+            if sets:
+                break
+        groups = _Groups(situation)
         # Beside a set that needs nothing, the groups of others would be left out.
         for documents in [one for one in sets if situation.satisfies(one)] or sets:
-            found.add(documents, search.groups(documents, MAX_GROUPS - found.count))
-    groups = tuple(group for group in found.groups() if group)
+            groups.add(documents, search.groups(documents, MAX_GROUPS - groups.count))
+    named_groups = tuple(group for group in groups.groups() if group)
     named = tuple(tuple(problem.documents[one].id for one in documents) for documents in sets)
-    return Solution(ConditionsAnswer(_short(problem, sets), groups), named, found)
+    short: str | int = "yes" if sets else "no"
+    if problem.kind == "q3":
+        short = len(sets[0]) if sets else 0
+    return Solution(ConditionsAnswer(short, named_groups), named, groups)
 
 
 def standing(problem: ConditionsProblem) -> Standing:
@@ -116,7 +121,7 @@ def standing(problem: ConditionsProblem) -> Standing:
                 reach[document.id] = "satisfied"
             else:
                 reach[document.id] = "open" if search.is_feasible([place]) else "out of reach"
-    return Standing(MappingProxyType(values), MappingProxyType(reach))
+    return Standing(values, reach)
 
 
 def are_feasible(problem: ConditionsProblem, documents: Sequence[ConditionsDocument]) -> bool:
@@ -153,7 +158,7 @@ def equivalent_sentences(problem: ConditionsProblem) -> Mapping[str, str]:
                 (last(one.sentence_id), last(conditions[other].sentence_id)), key=order.__getitem__
             )
             stands_for[earlier] = later
-    return MappingProxyType({id: last(id) for id in order})
+    return {id: last(id) for id in order}
 
 
 class _Situation:
@@ -163,7 +168,11 @@ class _Situation:
         self.problem = problem
         self.network = RelationNetwork(problem)
         self.spread = self.network.spread(problem.values)
-        self.formulas = [self._formula(document, self.spread) for document in problem.documents]
+        self.formulas = []
+        for document in problem.documents:
+            bit = {one.name: self.network.bit[one.id] for one in document.conditions}
+            true, false = self.spread
+            self.formulas.append(simplified(document.expression, bit, true, false))
 
     def search(self) -> GroupSearch:
         return GroupSearch(self.formulas, self.network.excluded)
@@ -172,12 +181,8 @@ class _Situation:
         """Whether the scenario is enough for all of these documents, by their places."""
         return all(self.formulas[one].holds(0) for one in documents)
 
-    def _formula(self, document: ConditionsDocument, spread: Spread) -> Formula:
-        bit = {one.name: self.network.bit[one.id] for one in document.conditions}
-        return simplified(document.expression, bit, spread.true, spread.false)
 
-
-class _Found:
+class _Groups:
     """Groups as they are found, by what stays of them: sets of sentences, as bits."""
 
     def __init__(self, situation: _Situation) -> None:
@@ -226,23 +231,6 @@ class _Found:
         return tuple(self._sentences[place] for place in places(group))
 
 
-def _feasible_sets(problem: ConditionsProblem, search: GroupSearch) -> list[tuple[int, ...]]:
-    """The sets of documents, by their places, whose groups the answer has."""
-    count = len(problem.documents)
-    sizes = {"q1": [1], "q2": [count], "q3": range(count, 0, -1)}[problem.kind]
-    for size in sizes:
-        sets = [one for one in combinations(range(count), size) if search.is_feasible(one)]
-        if sets:
-            return sets
-    return []
-
-
-def _short(problem: ConditionsProblem, sets: Sequence[Sequence[int]]) -> str | int:
-    if problem.kind == "q3":
-        return len(sets[0]) if sets else 0
-    return "yes" if sets else "no"
-
-
 def _without_supersets(groups: Sequence[int]) -> list[int]:
     """The sets, as bits, that contain no other one of them."""
     having: dict[int, int] = {}  # for each member, the groups that have it
@@ -252,8 +240,8 @@ def _without_supersets(groups: Sequence[int]) -> list[int]:
     containing = 0
     everything = (1 << len(groups)) - 1
     for number, group in enumerate(groups):
-        found = everything ^ (1 << number)
+        supersets = everything ^ (1 << number)
         for place in places(group):
-            found &= having[place]
-        containing |= found
+            supersets &= having[place]
+        containing |= supersets
     return [group for number, group in enumerate(groups) if not containing >> number & 1]

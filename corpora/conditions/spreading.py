@@ -6,18 +6,16 @@ x is, and which pairs conflict. Conditions can be true together if no two of tho
 conflict.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from branchwise.corpora.conditions.documents import ConditionRelation, ConditionsProblem
 
 
 class ContradictionError(ValueError):
     """Values and relations that cannot all hold: a minimal set, without any of which they can.
-
-    Without values, the relations alone make `impossible` a condition that nothing can make true.
-    """
+    Without values, the relations alone make `impossible` a condition that nothing can make true."""
 
     def __init__(
         self,
@@ -28,14 +26,13 @@ class ContradictionError(ValueError):
         self.values = dict(values)
         self.relations = tuple(relations)
         self.impossible = impossible
-        said = [f"{id} is {str(value).lower()}" for id, value in values.items()]
-        listed = ", ".join([*said, *map(str, relations)])
+        stated = [f"{id} is {str(value).lower()}" for id, value in values.items()]
+        listed = ", ".join([*stated, *map(str, relations)])
         what = f"{impossible} could never be true" if impossible else "not all of these can hold"
         super().__init__(f"{what}: {listed}")
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """The conditions that scenario and relations make true and false, as bits; others are open."""
 
     true: int
@@ -43,31 +40,34 @@ class Spread:
 
 
 class RelationNetwork:
-    """The relations of one problem.
-
-    Raises ContradictionError for relations by which a condition could never be true.
-    """
+    """The relations of one problem. Raises ContradictionError for relations by which a condition
+    could never be true."""
 
     def __init__(self, problem: ConditionsProblem) -> None:
         self.ids = tuple(problem.conditions)
         self.bit = {id: 1 << place for place, id in enumerate(self.ids)}
         self.relations = problem.relations
         self._place = {id: place for place, id in enumerate(self.ids)}
-        self.implied = _closure([1 << place for place in range(len(self.ids))], self._steps())
+        steps = []  # each relation by which one condition makes another true, as their places
+        for relation in self.relations:
+            first, second = self._place[relation.first], self._place[relation.second]
+            if relation.kind != "conflicting":
+                steps.append((first, second))
+            if relation.kind == "equivalent":
+                steps.append((second, first))
+        self.implied = _closure(len(self.ids), steps)
         self.excluded = self._excluded()
         for place, id in enumerate(self.ids):
             if self.implied[place] & self.excluded[place]:
-                found = _minimal({id: True}, self.relations)
-                raise ContradictionError({}, found.relations, impossible=id)
+                contradiction = _minimal({id: True}, self.relations)
+                raise ContradictionError({}, contradiction.relations, impossible=id)
 
     def spread(self, values: Mapping[str, bool]) -> Spread:
         """Raises ContradictionError where the values and relations cannot all hold."""
-        given_false = self.bits(id for id, value in values.items() if not value)
-        true = false = 0
+        true, false = 0, self.bits(id for id, value in values.items() if not value)
         for place in (self._place[id] for id, value in values.items() if value):
             true |= self.implied[place]
             false |= self.excluded[place]
-        false |= given_false
         for place, implied in enumerate(self.implied):
             if implied & false:
                 false |= 1 << place
@@ -79,13 +79,13 @@ class RelationNetwork:
     def subsumed_by(self) -> tuple[int, ...]:
         """For each condition those beside which it is left out of a group: narrower ones, and
         equivalent ones that come later."""
-        found = [0] * len(self.ids)
+        beside = [0] * len(self.ids)
         for place, implied in enumerate(self.implied):
             for other in places(implied & ~(1 << place)):
                 is_equivalent = self.implied[other] >> place & 1
                 if not is_equivalent or other < place:
-                    found[other] |= 1 << place
-        return tuple(found)
+                    beside[other] |= 1 << place
+        return tuple(beside)
 
     @cached_property
     def equivalent(self) -> tuple[int, ...]:
@@ -97,23 +97,11 @@ class RelationNetwork:
 
     def bits(self, ids: Iterable[str]) -> int:
         """The set of these conditions."""
-        found = 0
-        for id in ids:
-            found |= self.bit[id]
-        return found
+        return sum(self.bit[id] for id in set(ids))
 
     def named(self, bits: int) -> tuple[str, ...]:
         """The conditions of a set, in document order."""
         return tuple(self.ids[place] for place in places(bits))
-
-    def _steps(self) -> Iterator[tuple[int, int]]:
-        """Each relation by which one condition makes another true, as their places."""
-        for one in self.relations:
-            first, second = self._place[one.first], self._place[one.second]
-            if one.kind != "conflicting":
-                yield first, second
-            if one.kind == "equivalent":
-                yield second, first
 
     def _excluded(self) -> tuple[int, ...]:
         """For each condition those that are false where it is true."""
@@ -122,7 +110,12 @@ class RelationNetwork:
             if one.kind == "conflicting":
                 direct[self._place[one.first]] |= self.bit[one.second]
                 direct[self._place[one.second]] |= self.bit[one.first]
-        conflicting = [_union(direct, implied) for implied in self.implied]
+        conflicting = []
+        for implied in self.implied:
+            out = 0
+            for place in places(implied):
+                out |= direct[place]
+            conflicting.append(out)
         # Also false is what implies something false.
         return tuple(
             sum(1 << p for p, implied in enumerate(self.implied) if implied & out)
@@ -132,17 +125,17 @@ class RelationNetwork:
 
 def places(bits: int) -> list[int]:
     """The places of a set's bits, rising."""
-    found = []
+    positions = []
     while bits:
         lowest = bits & -bits
-        found.append(lowest.bit_length() - 1)
+        positions.append(lowest.bit_length() - 1)
         bits ^= lowest
-    return found
+    return positions
 
 
-def _closure(own: list[int], steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """What each reaches by steps, itself included."""
-    reached = own
+def _closure(count: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """What each of so many conditions reaches by steps, itself included."""
+    reached = [1 << place for place in range(count)]
     for first, second in steps:
         if reached[first] >> second & 1:
             continue
@@ -153,20 +146,11 @@ def _closure(own: list[int], steps: Iterable[tuple[int, int]]) -> tuple[int, ...
     return tuple(reached)
 
 
-def _union(sets: Sequence[int], chosen: int) -> int:
-    found = 0
-    for place in places(chosen):
-        found |= sets[place]
-    return found
-
-
 def _minimal(
     values: Mapping[str, bool], relations: Sequence[ConditionRelation]
 ) -> ContradictionError:
-    """A minimal contradiction within values and relations that contradict each other.
-
-    Each is left out, the last first, where the others still contradict each other.
-    """
+    """A minimal contradiction within values and relations that contradict each other. Each is left
+    out, the last first, where the others still contradict each other."""
     from pysat.solvers import Minisat22
 
     number: dict[str, int] = {}

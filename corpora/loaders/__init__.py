@@ -1,16 +1,29 @@
-"""Question sets from files of many forms."""
+"""Question sets from files of many forms, loaded for use or checked for every mistake."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import orjson
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders.forms import FORM_OF_TASK, FORMS, OWN, QuestionForm, form_of
-from branchwise.corpora.loaders.reading import Loading, PlacedQuestion, RowPlace
-from branchwise.corpora.loaders.source import QuestionSource
+from branchwise.corpora.loaders.source import (
+    HUB,
+    MENDED,
+    Loading,
+    PlacedQuestion,
+    QuestionSource,
+    RowPlace,
+)
 from branchwise.corpora.questions import Gold, Question, QuestionSet
 from branchwise.corpora.rows import DataRow
+
+_PLAIN = frozenset((str, bool, float))
+_NO_GOLD = "no-gold"
+"""No mistake where no question has gold answers."""
+_MOST_OF_A_KIND = 1_000
 
 
 def load_questions(
@@ -32,66 +45,42 @@ def load_questions(
     does not fit the file, an empty set, duplicate ids, and (unless `require_gold` is False) a
     question without gold: of which kind, `gold_of` says for the form's task, or the form itself.
     """
-    chosen = source
-    if isinstance(chosen, str):
-        chosen = QuestionSource.parse(chosen, fields, separator)
-    placed = list(each_question(chosen))
+    if isinstance(source, str):
+        source = QuestionSource.parse(source, fields, separator)
+    placed = list(each_question(source))
     task = placed[0].task
     if require_gold:
-        _check_gold(placed, _gold(placed[0], gold_of))
+        try:
+            gold = gold_of(task) if gold_of else FORM_OF_TASK.get(task, OWN).gold
+        except InputError as error:  # of an unknown task
+            raise InputError(error.what, where=placed[0].where, remedy=error.remedy) from None
+        for where, question, _ in placed:
+            if not question.has_gold(gold):
+                missing, remedy = _missing_gold(question, gold)
+                what = f"question {question.id!r} has no {missing}"
+                raise InputError(what, where=where, remedy=remedy)
     questions = tuple(item.question for item in placed)
-    return QuestionSet(chosen.text, task, questions, questions_digest(questions))
+    return QuestionSet(source.text, task, questions, questions_digest(questions))
 
 
 def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
-    """The questions of a set one at a time; in memory are their ids.
-
-    Raises InputError at the first mistake, a repeated id, or where there are none. Warns at the
-    end.
-    """
+    """The questions of a set one at a time; in memory are their ids. Raises InputError at the first
+    mistake, a repeated id, or where there are none. Warns at the end."""
     loading = Loading(source)
     first: dict[str, str] = {}
-    for item in read_questions(source, loading):
+    for item in _read(source, loading):
         if (earlier := first.setdefault(item.question.id, item.where)) != item.where:
-            raise InputError(
-                f"question id {item.question.id!r} is already used by {earlier}",
-                where=item.where,
-                remedy="give each question its own id",
-            )
+            what = f"question id {item.question.id!r} is already used by {earlier}"
+            raise InputError(what, where=item.where, remedy="give each question its own id")
         yield item
     if not first:
-        remedy = "write one per line"
-        raise InputError("holds no questions", where=source.place, remedy=remedy)
+        raise InputError("holds no questions", where=source.place, remedy="write one per line")
     loading.warn()
 
 
-def read_questions(source: QuestionSource, loading: Loading) -> Iterator[PlacedQuestion]:
-    """The questions of a set in their order, one at a time. What is wrong goes to `loading`."""
-    form = source.form
-    module = form.load()
-    rows = source.rows(loading.refuse, strict=loading.is_strict)
-    task: str | None = None
-    for number, row in enumerate(rows, start=1):
-        if number == 1:
-            _check_form(source, row)
-        loading.rows = number
-        at = RowPlace(loading, row.where, number)
-        if (question := module.question(row.fields, at)) is not None:
-            question = _with_rest(question, row, form, at)
-            own = (row.fields.get("task") if form.is_own else None) or form.task
-            task = task or own
-            if own != task:
-                what, remedy = f"is of the task {own!r}, the first of {task!r}", "divide the file"
-                at.refuse("task", what, remedy)
-            elif _is_writable(question, at):
-                yield PlacedQuestion(row.where, question, task)
-
-
 def questions_digest(questions: Sequence[Question]) -> str:
-    """SHA-256 (hexadecimal) of the questions as JSON lines with sorted keys, in order.
-
-    That a format's questions say which benchmark they are of changes nothing in what is asked.
-    """
+    """SHA-256 (hexadecimal) of the questions as JSON lines with sorted keys, in order. That a
+    format's questions say which benchmark they are of changes nothing in what is asked."""
     digest = hashlib.sha256()
     for question in questions:
         record = question.model_dump(mode="json")
@@ -102,6 +91,41 @@ def questions_digest(questions: Sequence[Question]) -> str:
     return digest.hexdigest()
 
 
+def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
+    """What it lacks, and how to add it."""
+    if gold == "label":
+        return "gold label", 'add "ambiguous": true or false'
+    if gold == "conditions":
+        return "documents with conditions", "load it from mdcr:PATH"
+    branches = (branch for gold in question.gold_sets for branch in gold)
+    empty = next((branch.name for branch in branches if not branch.answers), None)
+    of = f" in branch {empty!r}" if empty else ""
+    return f"gold answers{of}", 'add "answers": ["..."]'
+
+
+def _read(source: QuestionSource, loading: Loading) -> Iterator[PlacedQuestion]:
+    """The questions of a set in their order, one at a time. What is wrong goes to `loading`."""
+    form = source.form
+    read = form.load()
+    task: str | None = None
+    rows = source.rows(loading.refuse, strict=loading.is_strict)
+    for number, row in enumerate(rows, start=1):
+        if number == 1:
+            _check_form(source, row)
+        loading.rows = number
+        at = RowPlace(loading, row.where, number)
+        if (question := read(row.fields, at)) is None:
+            continue
+        question = _with_rest(question, row, form, at)
+        own = (row.fields.get("task") if form.is_own else None) or form.task
+        task = task or own
+        if own != task:
+            what = f"is of the task {own!r}, the first of {task!r}"
+            at.refuse("task", what, "divide the file")
+        elif _is_writable(question, at):
+            yield PlacedQuestion(row.where, question, task)
+
+
 def _check_form(source: QuestionSource, row: DataRow) -> None:
     """Raise InputError if the first row is of another form than the one that was named."""
     form, fields = source.form, row.fields
@@ -109,7 +133,9 @@ def _check_form(source: QuestionSource, row: DataRow) -> None:
         return
     fitting = form_of(fields)
     if fitting and (mark := _first(fitting.mark, fields)) not in form.reads:
-        what, remedy = f'it has "{mark}"', f"its fields fit {source.as_form(fitting)}"
+        place = f"{HUB}:{source.place}" if source.is_on_hub else source.place
+        named = f"{fitting.name}:{place}" if fitting.name else place
+        what, remedy = f'it has "{mark}"', f"its fields fit {named}"
     elif form.is_own or fitting or _first(("answer", "answers"), form.reads.keys() & fields):
         return
     else:
@@ -139,9 +165,6 @@ def _with_rest(question: Question, row: DataRow, form: QuestionForm, at: RowPlac
     return question.model_copy(update={"meta": {**rest, **question.meta}}) if rest else question
 
 
-_PLAIN = frozenset((str, bool, float))
-
-
 def _is_writable(question: Question, at: RowPlace) -> bool:
     """Whether what it holds besides its gold can be written as JSON again."""
     if not question.plan and _PLAIN.issuperset(map(type, question.meta.values())):
@@ -156,32 +179,108 @@ def _is_writable(question: Question, at: RowPlace) -> bool:
     return True
 
 
-def _gold(first: PlacedQuestion, gold_of: Callable[[str], Gold] | None) -> Gold:
-    """What the set's questions must say. Raises InputError for an unknown task."""
-    if gold_of is None:
-        return FORM_OF_TASK.get(first.task, OWN).gold
-    try:
-        return gold_of(first.task)
-    except InputError as error:
-        raise InputError(error.what, where=first.where, remedy=error.remedy) from None
+@dataclass(frozen=True)
+class Mistake:
+    """Something wrong with a question; `mended`: read as if it had been mended."""
+
+    kind: str
+    error: InputError
+    mended: bool = False
 
 
-def _check_gold(placed: Sequence[PlacedQuestion], gold: Gold) -> None:
-    for item in placed:
-        if item.question.has_gold(gold):
-            continue
-        missing, remedy = _missing_gold(item.question, gold)
-        what = f"question {item.question.id!r} has no {missing}"
-        raise InputError(what, where=item.where, remedy=remedy)
+class SetCheck(Loading):
+    """A pass over a set that collects mistakes, one question at a time. In memory are ids, and of
+    each kind of mistakes the first: a file of another form has the same one in every row.
+    `gold_of`: the gold that a task's questions need; raises InputError for an unknown task. `good`:
+    how many questions can be used, as they are or mended."""
 
+    is_strict = True
 
-def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
-    """What it lacks, and how to add it."""
-    if gold == "label":
-        return "gold label", 'add "ambiguous": true or false'
-    if gold == "conditions":
-        return "documents with conditions", "load it from mdcr:PATH"
-    branches = (branch for gold in question.gold_sets for branch in gold)
-    empty = next((branch.name for branch in branches if not branch.answers), None)
-    of = f" in branch {empty!r}" if empty else ""
-    return f"gold answers{of}", 'add "answers": ["..."]'
+    def __init__(self, source: QuestionSource, gold_of: Callable[[str], Gold]) -> None:
+        super().__init__(source)
+        self.good = 0
+        self._gold_of = gold_of
+        self._has_gold = False
+        self._mistakes: list[Mistake] = []
+        self._counts: Counter[str] = Counter()
+        self._ids: dict[str, tuple[str, int]] = {}
+
+    def questions(self) -> Iterator[PlacedQuestion]:
+        """The questions that are good or mended, in their order."""
+        try:
+            for placed in _read(self.source, self):
+                if self._has_task(placed) and self._is_new(placed):
+                    self.good += 1
+                    yield placed
+        except InputError as error:
+            self.refuse("unreadable", error)
+            raise
+
+    @property
+    def mistakes(self) -> list[Mistake]:
+        """The first of each kind, in their order."""
+        return [wrong for wrong in self._mistakes if self._has_gold or wrong.kind != _NO_GOLD]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many mistakes of each kind there are."""
+        counts = self._counts.items()
+        return {kind: count for kind, count in counts if self._has_gold or kind != _NO_GOLD}
+
+    @property
+    def mended(self) -> dict[str, int]:
+        """Those of them that were mended."""
+        return {kind: count for kind, count in self.counts.items() if kind in MENDED}
+
+    def notes(self) -> Iterator[str]:
+        """What else is to be known of the set, a line each."""
+        yield from super().notes()
+        if not self._has_gold and self._counts[_NO_GOLD]:
+            yield f"{self.source.text}: no question has gold answers: it can be asked, not scored"
+
+    def refuse(self, kind: str, error: InputError) -> None:
+        """Take a mistake that leaves its question out."""
+        self._take(Mistake(kind, error))
+
+    def mend(self, kind: str, error: InputError) -> None:
+        """Take a mistake that the caller then mends."""
+        self._take(Mistake(kind, error, mended=True))
+
+    def _take(self, mistake: Mistake) -> None:
+        self._counts[mistake.kind] += 1
+        if self._counts[mistake.kind] <= _MOST_OF_A_KIND:
+            self._mistakes.append(mistake)
+
+    def _has_task(self, placed: PlacedQuestion) -> bool:
+        """Whether its task is known; notes whether it has gold, of whatever kind."""
+        try:
+            self._gold_of(placed.task)
+        except InputError as error:
+            wrong = InputError(error.what, where=placed.where, remedy=error.remedy)
+            self.refuse("task", wrong)
+            return False
+        question = placed.question
+        if question.branches or question.has_gold("label") or question.has_gold("conditions"):
+            self._has_gold = True
+        else:
+            what = f"question {question.id!r} has no gold answers"
+            remedy = 'add "answers": ["..."]'
+            self.refuse(_NO_GOLD, InputError(what, where=placed.where, remedy=remedy))
+        return True
+
+    def _is_new(self, placed: PlacedQuestion) -> bool:
+        """Whether no earlier question has its id."""
+        content = hash(placed.question.model_dump_json())
+        place = placed.where.rpartition(":")[2]
+        place = f"line {place}" if place.isdigit() else place
+        earlier, before = self._ids.setdefault(placed.question.id, (place, content))
+        if earlier == place:
+            return True
+        what = f"question id {placed.question.id!r} is already used by {earlier}"
+        if before == content:
+            error = InputError(f"{what}, by the same question", where=placed.where)
+            self.mend("repeated-question", error)
+        else:
+            error = InputError(what, where=placed.where, remedy="give each question its own id")
+            self.refuse("repeated-id", error)
+        return False

@@ -1,13 +1,14 @@
-"""Gold answers in every way of writing them: a text, a list, forms of one entity, objects."""
+"""Reading a record by hand: texts, ids, and gold answers in every way of writing them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any, NamedTuple
 
 from branchwise.base.files import json_kind
-from branchwise.corpora.loaders.format_fields import ANSWER, BRANCH, names
-from branchwise.corpora.loaders.record_reader import RecordReader
-from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, GoldSet
+from branchwise.corpora.loaders.format_fields import ANSWER, BRANCH, misspelt, names
+from branchwise.corpora.loaders.source import RowPlace
+from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, GoldSet, Question
 
 _ANSWER, _BRANCH = names(ANSWER), names(BRANCH)
 _LIKE_TEXT = ("name", "answer", "value", "label")
@@ -26,6 +27,124 @@ def single(value: Mapping[str, Any]) -> str | None:
     if "text" in value:  # also SQuAD's {"text": [...], "answer_start": [...]}
         return "one answer"
     return "one branch" if "name" in value and "answers" in value else None
+
+
+class RecordReader:
+    """Reads a record; what is wrong goes to its place. `refused`: how many mistakes leave it out.
+    `part`: the part of it that is being read, for messages, where it has several like that.
+    `extra`: fields that the format does not have, to be kept in `meta`; those of answers, branches
+    and passages by the name of what they are of."""
+
+    def __init__(self, at: RowPlace) -> None:
+        self.at = at
+        self.refused = 0
+        self.part = ""
+        self.extra: dict[str, Any] = {}
+
+    def refuse(self, kind: str, what: str, remedy: str | None = None) -> None:
+        """Take a mistake that leaves the question out."""
+        self.refused += 1
+        self.at.refuse(kind, what, remedy, self.part)
+
+    def mend(self, kind: str, what: str, remedy: str) -> None:
+        """Take a mistake that the caller then mends."""
+        self.at.mend(kind, what, remedy, self.part)
+
+    def unknown(
+        self, record: Mapping[str, Any], fields: frozenset[str], what: str = "", prefix: str = ""
+    ) -> Iterator[tuple[str, Any]]:
+        """The fields that the format does not have, by their names in `meta`; misspelt ones are
+        refused. `what`: the thing that has them, for messages."""
+        absent = fields.difference(record)
+        for name, value in record.items():
+            if name in fields:
+                continue
+            if near := misspelt(name, absent):
+                problem = f"{what} has {name!r}" if what else f"has a field {name!r}"
+                self.refuse("misspelt-field", problem, f"did you mean {near!r}?")
+            elif value is not None:
+                yield f"{prefix}{name}", value
+
+    def keep(
+        self, record: Mapping[str, Any], fields: frozenset[str], what: str, prefix: str, key: str
+    ) -> None:
+        """Keep such fields of an answer, branch or passage under its name, `key`, with a number if
+        something else is kept under it."""
+        if fields.issuperset(record):
+            return
+        for name, value in self.unknown(record, fields, what, prefix):
+            kept = self.extra.setdefault(name, {})
+            numbered = (key if number == 1 else f"{key} ({number})" for number in count(1))
+            free = next(name for name in numbered if name not in kept or kept[name] == value)
+            kept[free] = value
+
+    def text(self, value: Any) -> str | None:
+        """A text, or a number as text; None if it is neither."""
+        if isinstance(value, str):
+            return value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            written = str(value)
+            return None if "e" in written else written
+        return None
+
+    def texts(self, value: Any, what: str, kind: str) -> tuple[str, ...]:
+        """A list of texts; one text is a list of one, null is none."""
+        if value is None:
+            return ()
+        texts = []
+        for number, member in enumerate(value if isinstance(value, list) else [value], start=1):
+            if (text := self.text(member)) is not None:
+                texts.append(text)
+            else:
+                place = f"entry {number} of {what}" if isinstance(value, list) else what
+                self.refuse(kind, f"{place} is {json_kind(member)}", "write a list of texts")
+        return tuple(texts)
+
+    def optional_text(self, value: Any, what: str) -> str | None:
+        """A text, or None for null."""
+        if value is None or isinstance(value, str):
+            return value
+        self.refuse("not-a-text", f"{what} is {json_kind(value)}", "write a text")
+        return None
+
+    def entries(self, value: Any, name: str) -> list[Any]:
+        """The members of a list; none of null. `name`: of the field."""
+        if value is None or isinstance(value, list):
+            return value or []
+        self.refuse("form", f'"{name}" is {json_kind(value)}', "it is a list")
+        return []
+
+    def id(self, value: Any) -> str:
+        """A question's id; without one it gets its row's number."""
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if value is None:
+            if self.at.loading.source.form.is_own:
+                self.mend("no-id", 'lacks "id"', "number the questions")
+            return str(self.at.number)
+        problem = "has an empty id" if isinstance(value, str) else f"has {json_kind(value)} as id"
+        self.refuse("id", problem, "write a text or a whole number")
+        return ""
+
+    def question_text(self, value: Any, name: str | None = None) -> str:
+        """What is asked; `name`: what says it, for messages."""
+        if isinstance(value, str) and value.strip():
+            return value
+        name = name or f'"{self.at.column("question")}"'
+        problem = f"{name} is empty" if isinstance(value, str) else f"{name} is {json_kind(value)}"
+        problem = f"lacks {name}" if value is None else problem
+        self.refuse("question", problem, "write what is asked")
+        return ""
+
+    def made(self, *, branches: tuple[Branch, ...], **fields: Any) -> Question | None:
+        """The question, if nothing was refused. It is ambiguous if it has several branches."""
+        if self.refused:
+            return None
+        if branches:
+            fields |= {"branches": branches, "ambiguous": len(branches) > 1}
+        return Question(**fields)
 
 
 class _Nth(NamedTuple):
@@ -48,35 +167,34 @@ class GoldReader(RecordReader):
             self.refuse("form", f'lacks "{name}"')
             return None
         if not isinstance(value, list | str | int | float) or isinstance(value, bool):
-            what = f'"{name}" is {json_kind(value)}'
-            remedy = "it is a text or a list of texts"
-            self.refuse("form", what, remedy)
+            self.refuse(
+                "form", f'"{name}" is {json_kind(value)}', "it is a text or a list of texts"
+            )
             return None
         before = self.refused
-        found = self._forms(value if isinstance(value, list) else [value], _Nth(0, DEFAULT_BRANCH))
-        if found is None and self.refused == before:
+        forms = value if isinstance(value, list) else [value]
+        answer = self._forms(forms, _Nth(0, DEFAULT_BRANCH))
+        if answer is None and self.refused == before:
             self.refuse("no-answers", f'"{name}" holds no answer')
-        return found
+        return answer
 
     def only(self, answer: Answer | None) -> tuple[Branch, ...]:
         """The only branch with its only answer; none without one."""
         return (Branch(name=DEFAULT_BRANCH, answers=(answer,)),) if answer else ()
 
     def branches(self, value: Any, what: str = '"answers"') -> tuple[Branch, ...]:
-        """The branches in `answers`: one branch's answers, or an object of them by branch.
-
-        `what`: what holds them, for messages.
-        """
+        """The branches in `answers`: one branch's answers, or an object of them by branch. `what`:
+        what holds them, for messages."""
         if not isinstance(value, dict):
-            return self._only(value)
+            return (Branch(name=DEFAULT_BRANCH, answers=self.answers(value)),)
         if looks_like := single(value):
-            found = f"{what} looks like {looks_like}"
-            self.refuse("answer-without-list", found, "write a list around it")
+            problem = f"{what} looks like {looks_like}"
+            self.refuse("answer-without-list", problem, "write a list around it")
             return ()
-        named = self._checked(list(value))
+        self._check_names(list(value))
         return tuple(
             Branch(name=name, answers=self.answers(members, name))
-            for name, members in zip(named, value.values(), strict=True)
+            for name, members in value.items()
         )
 
     def listed_branches(self, value: Any) -> tuple[Branch, ...]:
@@ -87,67 +205,70 @@ class GoldReader(RecordReader):
             what = f'"branches" is {json_kind(value)}'
             self.refuse("branches", what, 'write a list of {"name": ..., "answers": [...]}')
             return ()
-        found = [branch for n, one in enumerate(value, 1) if (branch := self._branch(one, n))]
-        self._checked([branch.name for branch in found])
-        return tuple(found)
+        branches = tuple(filter(None, map(self._branch, value, count(1))))
+        self._check_names([branch.name for branch in branches])
+        return branches
 
     def alternatives(self, value: Any) -> tuple[GoldSet, ...]:
         """The gold sets in `alternatives`: each is written as `answers` or as `branches` are."""
         if not isinstance(value, list):
             self.refuse("alternatives", f'"alternatives" is {json_kind(value)}', _WRITE_SETS)
             return ()
-        found = []
-        for number, one in enumerate(value, start=1):
+        gold_sets = []
+        for number, gold in enumerate(value, start=1):
             self.part = f"alternative {number}"
-            listed = isinstance(one, list) and any(
+            has_branches = isinstance(gold, list) and any(
                 isinstance(member, dict) and ("name" in member or "answers" in member)
-                for member in one
+                for member in gold
             )
-            found.append(self.listed_branches(one) if listed else self.branches(one, "it"))
+            gold_sets.append(
+                self.listed_branches(gold) if has_branches else self.branches(gold, "it")
+            )
         self.part = ""
-        return tuple(found)
+        return tuple(gold_sets)
 
     def answers(self, value: Any, branch: str = DEFAULT_BRANCH) -> tuple[Answer, ...]:
-        """The answers of a branch: one answer, or a list of them.
-
-        An answer is a text, a number, a list of forms (its text, then its aliases), or an object.
-        """
+        """The answers of a branch: one answer, or a list of them. An answer is a text, a number, a
+        list of forms (its text, then its aliases), or an object."""
         members = value if isinstance(value, list) else [value]
-        found: list[Answer] = []
+        answers: list[Answer] = []
         by_text: dict[str, list[int]] = {}
         before = self.refused
         for number, member in enumerate(members, start=1):
-            place = _Nth(number if len(members) > 1 else 0, branch)
-            if (answer := self._answer(member, place)) is None:
+            nth = _Nth(number if len(members) > 1 else 0, branch)
+            if (answer := self._answer(member, nth)) is None:
                 continue
+            # Answers of one text are one entity, unless both have items, and different ones.
             same = by_text.setdefault(answer.text, [])
-            at = next((n for n in same if _is_one_entity(found[n], answer)), None)
+            at = next((n for n in same if len({answers[n].qid, answer.qid} - {None}) < 2), None)
             if at is None:
-                same.append(len(found))
-                found.append(answer)
+                same.append(len(answers))
+                answers.append(answer)
             else:
-                what = f"{place} repeats {answer.text!r}"
+                what = f"{nth} repeats {answer.text!r}"
                 self.mend("repeated-answer", what, "write each answer once")
-                found[at] = _merged(found[at], answer)
-        if not found and self.refused == before:
+                answers[at] = _merged(answers[at], answer)
+        if not answers and self.refused == before:
             what = f"branch {branch!r} has no answers"
             self.refuse("no-answers", what, "add some, or leave the branch out")
-        return tuple(found)
-
-    def _only(self, value: Any) -> tuple[Branch, ...]:
-        return (Branch(name=DEFAULT_BRANCH, answers=self.answers(value)),)
+        return tuple(answers)
 
     def _branch(self, value: Any, number: int) -> Branch | None:
         if not isinstance(value, dict):
-            what, remedy = f"branch {number} is {json_kind(value)}", "write an object"
-            self.refuse("branches", what, remedy)
+            self.refuse("branches", f"branch {number} is {json_kind(value)}", "write an object")
             return None
         name, answers = self.text(value.get("name")), value.get("answers")
+        place = f"branch {number}" if name is None else f"branch {name!r}"
         if not _BRANCH.issuperset(value):
-            place = f"branch {number}" if name is None else f"branch {name!r}"
             self.keep(value, _BRANCH, place, "branches.", name or str(number))
+        if name is None:
+            wrong = value.get("name")
+            lacks = f'{place} lacks "name"'
+            what = lacks if wrong is None else f'"name" of {place} is {json_kind(wrong)}'
+            self.refuse("branches", what)
+        if answers is None:
+            self.refuse("branches", f'{place} lacks "answers"')
         if name is None or answers is None:
-            self._lacking(value, name, number)
             return None
         branch = Branch(name=name, answers=self.answers(answers, name))
         if not (value.get("qid") or value.get("citations")):
@@ -156,22 +277,12 @@ class GoldReader(RecordReader):
         cited = self.texts(value.get("citations"), f'"citations" of branch {name!r}', "citations")
         return replace(branch, qid=qid, citations=cited)
 
-    def _lacking(self, value: Mapping[str, Any], name: str | None, number: int) -> None:
-        """Refuse a branch without a name that is a text, or without answers."""
-        place = f"branch {number}" if name is None else f"branch {name!r}"
-        if name is None and value.get("name") is not None:
-            self.refuse("branches", f'"name" of {place} is {json_kind(value["name"])}')
-        elif name is None:
-            self.refuse("branches", f'{place} lacks "name"')
-        if value.get("answers") is None:
-            self.refuse("branches", f'{place} lacks "answers"')
-
-    def _checked(self, found: Sequence[str]) -> Sequence[str]:
-        """The names of a question's branches, if they can be told apart."""
-        if len(found) == 1 and found[0].strip():
-            return found
+    def _check_names(self, names: Sequence[str]) -> None:
+        """Refuse names of a question's branches that cannot be told apart."""
+        if len(names) == 1 and names[0].strip():
+            return
         first: dict[str, str] = {}
-        for name in found:
+        for name in names:
             folded = folded_name(name)
             if not folded:
                 self.refuse("branch-name", "a branch has an empty name", 'use "default"')
@@ -182,92 +293,75 @@ class GoldReader(RecordReader):
                     what = f"the branches {same!r} and {name!r} differ only in case or spaces"
                 self.refuse("repeated-branch", what, "merge the answers, or rename one")
             first.setdefault(folded, name)
-        if DEFAULT_BRANCH in found and len(found) > 1:
-            other = next((name for name in found if name != DEFAULT_BRANCH), DEFAULT_BRANCH)
+        if DEFAULT_BRANCH in names and len(names) > 1:
+            other = next((name for name in names if name != DEFAULT_BRANCH), DEFAULT_BRANCH)
             what = f'{other!r} stands beside "{DEFAULT_BRANCH}", which means the only reading'
             self.refuse("default-beside", what, "name the reading")
-        return found
 
-    def _answer(self, value: Any, place: _Nth) -> Answer | None:
+    def _answer(self, value: Any, nth: _Nth) -> Answer | None:
         if isinstance(value, dict):
-            return self._object(value, place)
+            return self._object(value, nth)
         if isinstance(value, list):
-            return self._forms(value, place)
+            return self._forms(value, nth)
         text = self.text(value)
         if text is None:
-            self._not_an_answer(value, place)
+            number = f"a number that is written {value}" if isinstance(value, float) else None
+            what = f"{nth} is {number or json_kind(value)}"
+            self.refuse("not-an-answer", what, "write it as a text" if number else _WRITE)
             return None
+        return Answer(text=text) if self._is_full(text, nth) else None
+
+    def _is_full(self, text: str, nth: _Nth) -> bool:
         if not text.strip():
-            self._empty(place)
-            return None
-        return Answer(text=text)
+            self.mend("empty-answer", f"{nth} is empty", "fill or remove it")
+        return bool(text.strip())
 
-    def _not_an_answer(self, value: Any, place: _Nth) -> None:
-        found = f"a number that is written {value}" if isinstance(value, float) else None
-        what = f"{place} is {found or json_kind(value)}"
-        self.refuse("not-an-answer", what, "write it as a text" if found else _WRITE)
-
-    def _empty(self, place: _Nth) -> None:
-        self.mend("empty-answer", f"{place} is empty", "fill or remove it")
-
-    def _forms(self, value: list[Any], place: _Nth) -> Answer | None:
+    def _forms(self, value: list[Any], nth: _Nth) -> Answer | None:
         """The answer whose forms are listed."""
-        found = [self.text(form) for form in value]
-        if not all(isinstance(form, str) for form in found):
-            bad = next(v for v, form in zip(value, found, strict=True) if form is None)
-            what = f"a form of {place} is {json_kind(bad)}"
+        texts = [self.text(form) for form in value]
+        if None in texts:
+            what = f"a form of {nth} is {json_kind(value[texts.index(None)])}"
             self.refuse("not-an-answer", what, "write its forms as texts")
             return None
-        forms = [form for form in found if form and form.strip()]
-        if not forms:
-            self._empty(place)
+        forms = [form for form in texts if form and form.strip()]
+        if not self._is_full(forms[0] if forms else "", nth):
             return None
-        if len(forms) < len(found):
-            what = f"a form of {place} is empty"
-            self.mend("empty-alias", what, "fill or remove it")
+        if len(forms) < len(texts):
+            self.mend("empty-alias", f"a form of {nth} is empty", "fill or remove it")
         text, *aliases = dict.fromkeys(forms)
         return Answer(text=text, aliases=tuple(aliases))
 
-    def _object(self, value: dict[str, Any], place: _Nth) -> Answer | None:
+    def _object(self, value: dict[str, Any], nth: _Nth) -> Answer | None:
         text = self.text(value.get("text"))
         if not _ANSWER.issuperset(value):
-            key = text or str(place.number or 1)
-            self.keep(value, _ANSWER, str(place), "answers.", key)
+            self.keep(value, _ANSWER, str(nth), "answers.", text or str(nth.number or 1))
         if text is None:
             lacks = value.get("text") is None
-            found = 'lacks "text"' if lacks else f'has {json_kind(value["text"])} as "text"'
-            named = next((n for n in _LIKE_TEXT if lacks and self.text(value.get(n))), None)
-            remedy = f'call {named!r} "text"' if named else _WRITE
-            self.refuse("not-an-answer", f"{place} {found}", remedy)
+            problem = 'lacks "text"' if lacks else f'has {json_kind(value["text"])} as "text"'
+            like = next((n for n in _LIKE_TEXT if lacks and self.text(value.get(n))), None)
+            remedy = f'call {like!r} "text"' if like else _WRITE
+            self.refuse("not-an-answer", f"{nth} {problem}", remedy)
             return None
-        if not text.strip():
-            self._empty(place)
+        if not self._is_full(text, nth):
             return None
-        more = {name: told for name, told in value.items() if told and name != "text"}
-        return Answer(text=text, **self._more(text, more)) if more else Answer(text=text)
-
-    def _more(self, text: str, value: Mapping[str, Any]) -> dict[str, Any]:
-        """What an answer says besides its text."""
-        aliases = self.texts(value.get("aliases"), f'"aliases" of {text!r}', "aliases")
+        given = {name: member for name, member in value.items() if member and name != "text"}
+        if not given:
+            return Answer(text=text)
+        aliases = self.texts(given.get("aliases"), f'"aliases" of {text!r}', "aliases")
         if not all(alias.strip() for alias in aliases):
-            what = f"an alias of {text!r} is empty"
-            self.mend("empty-alias", what, "fill or remove it")
+            self.mend("empty-alias", f"an alias of {text!r} is empty", "fill or remove it")
             aliases = tuple(alias for alias in aliases if alias.strip())
-        qid = self.optional_text(value.get("qid"), f'"qid" of {text!r}')
-        support = self.texts(value.get("support"), f'"support" of {text!r}', "support")
-        told = self.optional_text(value.get("description"), f'"description" of {text!r}')
-        return {"aliases": aliases, "qid": qid, "support": support, "description": told}
+        qid = self.optional_text(given.get("qid"), f'"qid" of {text!r}')
+        support = self.texts(given.get("support"), f'"support" of {text!r}', "support")
+        about = self.optional_text(given.get("description"), f'"description" of {text!r}')
+        return Answer(text=text, aliases=aliases, qid=qid, support=support, description=about)
 
 
-def _is_one_entity(one: Answer, other: Answer) -> bool:
-    """Whether answers of one text are one: unless both have items, and different ones."""
-    return one.qid is None or other.qid is None or one.qid == other.qid
-
-
-def _merged(one: Answer, other: Answer) -> Answer:
-    aliases = dict.fromkeys((*one.aliases, *other.aliases))
-    support = dict.fromkeys((*one.support, *other.support))
-    qid = one.qid or other.qid
-    description = one.description or other.description
-    more = replace(one, aliases=tuple(aliases), support=tuple(support))
-    return replace(more, qid=qid, description=description)
+def _merged(first: Answer, second: Answer) -> Answer:
+    return Answer(
+        text=first.text,
+        aliases=tuple(dict.fromkeys((*first.aliases, *second.aliases))),
+        qid=first.qid or second.qid,
+        support=tuple(dict.fromkeys((*first.support, *second.support))),
+        description=first.description or second.description,
+    )

@@ -19,14 +19,14 @@ from typing import Any
 
 from branchwise.base.errors import InputError
 from branchwise.base.text import one_line
-from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import (
     PublishedEntry,
     PublishedRecord,
-    entry_of,
+    entry_question,
     uniquely_named,
     validated,
 )
+from branchwise.corpora.loaders.source import RowPlace
 from branchwise.corpora.passages import Passage, make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
 
@@ -64,10 +64,9 @@ class _Entry(PublishedEntry):
     ctxs: list[_Context]
 
 
-def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
+def condambigqa_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of an entry; None if something in it was refused."""
-    entry = entry_of(_Entry, record, at)
-    return None if entry is None else at.attempt(lambda: _question(entry, at.where))
+    return entry_question(_Entry, record, at, _question)
 
 
 def without_markers(text: str) -> str:
@@ -85,19 +84,24 @@ def _question(entry: _Entry, where: str) -> Question:
     branches: list[Branch] = []
     unresolved: list[str] = []
     for number, raw in enumerate(_flat(entry.properties), start=1):
-        item = validated(_Property, raw, f"{where}, property {number}")
-        cited = [_resolve(citation, passages) for citation in item.citations]
+        place = f"{where}, property {number}"
+        item = validated(_Property, raw, place)
+        name, answer = without_markers(item.condition), item.answer
+        if not name or not answer:
+            missing = "groundtruth" if name else "condition"
+            raise InputError(f"its {missing} is empty", where=place, remedy="fill or remove it")
+        cited = [_cited_id(citation, passages) for citation in item.citations]
         unresolved += [c.title for c, id in zip(item.citations, cited, strict=True) if id is None]
         citations = tuple(dict.fromkeys(id for id in cited if id is not None))
-        branches.append(_branch(item, citations, f"{where}, property {number}"))
-    told = {"unresolved_citations": unresolved} if unresolved else {}
+        branches.append(Branch(name=name, answers=(Answer(text=answer),), citations=citations))
+    apart = {"unresolved_citations": unresolved} if unresolved else {}
     return Question(
         id=entry.id,
         question=entry.question.strip(),
         ambiguous=len(branches) > 1,
         branches=uniquely_named(branches),
         passages=tuple(passages),
-        meta={"benchmark": "condambigqa", **told},
+        meta={"benchmark": "condambigqa", **apart},
     )
 
 
@@ -110,15 +114,7 @@ def _flat(properties: Sequence[Any]) -> Iterator[Any]:
             yield item
 
 
-def _branch(item: _Property, citations: tuple[str, ...], where: str) -> Branch:
-    name, answer = without_markers(item.condition), item.answer
-    if not name or not answer:
-        missing = "groundtruth" if name else "condition"
-        raise InputError(f"its {missing} is empty", where=where, remedy="fill or remove it")
-    return Branch(name=name, answers=(Answer(text=answer),), citations=citations)
-
-
-def _resolve(citation: _Citation, passages: Sequence[Passage]) -> str | None:
+def _cited_id(citation: _Citation, passages: Sequence[Passage]) -> str | None:
     """The id of the passage that a citation means, None if it points nowhere."""
     match = _NUMBERED.match(citation.title)
     number = int(match[1]) - 1 if match else -1
@@ -126,20 +122,16 @@ def _resolve(citation: _Citation, passages: Sequence[Passage]) -> str | None:
     numbered = passages[number] if 0 <= number < len(passages) else None
     if numbered is not None and _words(numbered.title) == _words(title):
         return numbered.id
-    return _by_text(citation.text, passages, numbered) or (numbered.id if numbered else None)
-
-
-def _by_text(text: str, passages: Sequence[Passage], numbered: Passage | None) -> str | None:
-    """The passage with at least half of the words of `text`, the most of all; ties: numbered."""
-    words = set(_words(text))
-    if not words or not passages:
-        return None
+    words = set(_words(citation.text))
 
     def agreement(passage: Passage) -> tuple[int, bool]:
         return len(words.intersection(_words(passage.text))), passage is numbered
 
-    best = max(passages, key=agreement)
-    return best.id if 2 * agreement(best)[0] >= len(words) else None
+    if words and passages:
+        best = max(passages, key=agreement)
+        if 2 * agreement(best)[0] >= len(words):
+            return best.id
+    return numbered.id if numbered else None
 
 
 def _words(text: str) -> list[str]:

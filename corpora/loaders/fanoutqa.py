@@ -16,17 +16,16 @@ from typing import Any
 from branchwise.base.errors import InputError
 from branchwise.base.files import json_kind
 from branchwise.base.text import one_line
-from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import (
     PublishedEntry,
     PublishedRecord,
-    entry_of,
+    entry_question,
     uniquely_named,
 )
+from branchwise.corpora.loaders.source import RowPlace
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
 
 _MOST_NESTED = 5
-_Named = Iterator[tuple[str, Answer]]
 
 
 class _Page(PublishedRecord):
@@ -43,37 +42,30 @@ class _Entry(PublishedEntry):
     decomposition: tuple[_Step, ...] = ()
 
 
-def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
+def fanoutqa_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of an entry; None if something in it was refused."""
-    entry = entry_of(_Entry, record, at)
-    return None if entry is None else at.attempt(lambda: _question(entry, at.where))
+    return entry_question(_Entry, record, at, _question)
 
 
 def _question(entry: _Entry, where: str) -> Question:
-    answered = "answer" in entry.model_fields_set
+    named: dict[str, dict[str, Answer]] = {}
+    if "answer" in entry.model_fields_set:
+        for name, answer in _flat(entry.answer, "", where):
+            named.setdefault(name or DEFAULT_BRANCH, {}).setdefault(answer.text, answer)
+        if not named:
+            raise InputError("its answer is empty", where=where, remedy="fill it in, or remove it")
+    branches = [Branch(name=name, answers=tuple(texts.values())) for name, texts in named.items()]
     pages = list(dict.fromkeys(_pages(entry.decomposition)))
     return Question(
         id=entry.id,
         question=one_line(entry.question),
         ambiguous=False,
-        branches=branches_of(entry.answer, where) if answered else (),
+        branches=uniquely_named(branches),
         meta={"benchmark": "fanoutqa", **({"pages": pages} if pages else {})},
     )
 
 
-def branches_of(answer: Any, where: str) -> tuple[Branch, ...]:
-    """The branches of a nested answer. Raises InputError for one that is empty or too deep."""
-    named: dict[str, dict[str, Answer]] = {}
-    for name, one in _flat(answer, "", where):
-        named.setdefault(name or DEFAULT_BRANCH, {}).setdefault(one.text, one)
-    if not named:
-        raise InputError("its answer is empty", where=where, remedy="fill it in, or remove it")
-    return uniquely_named(
-        [Branch(name=name, answers=tuple(found.values())) for name, found in named.items()]
-    )
-
-
-def _flat(value: Any, name: str, where: str, depth: int = 0) -> _Named:
+def _flat(value: Any, name: str, where: str, depth: int = 0) -> Iterator[tuple[str, Answer]]:
     """Each single answer with the name of its branch; empty where no dictionary names one."""
     if depth > _MOST_NESTED:
         raise InputError("its answer is nested too deeply", where=where, remedy="flatten it")
@@ -91,8 +83,8 @@ def _flat(value: Any, name: str, where: str, depth: int = 0) -> _Named:
 
 def _single(value: Any, where: str) -> Answer:
     if isinstance(value, bool):
-        said, written = ("yes", "true") if value else ("no", "false")
-        return Answer(text=said, aliases=(written,))
+        text, alias = ("yes", "true") if value else ("no", "false")
+        return Answer(text=text, aliases=(alias,))
     if isinstance(value, float) and value.is_integer():
         return Answer(text=str(value), aliases=(str(int(value)),))
     if isinstance(value, str | int | float) and (text := str(value).strip()):

@@ -1,53 +1,45 @@
-"""The forms of question sets: a row here, and the module that reads one.
+"""The forms of question sets: a row here, and the function that reads one.
 
 `--questions`, its help and refusals, `questions forms` and the table of docs/data.md are made of
 the rows (docs/contributing/form.md).
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from branchwise.base.errors import Refuse
 from branchwise.corpora.rows import DataRow, RowLayout, read_rows
 
 if TYPE_CHECKING:
-    from branchwise.corpora.loaders.reading import RowPlace
+    from branchwise.corpora.loaders.source import RowPlace
     from branchwise.corpora.questions import Gold, Question
 
 
-class FormModule(Protocol):
-    """What the module of a form defines."""
-
-    def question(self, record: Mapping[str, Any], at: "RowPlace") -> "Question | None":
-        """The question that a row is. What is wrong goes to `at`; None if it was refused."""
-        ...
-
-
-class _FormWithRows(FormModule, Protocol):
-    def rows(self, path: Path, refuse: Refuse) -> Iterator[DataRow]: ...
+RowReader = Callable[[Mapping[str, Any], "RowPlace"], "Question | None"]
 
 
 @dataclass(frozen=True)
 class QuestionForm:
     """A form of question sets.
 
-    `reads`: the fields that are read, and what each becomes; `keeps`: those that are kept in
-    `meta` as they are; `drops`: those that are neither. `mark`: one of these fields is in every
-    row, and tells the form from others; `unlike`: where one of these is beside it, it is another's.
-    `origin` and `licence`: of the data. `task`: what its questions are asked and scored as, unless
-    another task is chosen. `gold`: what its questions have of gold. `has_parts`: whether branches
-    are things that are asked about, not readings. `takes_fields`: whether the user says which
-    column is which field. `has_rows`: whether its module says what a file's rows
-    are. `is_folder`: whether it is a folder, not a file. `is_own`: our own format, whose mistakes
-    its writer can mend.
+    `reader`: the function, by its path in `corpora`, that makes a question of a row, or None where
+    the row's place refused it. `reads`: the fields that are read, and what each becomes; `keeps`:
+    those that are kept in `meta` as they are; `drops`: those that are neither. `mark`: one of these
+    fields is in every row, and tells the form from others; `unlike`: where one of these is beside
+    it, it is another's. `origin` and `licence`: of the data. `task`: what its questions are asked
+    and scored as, unless another task is chosen. `gold`: what its questions have of gold.
+    `has_parts`: whether branches are things that are asked about, not readings. `takes_fields`:
+    whether the user says which column is which field. `row_reader`: the function that makes rows
+    of a file that has none. `is_folder`: whether it is a folder, not a file. `is_own`: our own
+    format, whose mistakes its writer can mend.
     """
 
     name: str
     title: str
-    module: str
+    reader: str
     reads: Mapping[str, str]
     keeps: tuple[str, ...] = ()
     drops: tuple[str, ...] = ()
@@ -60,7 +52,7 @@ class QuestionForm:
     has_parts: bool = False
     layout: RowLayout | None = None
     takes_fields: bool = False
-    has_rows: bool = False
+    row_reader: str = ""
     is_folder: bool = False
     is_own: bool = False
 
@@ -77,42 +69,30 @@ class QuestionForm:
         """Whether a row with these fields is of this form, by its marks."""
         return any(one in row for one in self.mark) and not any(one in row for one in self.unlike)
 
-    def load(self) -> FormModule:
-        """Its module, with the libraries that it needs."""
-        return cast(FormModule, import_module(f"branchwise.corpora.loaders.{self.module}"))
+    def load(self) -> RowReader:
+        """The function that reads its rows, with the libraries that it needs."""
+        return cast(RowReader, _function(self.reader))
 
     def rows(self, path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
         """The rows of a file of this form, one at a time; `strict`: as `read_rows` has it."""
-        if self.has_rows:
-            return cast(_FormWithRows, self.load()).rows(path, refuse)
+        if self.row_reader:
+            return cast(Iterator[DataRow], _function(self.row_reader)(path, refuse))
         return read_rows(path, self.layout, refuse, strict=strict)
 
 
-_OWN = {
-    name: name
-    for name in (
-        "id",
-        "question",
-        "task",
-        "answers",
-        "branches",
-        "alternatives",
-        "ambiguous",
-        "passages",
-        "plan",
-        "meta",
-    )
-}
-_BY_FIELD = {
-    "id": "id",
-    "question": "question",
-    "answers": "answers",
-    "aliases": "aliases of the one answer",
-    "branches": "branches",
-    "alternatives": "alternatives",
-    "ambiguous": "ambiguous",
-    "passages": "passages",
-}
+def _function(path: str) -> Callable[..., Any]:
+    module, _, name = path.rpartition(".")
+    return cast(Callable[..., Any], getattr(import_module(f"branchwise.corpora.{module}"), name))
+
+
+_OWN = (
+    "id", "question", "task", "answers", "branches", "alternatives", "ambiguous", "passages",
+    "plan", "meta",
+)  # fmt: skip
+_FIELDS = (
+    "id", "question", "answers", "aliases", "branches", "alternatives", "ambiguous", "passages",
+)  # fmt: skip
+_BY_FIELD = dict(zip(_FIELDS, _FIELDS, strict=True)) | {"aliases": "aliases of the one answer"}
 _MULTIHOP = {
     "_id": "id",
     "id": "id",
@@ -121,11 +101,18 @@ _MULTIHOP = {
     "context": "passages",
     "supporting_facts": "the answer's support",
 }
+_OF_COLUMNS = "loaders.native.question_by_fields"
+_BY_LAYOUT: tuple[tuple[str, str, RowLayout | None], ...] = (
+    ("csv", "CSV", "csv"),
+    ("jsonl", "JSON, a line each or one array", "json"),
+    ("parquet", "Parquet", "parquet"),
+    ("hf", "a set of the Hugging Face Hub", None),
+)
 OWN = QuestionForm(
     name="",
     title="Branchwise's own format",
-    module="native",
-    reads=_OWN,
+    reader="loaders.native.native_question",
+    reads=dict(zip(_OWN, _OWN, strict=True)),
     mark=("answers", "branches"),
     origin="docs/format.md",
     is_own=True,
@@ -134,7 +121,7 @@ _FORMS = (
     QuestionForm(
         name="ambignq",
         title="AmbigNQ",
-        module="ambignq",
+        reader="loaders.ambignq.ambignq_question",
         reads={"id": "id", "question": "question", "annotations": "branches and alternatives"},
         keeps=("nq_answer", "nq_doc_title", "viewed_doc_titles"),
         drops=("used_queries",),
@@ -147,7 +134,7 @@ _FORMS = (
     QuestionForm(
         name="asqa",
         title="ASQA",
-        module="asqa",
+        reader="loaders.ambignq.asqa_question",
         reads={
             "sample_id": "id",
             "ambiguous_question": "question",
@@ -158,25 +145,25 @@ _FORMS = (
         mark=("qa_pairs",),
         origin="https://github.com/google-research/language/tree/master/language/asqa",
         licence="Apache-2.0",
-        has_rows=True,
+        row_reader="loaders.ambignq.asqa_rows",
     ),
     QuestionForm(
         name="beir",
         title="BEIR's data sets: no answers, for `corpus eval`",
-        module="beir",
+        reader="judgements.beir_question",
         reads={"_id": "id", "text": "question", "qrels": "the judged passages in meta"},
         keeps=("metadata",),
         mark=("qrels",),
         unlike=("question",),
         origin="https://github.com/beir-cellar/beir",
         licence="that of each set",
-        has_rows=True,
+        row_reader="judgements.beir_rows",
         is_folder=True,
     ),
     QuestionForm(
         name="cambignq",
         title="CAmbigNQ",
-        module="cambignq",
+        reader="loaders.ambignq.cambignq_question",
         reads={
             "id": "id",
             "question": "question",
@@ -194,13 +181,8 @@ _FORMS = (
     QuestionForm(
         name="condambigqa",
         title="CondAmbigQA",
-        module="condambigqa",
-        reads={
-            "id": "id",
-            "question": "question",
-            "properties": "branches",
-            "ctxs": "passages",
-        },
+        reader="loaders.condambigqa.condambigqa_question",
+        reads={"id": "id", "question": "question", "properties": "branches", "ctxs": "passages"},
         keeps=("answer",),
         mark=("properties",),
         origin="https://github.com/innovation64/CondAmbigQA",
@@ -210,12 +192,8 @@ _FORMS = (
     QuestionForm(
         name="fanoutqa",
         title="FanOutQA",
-        module="fanoutqa",
-        reads={
-            "id": "id",
-            "question": "question",
-            "answer": "branches by its keys",
-        },
+        reader="loaders.fanoutqa.fanoutqa_question",
+        reads={"id": "id", "question": "question", "answer": "branches by its keys"},
         keeps=("answer", "categories", "decomposition", "necessary_evidence"),
         mark=("decomposition", "necessary_evidence"),
         origin="https://github.com/zhudotexe/fanoutqa",
@@ -226,12 +204,8 @@ _FORMS = (
     QuestionForm(
         name="flashrag",
         title="FlashRAG's data sets",
-        module="flashrag",
-        reads={
-            "id": "id",
-            "question": "question",
-            "golden_answers": "forms of the one answer",
-        },
+        reader="loaders.short_answers.flashrag_question",
+        reads={"id": "id", "question": "question", "golden_answers": "forms of the one answer"},
         keeps=("metadata",),
         mark=("golden_answers",),
         origin="https://huggingface.co/datasets/RUC-NLPIR/FlashRAG_datasets",
@@ -240,7 +214,7 @@ _FORMS = (
     QuestionForm(
         name="hotpotqa",
         title="HotpotQA",
-        module="multihop",
+        reader="loaders.short_answers.multihop_question",
         reads=_MULTIHOP,
         keeps=("level", "type", "supporting_facts"),
         mark=("supporting_facts", "context"),
@@ -251,7 +225,7 @@ _FORMS = (
     QuestionForm(
         name="2wiki",
         title="2WikiMultihopQA",
-        module="multihop",
+        reader="loaders.short_answers.multihop_question",
         reads={**_MULTIHOP, "answer_id": "the answer's qid"},
         keeps=("entity_ids", "evidences", "evidences_id", "supporting_facts", "type"),
         mark=("evidences",),
@@ -261,7 +235,7 @@ _FORMS = (
     QuestionForm(
         name="mdcr",
         title="MDCR's documents, in our own form",
-        module="mdcr",
+        reader="loaders.mdcr.mdcr_question",
         reads={
             "mdcr": "the form's version",
             "about": "meta",
@@ -274,12 +248,12 @@ _FORMS = (
         licence="that of each file",
         task="mdcr",
         gold="conditions",
-        has_rows=True,
+        row_reader="loaders.mdcr.mdcr_rows",
     ),
     QuestionForm(
         name="musique",
         title="MuSiQue-Ans",
-        module="musique",
+        reader="loaders.short_answers.musique_question",
         reads={
             "id": "id",
             "question": "question",
@@ -296,7 +270,7 @@ _FORMS = (
     QuestionForm(
         name="qampari",
         title="QAMPARI",
-        module="qampari",
+        reader="loaders.short_answers.qampari_question",
         reads={
             "qid": "id",
             "id": "id",
@@ -310,36 +284,9 @@ _FORMS = (
         origin="https://samsam3232.github.io/qampari",
         licence="CC0",
     ),
-    QuestionForm(
-        name="csv",
-        title="CSV",
-        module="by_fields",
-        reads=_BY_FIELD,
-        layout="csv",
-        takes_fields=True,
-    ),
-    QuestionForm(
-        name="jsonl",
-        title="JSON, a line each or one array",
-        module="by_fields",
-        reads=_BY_FIELD,
-        layout="json",
-        takes_fields=True,
-    ),
-    QuestionForm(
-        name="parquet",
-        title="Parquet",
-        module="by_fields",
-        reads=_BY_FIELD,
-        layout="parquet",
-        takes_fields=True,
-    ),
-    QuestionForm(
-        name="hf",
-        title="a set of the Hugging Face Hub",
-        module="by_fields",
-        reads=_BY_FIELD,
-        takes_fields=True,
+    *(
+        QuestionForm(name, title, _OF_COLUMNS, _BY_FIELD, layout=layout, takes_fields=True)
+        for name, title, layout in _BY_LAYOUT
     ),
 )
 FORMS: Mapping[str, QuestionForm] = {form.name: form for form in _FORMS}

@@ -5,68 +5,63 @@ file is at hand. A scenario becomes a question of each kind; the solver works ou
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from branchwise.base.errors import InputError, Refuse
 from branchwise.corpora.conditions.conditions_file import read_conditions
-from branchwise.corpora.conditions.conditions_set import ConditionsSet
-from branchwise.corpora.conditions.documents import ConditionsProblem, QuestionKind, Scenario
+from branchwise.corpora.conditions.documents import (
+    ConditionsProblem,
+    ConditionsSet,
+    QuestionKind,
+    Scenario,
+)
 from branchwise.corpora.conditions.minimal_groups import TooManyGroupsError
 from branchwise.corpora.conditions.question import as_question
 from branchwise.corpora.conditions.solver import Solution, relations_decide, solve
 from branchwise.corpora.conditions.spreading import ContradictionError
 from branchwise.corpora.loaders.forms import form_of
-from branchwise.corpora.loaders.reading import RowPlace
+from branchwise.corpora.loaders.source import RowPlace
 from branchwise.corpora.questions import Question
 from branchwise.corpora.rows import DataRow, read_rows
 
 
-def rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
-    """A row for each question, scenario by scenario. Raises InputError for a file that is not of
-    the form, but leaves one of another form to the caller."""
-    if (other := _of_another_form(path)) is not None:
-        yield other
-        return
-    found = read_conditions(path)
-    for scenario in found.scenarios:
-        for kind in scenario.kinds:
-            fields = {"mdcr": found, "scenarios": (scenario, kind)}
-            yield DataRow(f"{found.place(scenario)}, {kind}", fields)
-
-
-def _of_another_form(path: Path) -> DataRow | None:
-    """The first row of a file that has rows, if they are of another form."""
-    try:
+def mdcr_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
+    """A row for each question, scenario by scenario."""
+    with suppress(InputError):
         row = next(read_rows(path, "json"), None)
-    except InputError:
-        return None
-    if row is None or "mdcr" in row.fields or form_of(row.fields) is None:
-        return None
-    return row
+        if row is not None and "mdcr" not in row.fields and form_of(row.fields) is not None:
+            yield row
+            return
+    conditions = read_conditions(path)
+    for scenario in conditions.scenarios:
+        for kind in scenario.kinds:
+            fields = {"mdcr": conditions, "scenarios": (scenario, kind)}
+            yield DataRow(f"{conditions.place(scenario)}, {kind}", fields)
 
 
-def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
+def mdcr_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of a row; None if it has no answer."""
-    found = record.get("mdcr")
-    if not isinstance(found, ConditionsSet):
+    conditions = record.get("mdcr")
+    if not isinstance(conditions, ConditionsSet):
         at.refuse("form", "is not of a file with documents", "name a file: mdcr:PATH")
         return None
     scenario, kind = record["scenarios"]
-    return at.attempt(lambda: _question(found, scenario, kind, at.where))
+    return at.attempt(lambda: _question(conditions, scenario, kind, at.where))
 
 
-def questions_of(found: ConditionsSet) -> list[Question]:
-    """The set's questions, scenario by scenario. Raises InputError for one without an answer."""
+def questions_of(conditions: ConditionsSet) -> list[Question]:
+    """The set's questions, scenario by scenario."""
     return [
-        _question(found, scenario, kind, f"{found.place(scenario)}, {kind}")
-        for scenario in found.scenarios
+        _question(conditions, scenario, kind, f"{conditions.place(scenario)}, {kind}")
+        for scenario in conditions.scenarios
         for kind in scenario.kinds
     ]
 
 
 def solved(problem: ConditionsProblem, where: str) -> Solution:
-    """The solution. Raises InputError for a problem that has none."""
+    """The solution."""
     try:
         return solve(problem)
     except ContradictionError as error:
@@ -75,8 +70,10 @@ def solved(problem: ConditionsProblem, where: str) -> Solution:
         raise InputError(str(error), where=where, remedy="make its documents smaller") from None
 
 
-def _question(found: ConditionsSet, scenario: Scenario, kind: QuestionKind, where: str) -> Question:
-    problem, lacks = found.problem(scenario, kind), found.lacks(scenario)
+def _question(
+    conditions: ConditionsSet, scenario: Scenario, kind: QuestionKind, where: str
+) -> Question:
+    problem, lacks = conditions.problem(scenario, kind), conditions.lacks(scenario)
     if lacks:
         answer, decide = scenario.gold[kind], None
     else:
@@ -88,5 +85,5 @@ def _question(found: ConditionsSet, scenario: Scenario, kind: QuestionKind, wher
         answer,
         relations_decide=decide,
         lacks=lacks,
-        generated=found.about.get("generated") is True,
+        generated=conditions.about.get("generated") is True,
     )

@@ -1,6 +1,7 @@
-"""Our own question format: JSONL, one question per line. docs/format.md says what it may hold.
+"""Questions whose fields are named as ours: our own JSONL format, and columns that a user names.
 
-What is written is read back before it is kept: a set that is converted stays the same set.
+docs/format.md says what our own format may hold. What is written is read back before it is kept: a
+set that is converted stays the same set.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,15 +10,15 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.files import json_kind
 from branchwise.corpora.loaders.answers import GoldReader, folded_name, single
 from branchwise.corpora.loaders.format_fields import PASSAGE, QUESTION, names
 from branchwise.corpora.loaders.forms import FORM_OF_TASK, OWN
-from branchwise.corpora.loaders.reading import Loading, PlacedQuestion, RowPlace
-from branchwise.corpora.loaders.source import QuestionSource
+from branchwise.corpora.loaders.source import Loading, PlacedQuestion, QuestionSource, RowPlace
 from branchwise.corpora.passages import Passage, passage_id
-from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, GoldSet, Question
+from branchwise.corpora.questions import DEFAULT_BRANCH, GoldSet, Question
+from branchwise.corpora.written_lists import members, written_list
 
 _QUESTION, _PASSAGE = names(QUESTION), names(PASSAGE)
 _IN_PARTS = frozenset(task for task, form in FORM_OF_TASK.items() if form.has_parts)
@@ -26,23 +27,26 @@ _TRUE_OR_FALSE: Mapping[Any, bool] = {
     **dict.fromkeys((True, 1, "1", "true", "yes"), True),
     **dict.fromkeys((False, 0, "0", "false", "no"), False),
 }
+_NEEDED = ("question", "answers", "branches")
+_LIKE = {"question": ("query", "q"), "answers": ("answer", "gold", "golden_answers", "target")}
+"""What columns are called that hold a field which no column is named after."""
 
 
-def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
+def native_question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question that a record of our own format is; None if something in it was refused."""
     if (plain := _plain(record)) is not None:
         return plain
     reader = _QuestionReader(at)
-    read = reader.read(record)
-    return None if reader.refused else read
+    question = reader.read(record)
+    return None if reader.refused else question
 
 
 def written(placed: PlacedQuestion) -> bytes:
-    """The line of a question. Raises InputError for one that it would not be read back as."""
+    """The line of a question."""
     line = _line(placed.question, placed.task)
     at = RowPlace(Loading(QuestionSource("", OWN, "")), placed.where, 1)
     try:
-        read = question(orjson.loads(line), at)
+        read = native_question(orjson.loads(line), at)
         why = None if read and _line(read, placed.task) == line else "it would change"
     except InputError as error:
         why = error.what
@@ -62,10 +66,8 @@ def _line(question: Question, task: str) -> bytes:
 
 
 def _plain(record: Mapping[str, Any]) -> Question | None:
-    """The question of a record that needs no interpretation, in a third of the time.
-
-    None of any other record, and where there is something to say about it.
-    """
+    """The question of a record that needs no interpretation, in a third of the time. None of any
+    other record, and where there is something to say about it."""
     given = dict(record)
     task = given.pop("task", None)
     if task in _IN_PARTS or not isinstance(task, str | None):
@@ -73,18 +75,17 @@ def _plain(record: Mapping[str, Any]) -> Question | None:
     if (answers := given.pop("answers", None)) is not None:
         if not isinstance(answers, dict) or single(answers) or "branches" in given:
             return None
+        if not all(isinstance(texts, list) for texts in answers.values()):
+            return None
         given["branches"] = [
             {"name": name, "answers": [{"text": text} for text in texts]}
             for name, texts in answers.items()
-            if isinstance(texts, list)
         ]
-        if len(given["branches"]) < len(answers):
-            return None
     if not isinstance(alternatives := given.get("alternatives", []), list):
         return None
     gold_sets = [given.get("branches"), *alternatives]
-    if all(isinstance(one, list) and one for one in gold_sets):
-        given.setdefault("ambiguous", all(len(one) > 1 for one in gold_sets))
+    if all(isinstance(gold, list) and gold for gold in gold_sets):
+        given.setdefault("ambiguous", all(len(gold) > 1 for gold in gold_sets))
     if not isinstance(given.get("ambiguous", True), bool):
         return None
     try:
@@ -106,23 +107,19 @@ def _have_several(gold_sets: Iterable[GoldSet]) -> bool:
 
 
 def _are_plain(branches: GoldSet) -> bool:
-    """Whether they can be told apart, and are plain."""
-    if not all(map(_is_plain, branches)):
-        return False
+    """Whether branches can be told apart, and their answers are there, each once, none empty."""
+    for branch in branches:
+        texts = {answer.text for answer in branch.answers}
+        if not texts or len(texts) < len(branch.answers) or not branch.name.strip():
+            return False
+        if not all(map(str.strip, texts)):
+            return False
+        if not all(all(map(str.strip, answer.aliases)) for answer in branch.answers):
+            return False
     if len(branches) < 2:
         return True
     names = {folded_name(branch.name) for branch in branches}
     return len(names) == len(branches) and DEFAULT_BRANCH not in names
-
-
-def _is_plain(branch: Branch) -> bool:
-    """Whether it has a name, and answers: each once, none of them empty."""
-    texts = {answer.text for answer in branch.answers}
-    if not texts or len(texts) < len(branch.answers) or not branch.name.strip():
-        return False
-    return all(map(str.strip, texts)) and all(
-        all(map(str.strip, answer.aliases)) for answer in branch.answers if answer.aliases
-    )
 
 
 class _QuestionReader(GoldReader):
@@ -134,14 +131,13 @@ class _QuestionReader(GoldReader):
             what, remedy = 'has "aliases" beside "question"', "write them with their answer: "
             self.refuse("misspelt-field", what, remedy + '"answers": [["A", "alias of A"], "B"]')
         if not _QUESTION.issuperset(record):
-            self.extra.update(self.unknown(record, _QUESTION, ""))
+            self.extra.update(self.unknown(record, _QUESTION))
+        fields: dict[str, Any] = {}
         answers, branches = record.get("answers"), record.get("branches")
         if answers is not None and branches is not None:
             self.refuse("answers-and-branches", 'has both "answers" and "branches"', "keep one")
-        fields: dict[str, Any] = {
-            "id": self.id(record.get("id")),
-            "question": self.question_text(record.get("question")),
-        }
+        fields["id"] = self.id(record.get("id"))
+        fields["question"] = self.question_text(record.get("question"))
         if answers is not None:
             fields["branches"] = self.branches(answers)
         elif branches is not None:
@@ -155,10 +151,11 @@ class _QuestionReader(GoldReader):
         self._add_ambiguous(record.get("ambiguous"), fields, in_parts=task in _IN_PARTS)
         if passages := record.get("passages"):
             fields["passages"] = self._passages(passages)
-        if plan := record.get("plan"):
-            fields["plan"] = self._plan(plan)
-        if meta := self._meta(record.get("meta")):
-            fields["meta"] = meta
+        if isinstance(plan := record.get("plan") or [], list):
+            fields["plan"] = tuple(plan)
+        else:
+            self.refuse("plan", f'"plan" is {json_kind(plan)}', "write a list")
+        fields["meta"] = self._meta(record.get("meta"))
         if self.refused:
             return None
         for name in self.extra:
@@ -173,37 +170,35 @@ class _QuestionReader(GoldReader):
                 fields["ambiguous"] = several
             return
         written = value.casefold() if isinstance(value, str) else value
-        found = _TRUE_OR_FALSE.get(written) if isinstance(written, str | int) else None
-        if found is None:
+        ambiguous = _TRUE_OR_FALSE.get(written) if isinstance(written, str | int) else None
+        if ambiguous is None:
             shown = repr(value) if isinstance(written, str | int) else json_kind(value)
             self.refuse("ambiguous", f'"ambiguous" is {shown}', "write true or false")
-        elif several and not found:
+        elif several and not ambiguous:
             what, remedy = '"ambiguous" is false, and it has several branches', "correct one"
             self.refuse("ambiguous", what, remedy)
         else:
-            fields["ambiguous"] = found
+            fields["ambiguous"] = ambiguous
 
     def _passages(self, value: Any) -> tuple[Passage, ...]:
         if not isinstance(value, list):
-            what, remedy = f'"passages" is {json_kind(value)}', "write a list of objects"
-            self.refuse("passages", what, remedy)
+            self.refuse("passages", f'"passages" is {json_kind(value)}', "write a list of objects")
             return ()
-        found: dict[int, Passage] = {}
+        passages = []
         by_id: dict[str, Passage] = {}
         for number, member in enumerate(value, start=1):
             if passage := self._passage(member, number):
-                found[number] = passage
+                passages.append(passage)
                 if by_id.setdefault(passage.id, passage) != passage:
                     what = f"two different passages have the id {passage.id!r}"
                     remedy = "leave the ids out to use content hashes"
                     self.refuse("passage-id", what, remedy)
-        return tuple(found.values())
+        return tuple(passages)
 
     def _passage(self, value: Any, number: int) -> Passage | None:
         record = {"text": value} if isinstance(value, str) else value
         if not isinstance(record, dict):
-            what, remedy = f"passage {number} is {json_kind(value)}", "write an object"
-            self.refuse("passages", what, remedy)
+            self.refuse("passages", f"passage {number} is {json_kind(value)}", "write an object")
             return None
         title = self._written(record, "title", number)
         text = self._written(record, "text", number)
@@ -225,18 +220,12 @@ class _QuestionReader(GoldReader):
             return ""
         if isinstance(value, str) and (value.strip() or name == "title"):
             return value
-        found = "is empty" if isinstance(value, str) else f"is {json_kind(value)}"
-        what = f'"{name}" of passage {number} {found}'
+        problem = "is empty" if isinstance(value, str) else f"is {json_kind(value)}"
+        what = f'"{name}" of passage {number} {problem}'
         if value is None:
             what = f'passage {number} lacks "{name}"'
         self.refuse("passages", what, 'write {"title": "...", "text": "..."}')
         return None
-
-    def _plan(self, value: Any) -> tuple[Any, ...]:
-        if isinstance(value, list):
-            return tuple(value)
-        self.refuse("plan", f'"plan" is {json_kind(value)}', "write a list")
-        return ()
 
     def _meta(self, value: Any) -> dict[str, Any]:
         """`meta`, and the fields that are kept in it."""
@@ -249,3 +238,75 @@ class _QuestionReader(GoldReader):
                 what = f'has {name!r} both in and beside "meta"'
                 self.refuse("meta", what, "keep one of them")
         return meta
+
+
+def question_by_fields(record: Mapping[str, Any], at: RowPlace) -> Question | None:
+    """The question of a row of any file, of which the user says which column is which field. A
+    column without a field goes to `meta`. Several answers in one text are told apart by the
+    separator, or are a list that is written in it (`corpora/written_lists.py`)."""
+    source = at.loading.source
+    fields, rest = source.fields.split(record)
+    for field in source.form.reads:
+        if field not in source.fields.columns and field in rest:
+            fields[field] = rest.pop(field)
+    if at.number == 1 and not _has_columns(record, fields, at):
+        return None
+    if fields.get("id") is None:
+        fields["id"] = at.number
+    if not _set_answers(fields, at):
+        return None
+    meta = {name: value for name, value in rest.items() if value is not None}
+    question = native_question({**fields, "meta": meta}, at)
+    for name in meta if question else ():
+        at.keep(name)
+    return question
+
+
+def _has_columns(record: Mapping[str, Any], fields: Mapping[str, Any], at: RowPlace) -> bool:
+    """Whether the first row has the columns that were named, and those that a question needs."""
+    columns, fixed = at.loading.source.fields.columns, at.loading.source.form.layout != "json"
+    for field, column in columns.items():
+        if field not in fields and (fixed or field in _NEEDED):
+            what = f"there is no column {column!r}, which was named as {field}"
+            at.refuse("no-column", what, did_you_mean(column, record))
+            return False
+    for field in ("question", *(("answers",) if "branches" not in fields else ())):
+        if field in fields:
+            continue
+        like = next((name for name in (*_LIKE[field], field[:-1]) if name in record), None)
+        if field == "question" or like:
+            known = ", ".join(record)
+            remedy = f"name it: {field}={like or 'COLUMN'} (columns are {known})"
+            at.refuse("no-column", f"there is no column {field!r}", remedy)
+            return False
+    return True
+
+
+def _set_answers(fields: dict[str, Any], at: RowPlace) -> bool:
+    """Put the answers, and the aliases of a single one, as our own format has them."""
+    answers, aliases = fields.get("answers"), fields.pop("aliases", None)
+    if isinstance(answers, str):
+        answers = _several(answers, at)
+    elif isinstance(answers, list):
+        answers = members(answers) or None
+    elif isinstance(answers, dict | bool):
+        what = f"the answers are {json_kind(answers)}, neither a text nor a list"
+        at.refuse("not-an-answer", what, "name the column within it: answers=COLUMN.NAME")
+        return False
+    if aliases is not None and answers is not None:
+        more = _several(aliases, at) if isinstance(aliases, str) else members(aliases)
+        [first, *others] = answers if isinstance(answers, list) else [answers]
+        if others or isinstance(first, dict | list):
+            at.refuse("aliases", "has aliases, and not just one answer", "leave them out")
+            return False
+        answers = [{"text": first, "aliases": more}]
+    fields["answers"] = answers
+    return True
+
+
+def _several(text: str, at: RowPlace) -> Any:
+    """The answers in one text."""
+    if separator := at.loading.source.separator:
+        return [part.strip() for part in text.split(separator) if part.strip()]
+    listed = written_list(text)
+    return text if listed is None else listed

@@ -1,27 +1,44 @@
-"""What a user writes for a question set: a file, FORM:PATH, FORM:hf:NAME, and its fields."""
+"""A question set that is named (a file, FORM:PATH, FORM:hf:NAME, its fields), and what is noticed
+while it is read: mistakes, what was mended, what was kept."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from branchwise.base.errors import InputError, Refuse, nearest, raising
+from branchwise.base.text import cut
+from branchwise.base.warning import warn
 from branchwise.corpora.loaders.forms import FORMS, OWN, QuestionForm
-from branchwise.corpora.rows import DataRow, layout_of
-from branchwise.corpora.rows.fields import OPTION, FieldNames
-from branchwise.corpora.rows.hub import hub_rows
+from branchwise.corpora.questions import Question
+from branchwise.corpora.rows import OPTION, DataRow, FieldNames, layout_of
+from branchwise.corpora.table_rows import hub_rows
 
 HUB = "hf"
 """The form, and behind another form the prefix, of sets on a hub."""
+_CALLED = {"json": ("JSON", "jsonl"), "csv": ("CSV", "csv"), "parquet": ("Parquet", "parquet")}
+MENDED: Mapping[str, str] = {
+    "empty-answer": "empty answers left out",
+    "empty-alias": "empty aliases left out",
+    "repeated-answer": "repeated answers left out",
+    "repeated-question": "repeated questions left out",
+    "no-id": "ids added",
+}
+"""The kinds of mistakes that have one remedy without a guess, and what it is."""
+_NAMED = 5
+_NAMED_FIELDS = 20
+_COUNTED = 1_000
+"""Fields that are counted one by one: a file may have others in every row."""
 
 
 @dataclass(frozen=True)
 class QuestionSource:
-    """A question set that is named: `text` as written, and what it says.
-
-    `place`: the path, or the set's name on the hub. `fields` and `separator`: of forms that take
-    them, which column is which field, and what stands between several answers in one text. `split`:
-    of a file that has several, the one to read.
-    """
+    """A question set that is named: `text` as written, and what it says. `place`: the path, or the
+    set's name on the hub. `fields` and `separator`: of forms that take them, which column is which
+    field, and what stands between several answers in one text. `split`: of a file that has several,
+    the one to read."""
 
     text: str
     form: QuestionForm
@@ -33,26 +50,22 @@ class QuestionSource:
 
     @classmethod
     def parse(
-        cls,
-        text: str,
-        fields: Mapping[str, str] | Sequence[str] = (),
-        separator: str | None = None,
+        cls, text: str, fields: Mapping[str, str] | Sequence[str] = (), separator: str | None = None
     ) -> "QuestionSource":
-        """What `--questions`, `--field` and `--separator` say. Raises InputError."""
-        form, place = form_and_place(text)
+        """What `--questions`, `--field` and `--separator` say."""
+        form, place = _form_and_place(text)
         split = None
-        if form.has_rows and not Path(place).exists() and Path(place.rpartition(":")[0]).is_file():
+        has_rows = not form.row_reader or Path(place).exists()
+        if not has_rows and Path(place.rpartition(":")[0]).is_file():
             place, _, split = place.rpartition(":")
         on_hub = form.name == HUB or place.startswith(f"{HUB}:")
-        place = place.removeprefix(f"{HUB}:")
         if not form.takes_fields and (fields or separator):
             option = OPTION if fields else "--separator"
-            known = ", ".join(f"{name}:" for name, one in FORMS.items() if one.takes_fields)
-            raise InputError(
-                f"{form.title} has fields of its own", where=option, remedy=f"it is for {known}"
-            )
+            known = ", ".join(f"{name}:" for name, form in FORMS.items() if form.takes_fields)
+            what = f"{form.title} has fields of its own"
+            raise InputError(what, where=option, remedy=f"it is for {known}")
         names = FieldNames.of(fields, form.reads)
-        return cls(text, form, place, split, on_hub, names, separator)
+        return cls(text, form, place.removeprefix(f"{HUB}:"), split, on_hub, names, separator)
 
     @property
     def by_fields(self) -> str:
@@ -60,11 +73,6 @@ class QuestionSource:
         if self.is_on_hub:
             return f"{HUB}:{self.place}"
         return f"{_CALLED[layout_of(Path(self.place)) or 'json'][1]}:{self.place}"
-
-    def as_form(self, form: QuestionForm) -> str:
-        """The same set as another form."""
-        place = f"{HUB}:{self.place}" if self.is_on_hub else self.place
-        return f"{form.name}:{place}" if form.name else place
 
     @property
     def words(self) -> list[str]:
@@ -74,29 +82,22 @@ class QuestionSource:
 
     def rows(self, refuse: Refuse = raising, *, strict: bool = False) -> Iterator[DataRow]:
         """Its rows, one at a time. What is no row goes to `refuse`, and what a person may have
-        overlooked if it is our own format, or `strict`. Raises InputError."""
+        overlooked if it is our own format, or `strict`."""
         if self.is_on_hub:
             return hub_rows(self.place)
-        path = Path(self.place)
-        self._check_layout(path)
-        rows = self.form.rows(path, refuse, strict=strict or self.form.is_own)
+        form, path = self.form, Path(self.place)
+        wanted, named = "json" if form.is_own else form.layout, layout_of(path)
+        if wanted and named and wanted != named:
+            name, prefix = _CALLED[named]
+            raise InputError(f"is a {name} file", where=self.text, remedy=f"write {prefix}:{path}")
+        rows = form.rows(path, refuse, strict=strict or form.is_own)
         if self.split is None:
             return rows
         return (row for row in rows if row.fields.get("split") == self.split)
 
-    def _check_layout(self, path: Path) -> None:
-        """Raise InputError if the file's name tells another layout than the form has."""
-        wanted, found = "json" if self.form.is_own else self.form.layout, layout_of(path)
-        if wanted and found and wanted != found:
-            name, form = _CALLED[found]
-            raise InputError(f"is a {name} file", where=self.text, remedy=f"write {form}:{path}")
 
-
-_CALLED = {"json": ("JSON", "jsonl"), "csv": ("CSV", "csv"), "parquet": ("Parquet", "parquet")}
-
-
-def form_and_place(text: str) -> tuple[QuestionForm, str]:
-    """The form that is named, and the place. Raises InputError for an unknown form."""
+def _form_and_place(text: str) -> tuple[QuestionForm, str]:
+    """The form that is named, and the place."""
     prefix, colon, rest = text.partition(":")
     if colon and prefix in FORMS:
         return FORMS[prefix], rest
@@ -104,9 +105,108 @@ def form_and_place(text: str) -> tuple[QuestionForm, str]:
     if colon and prefix.isalnum() and len(prefix) > 1 and not Path(text).exists():
         near = nearest(prefix, FORMS)
         hint = f"did you mean {near[0]}:{rest}?" if near else f"known are {', '.join(FORMS)}"
-        raise InputError(
-            f"unknown question form {prefix!r}",
-            where=text,
-            remedy=f"{hint} (our own format takes no prefix; see `branchwise questions forms`)",
-        )
+        what = f"unknown question form {prefix!r}"
+        remedy = f"{hint} (our own format takes no prefix; see `branchwise questions forms`)"
+        raise InputError(what, where=text, remedy=remedy)
     return OWN, text
+
+
+class Loading:
+    """A question set as it is read for use: the first mistake raises. `rows`: read so far. Mistakes
+    of `MENDED` raise too where the file is in our own format, whose writer can mend it; of what
+    others published they are mended, and counted."""
+
+    is_strict = False
+
+    def __init__(self, source: QuestionSource) -> None:
+        self.source = source
+        self.rows = 0
+        self._kept: Counter[str] = Counter()
+        self._kept_besides = 0
+        self._mended: Counter[str] = Counter()
+        self._first: dict[str, dict[str, None]] = defaultdict(dict)
+
+    def refuse(self, kind: str, error: InputError) -> None:
+        """Take a mistake that leaves its question out."""
+        raise error
+
+    def mend(self, kind: str, error: InputError) -> None:
+        """Take a mistake that the caller then mends."""
+        if self.source.form.is_own:
+            words = f"branchwise questions check {shlex.quote(self.source.text)} --fix FILE"
+            mend = f"`{words}` mends it"
+            remedy = f"{error.remedy}, or: {mend}" if error.remedy else mend
+            raise InputError(error.what, where=error.where, remedy=remedy)
+        self._mended[kind] += 1
+        if len(first := self._first[kind]) <= _NAMED:
+            first[error.where or ""] = None
+
+    def keep(self, field: str) -> None:
+        """Count a field that is not of the format, and is kept in `meta`."""
+        if field in self._kept or len(self._kept) < _COUNTED:
+            self._kept[field] += 1
+        else:
+            self._kept_besides += 1
+
+    def notes(self) -> Iterator[str]:
+        """What was kept and what was mended, a line each."""
+        if self._kept:
+            counted = [f"{cut(name, 80)} ({count:,})" for name, count in self._kept.items()]
+            if others := sum([*self._kept.values()][_NAMED_FIELDS:]) + self._kept_besides:
+                counted = [*counted[:_NAMED_FIELDS], f"other fields ({others:,})"]
+            yield f"{self.source.text}: kept in meta: {', '.join(counted)}"
+        for kind, count in self._mended.items():
+            # Without the file, which they share.
+            places = [place.rpartition(":")[2] for place in self._first[kind]]
+            named = ", ".join(places[:_NAMED]) + (", …" if len(places) > _NAMED else "")
+            yield f"{self.source.text}: {MENDED[kind]}: {count:,} ({named})"
+
+    def warn(self) -> None:
+        """Say so, once."""
+        for note in self.notes():
+            warn(note)
+
+
+class PlacedQuestion(NamedTuple):
+    """A question, where its row is (`file:line`, `file:entry n`, `file:row n`), and its task."""
+
+    where: str
+    question: Question
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlace:
+    """A row while it is read: its place in the file, and its number (from 1)."""
+
+    loading: Loading
+    where: str
+    number: int
+
+    def refuse(self, kind: str, what: str, remedy: str | None = None, of: str = "") -> None:
+        """Take a mistake that cannot be read past; `of`: where it is within the question."""
+        self.loading.refuse(kind, self._error(what, remedy, of))
+
+    def mend(self, kind: str, what: str, remedy: str | None = None, of: str = "") -> None:
+        """Take a mistake of one of the kinds in `MENDED`, which the caller then mends."""
+        self.loading.mend(kind, self._error(what, remedy, of))
+
+    def keep(self, field: str) -> None:
+        """Count a field that is kept in `meta`."""
+        self.loading.keep(field)
+
+    def column(self, field: str) -> str:
+        """What the file calls a field."""
+        return self.loading.source.fields.columns.get(field, field)
+
+    def attempt(self, read: Callable[[], Question]) -> Question | None:
+        """What `read` returns; None where it raises InputError, which is then a mistake."""
+        try:
+            return read()
+        except InputError as error:
+            self.loading.refuse("form", error)
+            return None
+
+    def _error(self, what: str, remedy: str | None, of: str) -> InputError:
+        where = f"{self.where}, {of}" if of else self.where
+        return InputError(what, where=where, remedy=remedy)

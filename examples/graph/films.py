@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
 from branchwise.graphs import build
 from branchwise.graphs.system import System
 

@@ -19,8 +19,12 @@ from pydantic import BaseModel, Field
 from branchwise import ToolError, tool
 from branchwise.base.errors import InputError
 from branchwise.corpora.conditions.conditions_file import parse_conditions
-from branchwise.corpora.conditions.documents import QuestionKind
-from branchwise.corpora.conditions.expressions import ExpressionError, names, parse_expression
+from branchwise.corpora.conditions.documents import (
+    ExpressionError,
+    QuestionKind,
+    names,
+    parse_expression,
+)
 from branchwise.corpora.conditions.minimal_groups import TooManyGroupsError
 from branchwise.corpora.conditions.solver import Solution, solve
 from branchwise.corpora.conditions.spreading import ContradictionError

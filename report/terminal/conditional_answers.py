@@ -16,8 +16,8 @@ from branchwise.corpora.conditions.explanation import (
     obstacles,
     requirements,
 )
+from branchwise.corpora.conditions.question import PUBLISHED_MDCR, MdcrStatistics
 from branchwise.corpora.conditions.solver import Solution
-from branchwise.corpora.conditions.statistics import PUBLISHED_MDCR, MdcrStatistics
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -12,7 +12,7 @@ from branchwise.base.keys import Keys
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.questions import QuestionSet
-from branchwise.corpora.rows.fields import OPTION
+from branchwise.corpora.rows import OPTION
 from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import Task, get_task, gold_of, is_graded
 from branchwise.eval.tasks.protocols import check_questions, flow_of

@@ -7,8 +7,7 @@ import pytest
 
 from branchwise import System, run
 from branchwise.__main__ import main
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
 from branchwise.runs.store.connection import DATABASE
 from support.needs import needs_local
 

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.conditions.conditions_file import parse_conditions, read_conditions
+from branchwise.corpora.conditions.conditions_file import (
+    conditions_record,
+    parse_conditions,
+    read_conditions,
+)
 from branchwise.corpora.conditions.documents import ConditionsAnswer
-from branchwise.corpora.conditions.file_form import conditions_record
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.corpora.loaders.mdcr import questions_of

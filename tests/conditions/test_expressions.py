@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.conditions.expressions import (
+from branchwise.corpora.conditions.documents import (
     MAX_CHARACTERS,
     MAX_DEPTH,
     AllOf,

@@ -9,9 +9,12 @@ import orjson
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.conditions.conditions_file import parse_conditions, read_conditions
-from branchwise.corpora.conditions.file_form import conditions_record
-from branchwise.corpora.conditions.statistics import PUBLISHED_MDCR, describe_conditions
+from branchwise.corpora.conditions.conditions_file import (
+    conditions_record,
+    parse_conditions,
+    read_conditions,
+)
+from branchwise.corpora.conditions.question import PUBLISHED_MDCR, describe_conditions
 from branchwise.corpora.loaders.mdcr import questions_of
 from branchwise.worlds.conditions.domain import (
     DOMAINS,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from branchwise.base.errors import DamagedDataError, InputError
 from branchwise.corpora import folder as folder_module
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.records import to_passage
+from branchwise.corpora.passages import to_passage
 from support.corpora.small import bare_corpus
 
 

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.documents.blocks import (
+from branchwise.corpora.documents import FoundFile, parse_split, read_document
+from branchwise.corpora.html import (
     SourceDocument,
     TextBlock,
     UnreadableDocumentError,
+    decoded,
     paragraphs,
+    read_html,
 )
-from branchwise.corpora.documents.files import FoundFile, read_document
-from branchwise.corpora.documents.html import decoded, read_html
-from branchwise.corpora.documents.splitting import parse_split
 
 PAGE = """<!DOCTYPE html>
 <html><head><title>Etna – The Encyclopedia</title><style>p { color: red }</style></head>

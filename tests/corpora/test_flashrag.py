@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.flashrag import process as process_module
-from branchwise.corpora.flashrag.config import read_config
-from branchwise.corpora.flashrag.process import FlashRagProcess, WorkerError
-from branchwise.corpora.flashrag.retriever import FlashRag, fingerprint
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora import flashrag as flashrag_module
+from branchwise.corpora.build import build_index
+from branchwise.corpora.flashrag import (
+    FlashRag,
+    FlashRagProcess,
+    WorkerError,
+    fingerprint,
+    read_config,
+)
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.retrieval import RetrieverError
 from support import TESTS
@@ -165,7 +169,7 @@ def test_a_folders_fingerprint_has_its_files_and_their_names(tmp_path):
 @pytest.fixture
 def worker(monkeypatch, process):
     """A process that loads nothing and obeys."""
-    monkeypatch.setattr(process_module, "_MODULE", "support.corpora.flashrag_stand_in")
+    monkeypatch.setattr(flashrag_module, "_MODULE", "support.corpora.flashrag_stand_in")
     monkeypatch.setenv("PYTHONPATH", str(TESTS), prepend=os.pathsep)
     made = FlashRagProcess({"a": 1}, 60)
     yield made
@@ -204,7 +208,7 @@ def test_a_search_that_never_ends_is_ended(worker):
 
 LOADS_FOR_EVER = """
 import sys
-from branchwise.corpora.flashrag import worker
+from branchwise.corpora import flashrag_worker as worker
 
 worker._Search = lambda settings: open(sys.argv[1]).read()
 worker.main()
@@ -309,7 +313,7 @@ def flashrag(built):
     def _open(name):
         with pytest.MonkeyPatch.context() as patch:
             if name != "dense":
-                patch.setattr(process_module, "_MODULE", FORKS)
+                patch.setattr(flashrag_module, "_MODULE", FORKS)
             if name not in opened:
                 opened[name] = open_retriever(None, f"flashrag:{built / name}.yaml")
         return opened[name]
@@ -385,7 +389,7 @@ def test_identities_have_no_paths_and_differ(built, flashrag):
 
 @needs_flashrag
 def test_what_flashrag_cannot_open_is_one_line(built, monkeypatch):
-    monkeypatch.setattr(process_module, "_MODULE", FORKS)
+    monkeypatch.setattr(flashrag_module, "_MODULE", FORKS)
     with pytest.raises(InputError, match=r"broken\.yaml: FlashRAG failed: RuntimeError") as raised:
         open_retriever(None, f"flashrag:{built / 'broken'}.yaml")
     assert str(raised.value).isprintable()

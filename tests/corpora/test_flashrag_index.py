@@ -9,10 +9,10 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.corpora import encoders
+from branchwise.corpora.build import build_index
 from branchwise.corpora.encoder_models import DEFAULT_ENCODER, EncoderSettings, find_model
 from branchwise.corpora.encoders import load_encoder, reopen_encoder
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.corpora.open import open_retriever
 
 QUERIES = ["volcano in Sicily", "board games of strategy", "which planet is red?", "x", "music"]

@@ -10,7 +10,7 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.base.file_records import record_files
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_index
 from branchwise.corpora.manifest import index_names
 from branchwise.corpora.open import open_retriever
 
@@ -200,9 +200,9 @@ def test_what_a_kill_leaves_behind_is_not_loaded(copied):
     """The process dies just before the manifest is written: nothing can clean up."""
     program = (
         "import os, signal, sys; from pathlib import Path;"
-        "from branchwise.corpora import indexing;"
-        "indexing.write_manifest = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"
-        "indexing.build_index(Path(sys.argv[1]), 'bm25', name='second')"
+        "from branchwise.corpora import build;"
+        "build.write_manifest = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"
+        "build.build_index(Path(sys.argv[1]), 'bm25', name='second')"
     )
     ended = subprocess.run([sys.executable, "-c", program, str(copied)], check=False)
     assert ended.returncode == -signal.SIGKILL

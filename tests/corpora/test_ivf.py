@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_index
+from branchwise.corpora.flat import KEPT_VECTORS, mapped, unfinished
 from branchwise.corpora.ivf import choose_probes, index_vectors, nearest
-from branchwise.corpora.kept_vectors import KEPT_VECTORS, mapped, unfinished
 from branchwise.corpora.open import open_retriever
 
 DIMENSION, CLUSTERS = 32, 40
@@ -166,15 +166,15 @@ def test_a_killed_build_goes_on_with_what_it_encoded(tmp_path):
     program = """
 import os, signal, sys
 from pathlib import Path
-from branchwise.corpora import encoders, indexing, kept_vectors
-kept_vectors._CHUNK, encode, calls = 4, encoders.Encoder.encode_passages, []
+from branchwise.corpora import build, encoders, flat
+flat._TEXTS_AT_ONCE, encode, calls = 4, encoders.Encoder.encode_passages, []
 def encode_passages(self, texts, progress):
     if calls and sys.argv[3] == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     calls.append(len(texts))
     return encode(self, texts, progress)
 encoders.Encoder.encode_passages = encode_passages
-indexing.build_index(Path(sys.argv[1]), sys.argv[2], backend="torch")
+build.build_index(Path(sys.argv[1]), sys.argv[2], backend="torch")
 print(calls)
 """
 

@@ -14,9 +14,9 @@ from branchwise.base.errors import DamagedDataError, InputError
 from branchwise.base.file_records import check_files, record_files
 from branchwise.base.progress import silent
 from branchwise.corpora import lexical
-from branchwise.corpora.analysis import STOP_WORDS, spaced, tantivy_analyzer
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.folder import Corpus
+from branchwise.corpora.lexical import STOP_WORDS, spaced, tantivy_analyzer
 
 K1 = 1.2
 LOCKS = {".tantivy-meta.lock", ".tantivy-writer.lock"}

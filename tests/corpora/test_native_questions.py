@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions, native
-from branchwise.corpora.loaders.reading import Loading, RowPlace
-from branchwise.corpora.loaders.source import QuestionSource
+from branchwise.corpora.loaders.source import Loading, QuestionSource, RowPlace
 from branchwise.corpora.passages import passage_id
 
 GOLD = {"default": ["Etna"]}

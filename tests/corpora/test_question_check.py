@@ -10,7 +10,7 @@ import pytest
 from branchwise.__main__ import main
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
-from branchwise.corpora.loaders.reading import MENDED
+from branchwise.corpora.loaders.source import MENDED
 
 Typed = Callable[..., tuple[int, str, str]]
 ANSWER = 'write a text, a list of its forms, or {"text": ..., "aliases": [...]}'

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.ranking import Scored, fused, ranked
+from branchwise.corpora.retrieval import Scored, fused, ranked
 
 IDS = ["d", "a", "c", "b"]
 rankings = st.lists(st.permutations(range(8)).map(lambda p: p[:5]), min_size=1, max_size=3)

@@ -39,7 +39,7 @@ def test_utf_16_is_named(tmp_path: Path) -> None:
 def test_a_row_of_csv_without_end_is_not_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("branchwise.corpora.rows.csv_rows._MOST_BYTES", 2**20)
+    monkeypatch.setattr("branchwise.corpora.table_rows._MOST_ROW_BYTES", 2**20)
     packed = gzip.compress(b"a,b\n" + b'"\n",' * 2**20)
     assert refusal(tmp_path / "f.csv.gz", packed).startswith(":2: the row is longer than")
 

@@ -4,7 +4,7 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.commands.options import spread_fields
-from branchwise.corpora.rows.fields import FieldNames
+from branchwise.corpora.rows import FieldNames
 
 KNOWN = ("id", "title", "text")
 

@@ -9,7 +9,7 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.rows import read_rows
-from branchwise.corpora.rows.hub import hub_rows
+from branchwise.corpora.table_rows import hub_rows
 
 pa = pytest.importorskip("pyarrow", reason="parquet files need pyarrow")
 
@@ -53,7 +53,7 @@ def test_values_of_every_kind_become_json(tmp_path: Path) -> None:
 def test_rows_are_numbered_through_batches_and_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("branchwise.corpora.rows.parquet_rows.AT_ONCE", 2)
+    monkeypatch.setattr("branchwise.corpora.table_rows._AT_ONCE", 2)
     path = written(tmp_path / "f.parquet", {"n": list(range(1, 8))}, group=3)
     assert [(row.where, row.fields["n"]) for row in read_rows(path)] == [
         (f"{path}:row {n}", n) for n in range(1, 8)
@@ -82,7 +82,7 @@ def test_a_file_that_is_not_parquet_or_is_damaged_is_refused(tmp_path: Path) -> 
 def test_a_column_that_unpacks_to_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("branchwise.corpora.rows.parquet_rows._MOST_BYTES", 2**20)
+    monkeypatch.setattr("branchwise.corpora.table_rows._MOST_COLUMN_BYTES", 2**20)
     path = written(tmp_path / "f.parquet", {"id": [1], "doc": [{"text": "x" * 2**21}]})
     assert path.stat().st_size < 2**20
     with pytest.raises(InputError, match=r"f\.parquet: column 'doc' has 0 GiB in one group"):

@@ -1,10 +1,9 @@
 """Rows of JSON, CSV and Parquet files: what they are, where they are, what is refused."""
 
-import csv
 import gzip
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.rows import csv_rows, layout_of, read_rows
+from branchwise.corpora.rows import layout_of, read_rows
 
 OBJECTS = st.lists(
     st.dictionaries(
@@ -48,16 +47,12 @@ def rows(path: Path, **options: object) -> list[dict[str, object]]:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read so little at a time that every value is cut in every place."""
-    monkeypatch.setattr("branchwise.corpora.rows.json_rows._CHUNK", 1)
+    monkeypatch.setattr("branchwise.corpora.json_rows._CHUNK", 1)
 
 
 @pytest.fixture
-def small_cells() -> Iterator[None]:
-    """A cell may have a hundred characters, not what `csv_rows` sets when it is imported."""
-    assert csv_rows
-    before = csv.field_size_limit(100)
-    yield
-    csv.field_size_limit(before)
+def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("branchwise.corpora.table_rows._MOST_CELL_BYTES", 100)
 
 
 @pytest.mark.usefixtures("small_chunks")

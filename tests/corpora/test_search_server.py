@@ -12,11 +12,11 @@ from branchwise.base.keys import Keys
 from branchwise.corpora.open import absolute_name, needs_corpus, open_retriever
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.retrieval import Hit, RetrieverError
-from branchwise.corpora.search_answers import read_rankings
 from branchwise.corpora.search_server import (
     RequestBounds,
     SearchServer,
     open_search_server,
+    read_rankings,
     server_url,
 )
 from branchwise.tools.batcher import Batcher

@@ -2,9 +2,8 @@
 
 import pytest
 
-from branchwise.corpora.folder import Corpus
+from branchwise.corpora.folder import MAX_PARTS, Corpus, Titles
 from branchwise.corpora.passages import name_of
-from branchwise.corpora.titles import MAX_PARTS, Titles
 from support.corpora.small import bare_corpus
 
 TEXTS = {

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_index
+from branchwise.corpora.given_vectors import open_vectors
 from branchwise.corpora.open import open_retriever
-from branchwise.corpora.vector_files import open_vectors
 
 VECTORS = np.random.default_rng(2).standard_normal((10, 4)).astype(np.float32)
 

@@ -8,6 +8,7 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
+from branchwise.eval.agreement import cohen_kappa, krippendorff_alpha, pairwise_kappa
 from branchwise.eval.human_review import (
     HumanGrade,
     HumanReview,
@@ -16,7 +17,6 @@ from branchwise.eval.human_review import (
     tabulate,
     to_csv,
 )
-from branchwise.eval.agreement import cohen_kappa, krippendorff_alpha, pairwise_kappa
 
 ONE = '{{"id": "p{0}", "question": "Who wrote P{0}?", "answers": ["Ana"]}}'
 TWO = (

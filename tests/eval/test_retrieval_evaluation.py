@@ -13,9 +13,8 @@ from typer.testing import CliRunner, Result
 
 from branchwise.base.errors import InputError
 from branchwise.commands.corpus import corpus_app
-from branchwise.corpora.build import build_corpus
+from branchwise.corpora.build import build_corpus, build_index
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.corpora.judgements import grades_of, read_judgements
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.passages import Passage

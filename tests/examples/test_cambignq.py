@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from branchwise import System, run
-from branchwise.corpora.build import build_corpus
+from branchwise.corpora.build import build_corpus, build_index
 from branchwise.corpora.clarification import parse_clarification
-from branchwise.corpora.indexing import build_index
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import get_task
 from branchwise.runs.export import export_lines

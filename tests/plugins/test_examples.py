@@ -9,8 +9,7 @@ import pytest
 
 from branchwise import Corpus, ToolError
 from branchwise.base.plugins.specs import find_plugin
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,7 @@ import pytest
 from branchwise import System, run, score
 from branchwise.agents.prediction import FORMATS, FormatError, Prediction
 from branchwise.base.errors import InputError, SettingError
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items

@@ -3,8 +3,7 @@
 import pytest
 
 from branchwise import System, run, score
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
 from support.needs import DATA, needs_data
 
 FILE = DATA / "condambigqa" / "dev.json"

@@ -13,8 +13,7 @@ import pytest
 
 from branchwise import resume, run, score
 from branchwise.base.errors import InputError
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
 from branchwise.corpora.loaders import load_questions
 from support.chat_server import ChatServer, call, fail, hang, say, search_then_answer
 from support.stores import edited, forget_ends

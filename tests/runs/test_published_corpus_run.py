@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from branchwise import System, run, score
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
 from branchwise.eval.errors.labels import Label
 from branchwise.runs.scoring.score import score_answers
 from support.needs import DATA, needs_data

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora.open import open_retriever
-from branchwise.corpora.records import to_passage
+from branchwise.corpora.passages import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
-from branchwise.corpora.search_answers import read_rankings
-from branchwise.corpora.search_server import open_search_server
+from branchwise.corpora.search_server import open_search_server, read_rankings
 from branchwise.tools import retrieval_server as retrieve
 from branchwise.tools.batcher import LARGEST_BATCH, Batcher
 from branchwise.tools.retrieval_server import MAX_BODY_BYTES, json_answer, retrieve_app

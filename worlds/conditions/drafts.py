@@ -7,8 +7,14 @@ from random import Random
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from branchwise.corpora.conditions.documents import ConditionsDocument, StatedCondition
-from branchwise.corpora.conditions.expressions import Atom, Expression, all_of, any_of
+from branchwise.corpora.conditions.documents import (
+    Atom,
+    ConditionsDocument,
+    Expression,
+    StatedCondition,
+    all_of,
+    any_of,
+)
 from branchwise.worlds.conditions.domain import YOUR, Claim, DocumentDomain
 
 Voice = Literal["you", "must", "who"]

@@ -10,11 +10,15 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.conditions.conditions_set import ConditionsSet
-from branchwise.corpora.conditions.documents import ConditionRelation, Scenario, ScenarioPart
+from branchwise.corpora.conditions.documents import (
+    ConditionRelation,
+    ConditionsSet,
+    Scenario,
+    ScenarioPart,
+)
 from branchwise.corpora.conditions.minimal_groups import TooManyGroupsError
+from branchwise.corpora.conditions.question import PUBLISHED_MDCR
 from branchwise.corpora.conditions.solver import solve
-from branchwise.corpora.conditions.statistics import PUBLISHED_MDCR
 from branchwise.worlds.conditions.domain import DOMAINS, Claim, can_hold, document_domain, related
 from branchwise.worlds.conditions.drafts import DraftDocument, draft_document, told
 

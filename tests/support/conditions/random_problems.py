@@ -10,8 +10,8 @@ from branchwise.corpora.conditions.documents import (
     ConditionsDocument,
     ConditionsProblem,
     StatedCondition,
+    parse_expression,
 )
-from branchwise.corpora.conditions.expressions import parse_expression
 from support.conditions.plain_answers import Plain
 
 

@@ -78,7 +78,7 @@ def _become(asking: socket.socket, words: bytes, streams: Sequence[int]) -> None
 
 def _work(*build: str) -> None:
     if not build:
-        from branchwise.corpora.flashrag.worker import main
+        from branchwise.corpora.flashrag_worker import main
 
         return main()
     from flashrag.retriever.index_builder import Index_Builder

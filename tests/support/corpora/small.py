@@ -4,8 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
 
 TWELVE = {
     "volcano": "Etna\nEtna is an active volcano on the east coast of Sicily.",

@@ -14,8 +14,7 @@ from random import Random
 from typing import NamedTuple
 
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.questions import Answer, Question

@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from branchwise.base.errors import InputError
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_corpus, build_index
 from branchwise.kg.build import build_kg
 from branchwise.runs.studies.schema import LoadedStudy, load_study
 

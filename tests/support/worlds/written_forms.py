@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from branchwise.corpora.indexing import build_index
+from branchwise.corpora.build import build_index
 from branchwise.corpora.open import open_retriever
 from branchwise.kg.build import build_kg
 from branchwise.kg.open import EmbeddedKg

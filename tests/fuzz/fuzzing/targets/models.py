@@ -318,8 +318,7 @@ def _scoring(ground: Ground, here: Path) -> Iterator[Check]:
 @contextmanager
 def _writing(ground: Ground, here: Path) -> Iterator[Check]:
     """A model words documents and scenarios; what it says is the same for all of them."""
-    from branchwise.corpora.conditions.conditions_file import parse_conditions
-    from branchwise.corpora.conditions.file_form import conditions_record
+    from branchwise.corpora.conditions.conditions_file import conditions_record, parse_conditions
     from branchwise.worlds.conditions.generate import MdcrSettings, draft_set
     from branchwise.worlds.conditions.rewording import reword
 

@@ -1,4 +1,4 @@
-"""HTML as blocks of text, without scripts, navigation and the page's own header and footer.
+"""Text and HTML as blocks of text, without a page's scripts, navigation, header and footer.
 
 lxml parses in a time that grows with the size of the page, whatever is in it, but for elements
 with very many attributes, which are refused before.
@@ -6,14 +6,44 @@ with very many attributes, which are refused before.
 
 import codecs
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.base.text import one_line
-from branchwise.corpora.documents.blocks import SourceDocument, TextBlock, UnreadableDocumentError
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+
+_PARAGRAPH_END = re.compile(r"\n[ \t\r\f\v]*\n")
+
+
+class TextBlock(NamedTuple):
+    """A paragraph, a list, a table; or a heading, whose `level` is 1 to 6 and not 0."""
+
+    text: str
+    level: int = 0
+
+
+class SourceDocument(NamedTuple):
+    """A file as it is split into passages."""
+
+    title: str
+    blocks: Sequence[TextBlock]
+
+
+class UnreadableDocumentError(Exception):
+    """A file is left out; the message says why."""
+
+
+def paragraphs(text: str) -> Iterator[TextBlock]:
+    """The blocks of a plain text: blank lines stand between them."""
+    start = 0
+    for end in _PARAGRAPH_END.finditer(text):
+        if block := text[start : end.start()].strip():
+            yield TextBlock(block)
+        start = end.end()
+    if block := text[start:].strip():
+        yield TextBlock(block)
 
 
 def _names(text: str) -> frozenset[str]:
@@ -58,14 +88,16 @@ _OPENED = re.compile(rf"<[a-zA-Z][^\s/>]*+((?:[\s/]++|{_ATTRIBUTE})*+)")
 
 
 def read_html(data: bytes) -> SourceDocument:
-    """The content of a page. Its title is "" where it has none.
-
-    Raises UnreadableDocumentError for a page that is nested too deeply, or not text.
-    """
+    """The content of a page. Its title is "" where it has none. Raises UnreadableDocumentError for
+    a page that is nested too deeply, or not text."""
     from lxml import etree
 
     text = decoded(data)
-    _check_attributes(text)
+    for tag in _OPENED.finditer(text):
+        if tag.end() - tag.start() > 2 * _MOST_ATTRIBUTES:
+            count = sum(1 for _ in re.finditer(_ATTRIBUTE, tag[1]))
+            if count > _MOST_ATTRIBUTES:
+                raise UnreadableDocumentError(f"has an element with {count:,} attributes")
     parser = etree.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True
     )
@@ -77,7 +109,12 @@ def read_html(data: bytes) -> SourceDocument:
         raise UnreadableDocumentError("is nested too deeply")
     if page is None:
         return SourceDocument("", ())
-    content = _content(page)
+    content, claims = page, page.xpath(_CONTENT)
+    outer = [one for one in claims[:50] if not any(a in claims for a in one.iterancestors())]
+    # The only element that claims to be the content, if it holds enough of the text.
+    if len(outer) == 1:
+        length, whole = (element.xpath("string-length()") for element in (outer[0], page))
+        content = outer[0] if length >= _LEAST_SHARE * whole else page
     blocks = tuple(_blocks(content))
     return SourceDocument(_title(page, blocks), blocks)
 
@@ -102,8 +139,8 @@ def _declared(data: bytes) -> str | None:
     for mark, name in _MARKS.items():
         if data.startswith(mark):
             return name
-    found = _CHARSET.search(data[:4096])
-    name = found[1].decode().lower() if found else ""
+    declared = _CHARSET.search(data[:4096])
+    name = declared[1].decode().lower() if declared else ""
     if not _CHARSETS.match(name) or name.startswith(("utf-16", "utf16")):
         return None  # a page that can be read so far is not in UTF-16, whatever it says
     try:
@@ -112,37 +149,15 @@ def _declared(data: bytes) -> str | None:
         return None
 
 
-def _check_attributes(text: str) -> None:
-    for tag in _OPENED.finditer(text):
-        if tag.end() - tag.start() > 2 * _MOST_ATTRIBUTES:
-            count = sum(1 for _ in re.finditer(_ATTRIBUTE, tag[1]))
-            if count > _MOST_ATTRIBUTES:
-                raise UnreadableDocumentError(f"has an element with {count:,} attributes")
-
-
-def _content(page: "_Element") -> "_Element":
-    """The only element that claims to be the content, if it holds enough of the text."""
-    claims: list[_Element] = page.xpath(_CONTENT)
-    outer = [one for one in claims[:50] if not any(a in claims for a in one.iterancestors())]
-    if len(outer) == 1 and _length(outer[0]) >= _LEAST_SHARE * _length(page):
-        return outer[0]
-    return page
-
-
-def _length(element: "_Element") -> float:
-    length: float = element.xpath("string-length()")
-    return length
-
-
 def _title(page: "_Element", blocks: tuple[TextBlock, ...]) -> str:
     """The page's title; without the site's name, where it has the first heading beside that."""
     title = one_line(page.findtext(".//title") or "")
     heading = next((one_line(block.text) for block in blocks if block.level), "")
     if not title or not heading:
         return title or heading
-    before, found, after = title.partition(heading)
+    before, part, after = title.partition(heading)
     ends = before.rstrip()[-1:], after.lstrip()[:1]
-    return heading if found and all(end in _BESIDE_NAMES for end in ends) else title
+    return heading if part and all(end in _BESIDE_NAMES for end in ends) else title
 
 
 def _blocks(content: "_Element") -> Iterator[TextBlock]:
@@ -159,12 +174,12 @@ def _blocks(content: "_Element") -> Iterator[TextBlock]:
                 walk.skip_subtree()
             else:
                 yield from text.begin(element)
-                text.add(element.text)
+                text.pieces.append(element.text or "")
             continue
         if element is not left_out:
             yield from text.end(element)
         if element is not content:
-            text.add(element.tail)
+            text.pieces.append(element.tail or "")
     yield from text.rest()
 
 
@@ -186,13 +201,9 @@ class _Gathered:
     """The text of the block that is being read."""
 
     def __init__(self) -> None:
-        self._pieces: list[str] = []
+        self.pieces: list[str] = []
         self._lines: list[str] = []
         self._level = self._groups = self._as_written = 0
-
-    def add(self, text: str | None) -> None:
-        if text:
-            self._pieces.append(text)
 
     def begin(self, element: "_Element") -> Iterator[TextBlock]:
         """An element begins: the block that ends with it, if any."""
@@ -215,7 +226,7 @@ class _Gathered:
         """An element ends: the block that ends with it, if any."""
         tag = element.tag
         if tag in _CELLS:
-            self._pieces.append(" ")
+            self.pieces.append(" ")
         elif _is_group(element):
             self._end_line()
             self._groups -= 1
@@ -241,11 +252,11 @@ class _Gathered:
             yield from self.rest()
 
     def _end_line(self) -> None:
-        text = "".join(self._pieces)
+        text = "".join(self.pieces)
         text = text.strip("\r\n") if self._as_written else one_line(text)
         if text.strip():
             self._lines.append(text)
-        self._pieces = []
+        self.pieces = []
 
 
 def _is_group(element: "_Element") -> bool:

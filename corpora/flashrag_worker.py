@@ -20,14 +20,13 @@ from typing import Any, TextIO
 
 from branchwise.corpora.retrieval import MAX_K
 
+_DOCUMENT_FIELDS = ("id", "title", "text", "contents")
+
 
 class _Search:
-    """FlashRAG's retriever, asked one query at a time.
-
-    A batch would change rankings: padding changes vectors, the first query's language chooses the
-    prefix of all (`parse_query`), and `BiReranker` scores every query against the passages of the
-    first.
-    """
+    """FlashRAG's retriever, asked one query at a time. A batch would change rankings: padding
+    changes vectors, the first query's language chooses the prefix of all (`parse_query`), and
+    `BiReranker` scores every query against the passages of the first."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         import torch  # before numba, which bm25s brings: encoding is many times slower otherwise
@@ -37,14 +36,14 @@ class _Search:
         from flashrag.utils import get_retriever
 
         self._retriever = get_retriever(self._config)
+        corpus = getattr(self._retriever, "corpus", None)
+        self._size = None if corpus is None else len(corpus)
         self._reranks = bool(self._config["use_reranker"])
         self._depth = int(self._config["retrieval_topk"])
 
     def ready(self) -> dict[str, Any]:
-        """What was opened, and in which number format it computes.
-
-        It searches once: the first search compiles and loads for seconds, and shows what fails.
-        """
+        """What was opened, and in which number format it computes. It searches once: the first
+        search compiles and loads for seconds, and shows what fails."""
         from importlib.metadata import version
 
         self.ranking("What is the capital of France?", 1)
@@ -52,27 +51,23 @@ class _Search:
         flags = ("retrieval_use_fp16", "rerank_use_fp16", "retrieval_pooling_method")
         return {name: self._config[name] for name in (*names, *flags)} | {
             "version": version("flashrag-dev"),
-            "passages": self._size(),
+            "passages": self._size,
         }
-
-    def _size(self) -> int | None:
-        corpus = getattr(self._retriever, "corpus", None)
-        return None if corpus is None else len(corpus)
 
     def ranking(self, query: str, k: int) -> list[dict[str, Any]]:
         """The best `k` documents with scores; a reranker ranks `retrieval_topk` of them first."""
         # Always as deep, so that the first 3 of 50 are the best 3 where scores are equal, too.
         wanted = self._depth if self._reranks else max(k, MAX_K)
         # Past the last passage faiss returns row -1, which FlashRAG reads as the last passage.
-        size = self._size()
-        wanted = wanted if size is None else min(wanted, size)
-        found = self._retriever.batch_search([query], num=wanted, return_score=True)
-        documents, scores = (list(part[0]) for part in found)
-        return [
-            {"document": _document(document), "score": float(score)}
-            for document, score in zip(documents, scores, strict=True)
-            if math.isfinite(float(score))
-        ][:k]
+        wanted = wanted if self._size is None else min(wanted, self._size)
+        results = self._retriever.batch_search([query], num=wanted, return_score=True)
+        documents, scores = (list(part[0]) for part in results)
+        ranking = []
+        for document, score in zip(map(dict, documents), scores, strict=True):
+            fields = {name: document[name] for name in _DOCUMENT_FIELDS if name in document}
+            if math.isfinite(float(score)):
+                ranking.append({"document": fields, "score": float(score)})
+        return ranking[:k]
 
 
 def _configuration(settings: Mapping[str, Any], *, half: bool) -> Any:
@@ -95,36 +90,23 @@ def _configuration(settings: Mapping[str, Any], *, half: bool) -> Any:
     return Config(config_dict={**defaults, **settings, **decided})
 
 
-def _document(document: Any) -> dict[str, Any]:
-    fields = dict(document)
-    return {name: fields[name] for name in ("id", "title", "text", "contents") if name in fields}
-
-
 def _answers(lines: TextIO) -> Iterator[dict[str, Any]]:
     try:
         search = _Search(json.loads(lines.readline()))
         yield {"ready": search.ready()}
     except Exception as error:  # noqa: BLE001 -- told to the one who asked
-        yield {"error": _said(error)}
+        yield {"error": _in_words(error)}
         return
     for line in lines:
         request = json.loads(line)
         try:
             yield {"result": [search.ranking(request["query"], request["k"])]}
         except Exception as error:  # noqa: BLE001 -- told to the one who asked
-            yield {"error": _said(error)}
+            yield {"error": _in_words(error)}
 
 
-def _said(error: BaseException) -> str:
+def _in_words(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:1000]
-
-
-def _end_with_host(handle: int) -> None:
-    """Leave as soon as standard input has no other end: loading takes minutes, a search may too."""
-    poll = select.poll()
-    poll.register(handle, 0)  # what is always told: the other end was closed
-    poll.poll()
-    os._exit(1)
 
 
 def main() -> None:
@@ -133,7 +115,15 @@ def main() -> None:
     os.dup2(2, 1)
     lines = os.fdopen(os.dup(0), "r", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    threading.Thread(target=_end_with_host, args=[lines.fileno()], daemon=True).start()
+
+    def end_with_host() -> None:
+        """Leave as soon as nobody writes to standard input: loading or a search takes minutes."""
+        poll = select.poll()
+        poll.register(lines.fileno(), 0)  # what is always told: the other end was closed
+        poll.poll()
+        os._exit(1)
+
+    threading.Thread(target=end_with_host, daemon=True).start()
     for answer in _answers(lines):
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, NoReturn, cast
 
 import orjson
 
@@ -24,17 +24,25 @@ _CHUNK = 2**20
 _ESCAPE = 16
 """Characters within which a value that the chunk cuts off may fail: two escapes, a literal."""
 _SPACE = re.compile(r"[ \t\r\n]*")
+_SAVE = "save it as UTF-8"
+_NAME = "write one object per line, or name its form (`branchwise questions forms`)"
+_LINES = "write one object per line"
 
 
 class _RepeatedKeyError(Exception):
     """An object has this key twice."""
+
+    def at(self, where: str) -> InputError:
+        what = f"has the key {str(self)!r} twice in one object"
+        return InputError(what, where=where, remedy="merge what they hold, or rename one")
 
 
 def json_rows(path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
     """The objects of a file. Refuses lines and entries that are none; `strict`: and those with a
     key that is repeated in an object, of which readers of JSON keep the last and say nothing."""
     with open_data(path) as stream:
-        if _is_array(stream):
+        head = cast(BufferedReader, stream).peek(64)[:64]
+        if head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
             yield from _entries(_Window(stream, path, strict=strict), path, refuse)
         else:
             yield from _lines(stream, path, refuse, strict=strict)
@@ -53,14 +61,16 @@ def json_object(path: Path, most: int, remedy: str | None = None) -> dict[str, A
         where = f"{path}:{error.lineno}"
         raise InputError(f"not valid JSON ({error.msg})", where=where) from None
     if not isinstance(value, dict):
-        what = f"expected a JSON object, found {json_kind(value)}"
-        raise InputError(what, where=str(path), remedy=remedy)
+        raise InputError(_no_object(value), where=str(path), remedy=remedy)
     return value
 
 
-def _is_array(stream: IO[bytes]) -> bool:
-    head = cast(BufferedReader, stream).peek(64)[:64]
-    return head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
+def _no_object(value: Any) -> str:
+    return f"expected a JSON object, found {json_kind(value)}"
+
+
+def _deep(where: str) -> InputError:
+    return InputError("is nested too deeply", where=where, remedy="reduce the nesting")
 
 
 def _lines(stream: IO[bytes], path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
@@ -73,20 +83,35 @@ def _lines(stream: IO[bytes], path: Path, refuse: Refuse, *, strict: bool) -> It
         except UnicodeDecodeError:
             refuse("not-utf8", InputError("is not UTF-8 text", where=where, remedy=_SAVE))
         except _RepeatedKeyError as error:
-            refuse("repeated-key", _repeated(error, where))
+            refuse("repeated-key", error.at(where))
         except RecursionError:
             refuse("too-deep", _deep(where))
         except (json.JSONDecodeError, orjson.JSONDecodeError) as error:
             what = f"not valid JSON ({error.msg}, column {error.colno})"
-            remedy = "write one object per line"
-            refuse("not-json", InputError(what, where=where, remedy=remedy))
+            refuse("not-json", InputError(what, where=where, remedy=_LINES))
         else:
             if isinstance(value, dict):
                 yield DataRow(where, value)
             else:
-                what = f"expected a JSON object, found {json_kind(value)}"
-                remedy = "write one object per line"
-                refuse("not-an-object", InputError(what, where=where, remedy=remedy))
+                wrong = InputError(_no_object(value), where=where, remedy=_LINES)
+                refuse("not-an-object", wrong)
+
+
+def _decoded(data: bytes, *, strict: bool) -> Any:
+    """The value on a line. `strict`: raise _RepeatedKeyError for a key that it repeats."""
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        data.decode("utf-8")  # which tells better what is wrong
+        raise
+    if strict:
+        try:
+            is_as_we_write = orjson.dumps(value) == data.rstrip()
+        except TypeError:  # it is nested more deeply than we can write
+            is_as_we_write = False
+        if not is_as_we_write:
+            _check(value, data.decode("utf-8"), strict)
+    return value
 
 
 def _entries(text: "_Window", path: Path, refuse: Refuse) -> Iterator[DataRow]:
@@ -103,13 +128,12 @@ def _entries(text: "_Window", path: Path, refuse: Refuse) -> Iterator[DataRow]:
         try:
             value = text.value()
         except _RepeatedKeyError as error:
-            refuse("repeated-key", _repeated(error, where))
+            refuse("repeated-key", error.at(where))
             continue
         if isinstance(value, dict):
             yield DataRow(where, value)
         else:
-            what = f"expected a JSON object, found {json_kind(value)}"
-            refuse("not-an-object", InputError(what, where=where))
+            refuse("not-an-object", InputError(_no_object(value), where=where))
     text.skip("]")
     if text.next():
         raise text.wrong("more text behind the array")
@@ -138,62 +162,31 @@ class _Window:
     def skip(self, character: str) -> None:
         """Step over this character. Raises InputError where another one is next."""
         if not self._text.startswith(character, self._at):
-            found = self._text[self._at : self._at + 1]
-            raise self.wrong(f"expected {character!r}, found {found!r}" if found else "it ends")
+            other = self._text[self._at : self._at + 1]
+            raise self.wrong(f"expected {character!r}, found {other!r}" if other else "it ends")
         self._at += 1
 
     def value(self) -> Any:
         """Step over the next value. Raises InputError, and _RepeatedKeyError behind it."""
         while True:
+            where = f"{self._path}:{self.line}"
             try:
                 value, end = _scan(self._text, self._at)
             except json.JSONDecodeError as error:
-                if self._is_cut(error) and self._more():
+                # More of the text may mend what the chunk cuts off.
+                is_cut = error.pos >= len(self._text) - _ESCAPE
+                is_cut = is_cut or error.msg.startswith("Unterminated string")
+                if is_cut and self._more():
                     continue
                 raise self.wrong(error.msg, error.pos) from None
             except RecursionError:
-                raise _deep(f"{self._path}:{self.line}") from None
+                raise _deep(where) from None
             except ValueError:  # of an integer with thousands of digits
-                raise _long_number(f"{self._path}:{self.line}") from None
+                what = "holds a number of thousands of digits"
+                raise InputError(what, where=where, remedy="shorten it") from None
             # A number at the end may go on.
             if end < len(self._text) or not self._more():
-                return self._read(value, end)
-
-    def wrong(self, why: str, at: int | None = None) -> InputError:
-        """The error for what is at this character of the window, by default the next."""
-        line = self.line + self._text.count("\n", self._at, self._at if at is None else at)
-        where, remedy = f"{self._path}:{line}", "write one JSON array of objects"
-        return InputError(f"not valid JSON ({why})", where=where, remedy=remedy)
-
-    def _is_cut(self, error: json.JSONDecodeError) -> bool:
-        """Whether more of the text may mend it."""
-        if error.msg.startswith("Unterminated string"):
-            return True
-        return error.pos >= len(self._text) - _ESCAPE
-
-    def _go(self, at: int) -> None:
-        self.line += self._text.count("\n", self._at, at)
-        self._at = at
-
-    def _more(self) -> bool:
-        """Read on; what is done with is dropped. Whether there was more."""
-        if self._end:
-            return False
-        rest = self._text[self._at :]
-        if len(rest) > files.MAX_LINE_BYTES:
-            what = f"the entry is longer than {files.MAX_LINE_BYTES // 2**20} MiB"
-            raise InputError(what, where=f"{self._path}:{self.line}")
-        data = self._stream.read(max(_CHUNK, len(rest)))
-        self._end = not data
-        try:
-            self._text, self._at = rest + self._decode(data, self._end), 0
-        except UnicodeDecodeError:
-            where = f"{self._path}:{self.line}"
-            raise InputError("is not UTF-8 text", where=where, remedy=_SAVE) from None
-        return not self._end
-
-    def _read(self, value: Any, end: int) -> Any:
-        """Step behind the value that is written up to there."""
+                break
         begin, written = self._at, self._text[self._at : end]
         self._go(end)
         try:
@@ -203,32 +196,52 @@ class _Window:
             raise self.wrong(error.msg, begin + error.pos) from None
         return value
 
+    def wrong(self, why: str, at: int | None = None) -> InputError:
+        """The error for what is at this character of the window, by default the next."""
+        line = self.line + self._text.count("\n", self._at, self._at if at is None else at)
+        where, remedy = f"{self._path}:{line}", "write one JSON array of objects"
+        return InputError(f"not valid JSON ({why})", where=where, remedy=remedy)
 
-_SAVE = "save it as UTF-8"
-_NAME = "write one object per line, or name its form (`branchwise questions forms`)"
+    def _go(self, at: int) -> None:
+        self.line += self._text.count("\n", self._at, at)
+        self._at = at
+
+    def _more(self) -> bool:
+        """Read on; what is done with is dropped. Whether there was more."""
+        if self._end:
+            return False
+        rest, where = self._text[self._at :], f"{self._path}:{self.line}"
+        if len(rest) > files.MAX_LINE_BYTES:
+            what = f"the entry is longer than {files.MAX_LINE_BYTES // 2**20} MiB"
+            raise InputError(what, where=where)
+        data = self._stream.read(max(_CHUNK, len(rest)))
+        self._end = not data
+        try:
+            self._text, self._at = rest + self._decode(data, self._end), 0
+        except UnicodeDecodeError:
+            raise InputError("is not UTF-8 text", where=where, remedy=_SAVE) from None
+        return not self._end
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        counts = Counter(key for key, _ in pairs)
-        raise _RepeatedKeyError(counts.most_common(1)[0][0])
-    return found
-
-
-def _no_number(name: str) -> None:
+def _no_number(name: str) -> NoReturn:
     raise json.JSONDecodeError(f"{name} is no JSON number", name, 0)
 
 
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        raise _RepeatedKeyError(counts.most_common(1)[0][0])
+    return members
+
+
 _decoder = json.JSONDecoder(parse_constant=_no_number)
+_scan_unique = json.JSONDecoder(object_pairs_hook=_unique).decode
 
 
 def _scan(text: str, at: int) -> tuple[Any, int]:
-    """The value that begins there, and where it ends.
-
-    Meanwhile no cycles are searched for: what that frees needs a stack, which may be used up in the
-    depth of a nested text.
-    """
+    """The value that begins there, and where it ends. Meanwhile no cycles are searched for: what
+    that frees needs a stack, which may be used up in the depth of a nested text."""
     searching = gc.isenabled()
     gc.disable()
     try:
@@ -238,38 +251,14 @@ def _scan(text: str, at: int) -> tuple[Any, int]:
             gc.enable()
 
 
-_scan_unique = json.JSONDecoder(object_pairs_hook=_unique).decode
-
-
-def _decoded(data: bytes, *, strict: bool) -> Any:
-    """The value on a line. `strict`: raise _RepeatedKeyError for a key that it repeats."""
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        data.decode("utf-8")  # which tells better what is wrong
-        raise
-    if strict and _written(value) != data.rstrip():
-        _check(value, data.decode("utf-8"), strict)
-    return value
-
-
-def _written(value: Any) -> bytes | None:
-    """The value as we write it; None of one that is nested more deeply than we can."""
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        return None
-
-
 def _check(value: Any, written: str, strict: bool) -> None:
     """Raise JSONDecodeError for half characters (lone surrogates), which the standard library's
     reader lets through, and _RepeatedKeyError if `strict`."""
     if "\\u" in written:
         orjson.loads(written)
-    if not strict:
-        return
     # As many keys are written as were read, or the slow reader says which one is repeated.
-    if " :" in written or "\t:" in written or written.count('":') != _keys(value):
+    unusual = " :" in written or "\t:" in written
+    if strict and (unusual or written.count('":') != _keys(value)):
         _scan_unique(written)
 
 
@@ -278,16 +267,3 @@ def _keys(value: Any) -> int:
     if isinstance(value, dict):
         return len(value) + sum(map(_keys, value.values()))
     return sum(map(_keys, value)) if isinstance(value, list) else 0
-
-
-def _repeated(error: _RepeatedKeyError, where: str) -> InputError:
-    what = f"has the key {str(error)!r} twice in one object"
-    return InputError(what, where=where, remedy="merge what they hold, or rename one")
-
-
-def _deep(where: str) -> InputError:
-    return InputError("is nested too deeply", where=where, remedy="reduce the nesting")
-
-
-def _long_number(where: str) -> InputError:
-    return InputError("holds a number of thousands of digits", where=where, remedy="shorten it")

@@ -1,1 +1,0 @@
-"""Documents (Markdown, HTML, text) as blocks of text, and how blocks become passages."""
