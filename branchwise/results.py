@@ -16,9 +16,9 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.comparison import Comparison, ScoreDifference
 from branchwise.eval.scores import Scores
 from branchwise.report.study_report import StudyReport
+from branchwise.report.table import Table
 from branchwise.report.tables.changes import changes_table
 from branchwise.report.tables.results import results_tables, scores_table
-from branchwise.report.tables.table import Table
 from branchwise.runs.costs.kept_prices import prices_of
 from branchwise.runs.experiment import Run
 from branchwise.runs.runner import INTERRUPTED

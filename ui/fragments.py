@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from branchwise.report.html.page import environment
 from branchwise.report.html.tables import laid_out
-from branchwise.report.tables.table import Table
+from branchwise.report.table import Table
 from branchwise.ui.traces.plain import gold_lines, plain_lines
 from branchwise.ui.traces.trace import Trace, blocks
 

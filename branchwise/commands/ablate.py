@@ -21,10 +21,10 @@ from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.eval.scores import Scores
 from branchwise.report.run_folders import systems_of_runs
 from branchwise.report.terminal.console import console, error_console
-from branchwise.report.terminal.metric_failures import failure_lines
+from branchwise.report.terminal.costs import print_plan
 from branchwise.report.terminal.progress import StudyProgress
-from branchwise.report.terminal.study_plan_table import print_plan
-from branchwise.report.terminal.study_summary import study_summary
+from branchwise.report.terminal.run_notes import failure_lines
+from branchwise.report.terminal.run_report import study_summary
 from branchwise.runs.costs.kept_prices import prices_of
 from branchwise.runs.options import StudyOptions
 from branchwise.runs.scoring.score import ScoringSettings

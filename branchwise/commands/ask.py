@@ -21,7 +21,7 @@ from branchwise.report.terminal.console import (
     print_json,
     progress_console,
 )
-from branchwise.report.terminal.outage_lines import OutagePrinter
+from branchwise.report.terminal.progress import OutagePrinter
 from branchwise.runs.asking import agent_to_ask, check_question
 from branchwise.runs.costs.spending import check_bounded, restraints_of
 from branchwise.runs.options import CostOptions

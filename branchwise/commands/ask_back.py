@@ -15,7 +15,7 @@ from branchwise.graphs.agent import Agent, Outcome
 from branchwise.graphs.choices import PersonAsked
 from branchwise.graphs.flows.pipeline import VERDICT
 from branchwise.report.terminal.console import console, error_console, print_json, print_line
-from branchwise.report.terminal.found_passages import found_passages
+from branchwise.report.terminal.step_text import found_passages
 from branchwise.trace.artifacts import ShownPassage
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.report.terminal.console import echo, print_json
-from branchwise.report.terminal.corpus_tables import print_forms
+from branchwise.report.terminal.forms import print_corpus_forms
 from branchwise.report.terminal.progress import ProgressBar
 
 corpus_app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -108,7 +108,7 @@ def forms(json_output: AsJson = False) -> None:
         print_json([asdict(form) for form in CORPUS_FORMS.values()])
         return
 
-    print_forms(CORPUS_FORMS.values())
+    print_corpus_forms(CORPUS_FORMS.values())
 
 
 @corpus_app.command()

@@ -31,7 +31,7 @@ from branchwise.eval.retrieval_evaluation import (
     evaluate_retrievers,
     judged_queries,
 )
-from branchwise.report.exports.csv_files import csv_files
+from branchwise.report.exports import csv_files
 from branchwise.report.terminal.console import echo
 from branchwise.report.terminal.progress import ProgressBar
 from branchwise.report.terminal.retrieval_tables import as_json, print_evaluation, tables

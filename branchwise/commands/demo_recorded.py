@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from branchwise.commands.demo_story import show_story
+from branchwise.report.figures.cost import ratio_words
 from branchwise.report.html.page import write_html
 from branchwise.report.run_folders import report_of_runs
-from branchwise.report.spending import ratio_words
 from branchwise.report.study_report import StudyReport
 from branchwise.report.terminal.cells import notes
 from branchwise.report.terminal.console import console, print_line
 from branchwise.report.terminal.error_table import error_tables
-from branchwise.report.terminal.headline_tables import headline_tables
 from branchwise.report.terminal.lost_answers import lost_lines
+from branchwise.report.terminal.report_table import headline_tables
 from branchwise.report.terminal.step_text import indented
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.store import open_run

@@ -16,9 +16,8 @@ from branchwise.eval.errors.item_errors import LOST_AT, ItemErrors
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.tasks import TASKS
 from branchwise.report.terminal.console import console, echo, error_console, harmless_json
-from branchwise.report.terminal.lost_answers import has_any, lost_lines
+from branchwise.report.terminal.lost_answers import has_any, lost_lines, told_json, told_lines
 from branchwise.report.terminal.progress import ScoringProgress
-from branchwise.report.terminal.told_errors import told_json, told_lines
 from branchwise.runs.options import MatchOptions
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.scoring.scored import ScoredAnswers

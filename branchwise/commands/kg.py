@@ -16,12 +16,13 @@ from branchwise.kg.names.index import NameIndex
 from branchwise.kg.open import IN_A_WORLD, kg_folder, open_kg
 from branchwise.kg.store import check_kg, read_description
 from branchwise.report.terminal.console import echo, print_json
-from branchwise.report.terminal.kg_description import print_kg, sizes
 from branchwise.report.terminal.kg_tables import (
     columns_as_mentioned,
     for_people,
     print_answer,
+    print_kg,
     print_matches,
+    sizes,
 )
 from branchwise.report.terminal.progress import ProgressBar
 

@@ -20,7 +20,7 @@ from branchwise.corpora.loaders.source import MENDED, PlacedQuestion
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import gold_of
 from branchwise.report.terminal.console import echo, print_json, printable_json
-from branchwise.report.terminal.question_forms import forms_as_json, print_fields, print_forms
+from branchwise.report.terminal.forms import forms_as_json, print_fields, print_forms
 
 _SHOWN = 20
 """Mistakes of a kind that are shown; all others are counted."""

@@ -36,7 +36,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
 from branchwise.kg.answers import KgError
 from branchwise.kg.world_folder import WORLD_FILE
-from branchwise.report.plots.questions import question_figures
+from branchwise.report.figures.questions import question_figures
 from branchwise.report.terminal.console import echo, progress_console
 from branchwise.report.terminal.progress import ProgressBar
 from branchwise.report.terminal.question_tables import (

@@ -41,7 +41,7 @@ from branchwise.commands.score import announcing, print_runs, say, say_next
 from branchwise.eval.breakdowns import check_grouping, groupings_of
 from branchwise.eval.grouping import META
 from branchwise.eval.scores import SUBSETS, Scores
-from branchwise.report.error_counts import error_counts
+from branchwise.report.figures.errors import error_counts
 from branchwise.report.html.page import render_html, render_reports
 from branchwise.report.published import Published
 from branchwise.report.run_folders import report_of_runs, reports_of_tasks, systems_of_runs
@@ -54,9 +54,9 @@ from branchwise.report.terminal.console import (
     print_json,
     progress_console,
 )
-from branchwise.report.terminal.metric_failures import failure_lines
 from branchwise.report.terminal.progress import ScoringProgress
-from branchwise.report.terminal.study_summary import study_summary
+from branchwise.report.terminal.run_notes import failure_lines
+from branchwise.report.terminal.run_report import study_summary
 from branchwise.runs.costs.kept_prices import prices_of
 from branchwise.runs.options import PriceOptions, ScoreOptions
 from branchwise.runs.scoring.score import ScoringSettings, score_answers

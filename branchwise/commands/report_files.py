@@ -10,12 +10,12 @@ import typer
 from branchwise.base.atomic import write_named
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.eval.bootstrap import Intervals
-from branchwise.report.exports.csv_files import csv_files
-from branchwise.report.exports.latex import LatexLook, latex, latex_files, read_width
-from branchwise.report.exports.markdown import markdown
-from branchwise.report.plots.files import figure_files
+from branchwise.report.exports import csv_files, markdown
+from branchwise.report.figures.files import figure_files
+from branchwise.report.latex import LatexLook, latex, latex_files, read_width
 from branchwise.report.study_report import StudyReport
-from branchwise.report.tables import Table, report_tables
+from branchwise.report.table import Table
+from branchwise.report.tables import report_tables
 from branchwise.report.terminal.console import echo, progress_console
 from branchwise.runs.studies.names import slugs
 

@@ -31,7 +31,7 @@ from branchwise.report.terminal.console import (
     error_console,
     print_json,
 )
-from branchwise.report.terminal.study_plan_table import print_plan
+from branchwise.report.terminal.costs import print_plan
 from branchwise.runs.costs.kept_prices import limit_of
 from branchwise.runs.costs.spending import Spending
 from branchwise.runs.experiment import Run, check_run

@@ -36,10 +36,9 @@ from branchwise.report.terminal.console import (
     error_console,
     print_json,
 )
-from branchwise.report.terminal.judge_demand import demand_line
-from branchwise.report.terminal.matcher_notes import in_vain_lines
-from branchwise.report.terminal.metric_failures import failure_lines
+from branchwise.report.terminal.costs import demand_line
 from branchwise.report.terminal.progress import ScoringProgress
+from branchwise.report.terminal.run_notes import failure_lines, in_vain_lines
 from branchwise.report.terminal.run_report import predictions_report, run_report
 from branchwise.runs.costs.kept_prices import keep_prices, prices_of
 from branchwise.runs.costs.prices import Prices

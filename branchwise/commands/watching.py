@@ -8,7 +8,7 @@ from branchwise.base.text import printable
 from branchwise.graphs.agent import Agent, Outcome
 from branchwise.graphs.choices import Person
 from branchwise.report.terminal.console import console, error_console, print_line
-from branchwise.report.terminal.found_passages import passage_lines
+from branchwise.report.terminal.step_text import passage_lines
 from branchwise.runs.asking import ask_agent
 from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.events import AnswerRead, Event

@@ -7,8 +7,8 @@ import typer
 
 from branchwise.kg.world_folder import read_description
 from branchwise.report.terminal.console import echo, harmless_json
+from branchwise.report.terminal.kg_tables import print_world
 from branchwise.report.terminal.progress import ProgressBar
-from branchwise.report.terminal.world_table import print_world
 from branchwise.worlds.make import make_world
 from branchwise.worlds.survey import survey
 

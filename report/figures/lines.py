@@ -1,14 +1,37 @@
-"""Means along steps: recall by a property or by tool calls, ceilings from place to place."""
+"""Means along steps: recall by a property or by tool calls, ceilings, protocols."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from branchwise.base.numbers import interval, number
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.grouping import UNKNOWN
 from branchwise.eval.tasks.column import capital
+from branchwise.report.figures.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    VERMILION,
+    Drawing,
+    add_legend,
+    colour,
+    legend_height,
+    line_look,
+    name_rows,
+    new_figure,
+    row_height,
+    share_ticks,
+    system_name,
+    tips,
+)
 from branchwise.report.study_report import StudyReport
 from branchwise.runs.scoring.scored import Analysis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 CEILING_PLACES = (
     ("ceiling_reach", "within reach"),
@@ -180,3 +203,202 @@ def _first_number(label: str) -> tuple[int, str]:
     """What a bin ("3-4", "21+", "1,000-1,999") begins with; words come last."""
     digits = label.split("-")[0].rstrip("+").replace(",", "")
     return (int(digits) if digits.isdigit() else 2**62, label)
+
+
+# A bound on answers, or worked examples, are left out where a protocol has no place for them.
+BY_PROTOCOL = frozenset({"protocol", "at_most", "shots"})
+"""What systems may differ in that are compared by protocol."""
+
+
+def protocol_means(report: StudyReport) -> list[tuple[str, Mapping[str, Aggregate]]]:
+    """Model to the main metric by protocol; none where all systems have the same protocol.
+
+    Systems that differ in more than the protocol stay out.
+    """
+    found: dict[str, dict[str, Aggregate]] = {}
+    for system in report.systems:
+        if not set(system.changes) - BY_PROTOCOL:
+            means = found.setdefault(system.model, {})
+            mean = system.mean(report.task.main.key, "all")
+            means.setdefault(system.run.protocol, mean)
+    several = len({protocol for means in found.values() for protocol in means}) > 1
+    return list(found.items()) if several else []
+
+
+def protocol_figure(report: StudyReport) -> Lines | None:
+    """A line a model over the protocols that any was asked by."""
+    found, main = protocol_means(report), report.task.main
+    if not report.task.is_graded or not found:
+        return None
+    words = report.task.protocol_words
+    asked = [name for name in words if any(name in means for _, means in found)]
+    series = tuple(
+        Series(
+            index,
+            model or "all systems",
+            tuple((means[name], means[name].n) if name in means else None for name in asked),
+        )
+        for index, (model, means) in enumerate(found)
+    )
+    title = f"{capital(main.name)} by protocol"
+    caption = (
+        f"{capital(main.name)} of the same questions without a word of conditions, with the "
+        "model's own, with the gold ones, and without passages; 95% bootstrap intervals."
+    )
+    columns = tuple(words[name] for name in asked)
+    return Lines("protocols", title, "conditions", main.name, columns, series, caption)
+
+
+_HEIGHT = 2.0  # without the legend
+_MOST_BANDS = 3
+
+
+def draw_lines(found: Lines) -> Drawing:
+    """Recall by bins stands beside each other; a curve has a band where there are few."""
+    names = [system_name(one.name) for one in found.series]
+    figure, (axes,) = new_figure(_HEIGHT + legend_height(names))
+    if found.is_curve:
+        _draw_curves(axes, found)
+    else:
+        _draw_bins(axes, found)
+    axes.set_xlabel(found.x)
+    axes.set_ylim(bottom=0, top=min(1.03, axes.get_ylim()[1]))
+    share_ticks(axes.yaxis)
+    axes.set_ylabel(found.y)
+    axes.grid(axis="y", color="0.9", linewidth=0.5)
+    axes.set_axisbelow(True)
+    _legend(figure, found.series, names)
+    return Drawing(found.name, found.caption, figure)
+
+
+def _draw_bins(axes: "Axes", found: Lines) -> None:
+    for index, one in enumerate(found.series):
+        # Systems stand beside each other, so that their intervals can be told apart.
+        apart = min(0.1, 0.6 / len(found.series))
+        shift = (index - (len(found.series) - 1) / 2) * apart
+        joined = _known(one, found)
+        means = [value.mean or 0.0 for _, value in joined]
+        look = line_look(one.index)
+        if joined:  # an empty line has no place, and would leave the axes none
+            said = tips(*(one.told(found.columns[place], value) for place, value in joined))
+            axes.plot(
+                [place + shift for place, _ in joined], means, clip_on=False, gid=said, **look
+            )
+        for place, value in _known(one):
+            x = place + shift
+            if (place, value) not in joined:
+                alone = {**look, "linestyle": "none", "markerfacecolor": "white", "alpha": 0.6}
+                said = tips(one.told(found.columns[place], value))
+                axes.plot([x], [value.mean or 0.0], clip_on=False, gid=said, **alone)
+            if value.low is not None and value.high is not None:
+                ends = [value.low, value.high]
+                axes.plot([x, x], ends, color=colour(one.index), linewidth=0.6)
+    axes.set_xticks(range(len(found.columns)), labels=_with_n(found))
+    axes.set_xlim(-0.5, len(found.columns) - 0.5)
+
+
+def _draw_curves(axes: "Axes", found: Lines) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    for one in found.series:
+        known = _known(one)
+        efforts = [int(found.columns[place].replace(",", "")) for place, _ in known]
+        means = [value.mean or 0.0 for _, value in known]
+        first, step = _markers(one.index, len(known))
+        marked = known[first::step]
+        said = tips(*(one.told(found.columns[place], value) for place, value in marked))
+        axes.plot(efforts, means, **line_look(one.index), markevery=(first, step), gid=said)
+        if len(found.series) <= _MOST_BANDS:
+            lows = [m if v.low is None else v.low for m, (_, v) in zip(means, known, strict=True)]
+            highs = [
+                m if v.high is None else v.high for m, (_, v) in zip(means, known, strict=True)
+            ]
+            shade = colour(one.index)
+            axes.fill_between(efforts, lows, highs, color=shade, alpha=0.12, linewidth=0)
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+
+
+def _known(one: Series, joined_in: Lines | None = None) -> list[tuple[int, Aggregate]]:
+    """The columns, by their place, that the system has a mean for; those that its line joins."""
+    return [
+        (n, of[0])
+        for n, of in enumerate(one.means)
+        if of and of[0].mean is not None and (joined_in is None or joined_in.joins(of))
+    ]
+
+
+def _with_n(found: Lines) -> list[str]:
+    """Bins with their questions, where these are as many for all systems."""
+    labels = []
+    for place, label in enumerate(found.columns):
+        counts = {of[1] for one in found.series if (of := one.means[place])}
+        labels.append(f"{label}\nn={min(counts)}" if len(counts) == 1 else label)
+    return labels
+
+
+def _markers(index: int, count: int) -> tuple[int, int]:
+    """Not at every point of a long line, and not at the same points as its neighbours."""
+    every = max(1, count // 8)
+    return (index % every, every)
+
+
+def _legend(figure: Any, series: Sequence[Series], names: Sequence[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    add_legend(figure, [Line2D([], [], **line_look(one.index)) for one in series], names)
+
+
+_LOOKS: dict[str, dict[str, Any]] = {
+    "within reach": {"color": BLUE, "marker": "|"},
+    "retrieved": {"color": ORANGE, "marker": "D"},
+    "after extraction": {"color": GREEN, "marker": "v"},
+    "shown": {"color": VERMILION, "marker": "s"},
+    "answered": {"color": BLACK, "marker": "o"},
+}
+_OPEN = {"markerfacecolor": "white", "markeredgewidth": 0.8}
+
+
+def draw_ceilings(report: StudyReport, found: Sequence[tuple[str, Lines]]) -> Drawing:
+    """A panel a subset, a row a system, a marker a place."""
+    first = found[0][1]
+    names = [one.name for one in first.series]
+    height = 0.95 + len(found) * (0.25 + len(names) * row_height(names))
+    figure, panels = new_figure(height, len(found))
+    for axes, (subset, lines) in zip(panels, found, strict=True):
+        for row, one in enumerate(lines.series):
+            _draw_places(axes, row, one, lines.columns)
+        axes.set_title(report.task.questions_words(subset))
+        axes.grid(axis="x", color="0.9", linewidth=0.5)
+        axes.set_axisbelow(True)
+        name_rows(axes, names)
+    panels[-1].set_xlim(-0.02, 1.02)
+    share_ticks(panels[-1].xaxis)
+    panels[-1].set_xlabel(f"{first.y} of a perfect reader, and of the agent")
+    add_legend(figure, [_handle(_LOOKS[place]) for place in first.columns], first.columns)
+    return Drawing("ceilings", first.caption, figure)
+
+
+def _draw_places(axes: "Axes", row: int, one: Series, places: Sequence[str]) -> None:
+    pairs = zip(places, one.means, strict=True)
+    known = [(place, of[0].mean, of[0]) for place, of in pairs if of and of[0].mean is not None]
+    if known:
+        ends = [min(mean for _, mean, _ in known), max(mean for _, mean, _ in known)]
+        axes.plot(ends, [row, row], color="0.7", linewidth=1.5, zorder=1)
+    for place, mean, found in known:
+        look = {"linestyle": "none", "gid": tips(one.told(place, found)), **_marker(_LOOKS[place])}
+        axes.plot([mean], [row], clip_on=False, **look)
+
+
+def _marker(look: dict[str, Any]) -> dict[str, Any]:
+    """Hollow but for the agent's own, so that markers on each other can be seen."""
+    if look["marker"] == "|":
+        return {**look, "markersize": 9, "markeredgewidth": 1.2, "zorder": 2}
+    if look["color"] == BLACK:
+        return {**look, "markersize": 4, "zorder": 4}
+    return {**look, **_OPEN, "markersize": 5.5 if look["marker"] == "D" else 4.5, "zorder": 3}
+
+
+def _handle(look: dict[str, Any]) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="none", **_marker(look))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from branchwise.base.atomic import write_named
-from branchwise.report.absent import absent_figures
+from branchwise.report.figures.files import absent_figures
 from branchwise.report.html.figures import figures
 from branchwise.report.html.question_data import questions_json
 from branchwise.report.html.summary import (
@@ -22,8 +22,7 @@ from branchwise.report.html.summary import (
     still_wrong,
     warnings,
 )
-from branchwise.report.html.tables import MAX_NAME, PageTable, laid_out
-from branchwise.report.html.text import short, shown
+from branchwise.report.html.tables import MAX_NAME, PageTable, laid_out, short, shown
 from branchwise.report.published import are_generated
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables import report_tables
@@ -123,7 +122,7 @@ def _digest(text: str) -> str:
 
 @cache
 def _joined(folder: str, names: tuple[str, ...], ending: str) -> str:
-    files = importlib.resources.files(f"branchwise.report.html.{folder}")
+    files = importlib.resources.files(__package__) / folder
     return "\n".join(
         (files / f"{name}.{ending}").read_text(encoding="utf-8").strip() for name in names
     )
@@ -134,7 +133,7 @@ def environment() -> "Environment":
     """Of all templates: everything is escaped, and what is undefined is an error."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    folder = importlib.resources.files("branchwise.report.html.templates")
+    folder = importlib.resources.files(__package__) / "templates"
     return Environment(
         loader=FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
         autoescape=True,

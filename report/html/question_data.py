@@ -8,10 +8,8 @@ from branchwise.agents.reply import CUT
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import ANSWER_ERRORS, Label
 from branchwise.eval.tasks import Column
-from branchwise.report.html.tables import MAX_NAME
-from branchwise.report.html.text import short
-from branchwise.report.question_reports import Branches, QuestionReport, SystemAnswer
-from branchwise.report.study_report import StudyReport
+from branchwise.report.html.tables import MAX_NAME, short
+from branchwise.report.study_report import Branches, QuestionReport, StudyReport, SystemAnswer
 from branchwise.report.terminal.lost_answers import gold_set_words, why_missing, why_wrong
 
 MAX_ANSWERS = 200

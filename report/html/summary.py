@@ -7,10 +7,9 @@ from branchwise.base.numbers import interval, number
 from branchwise.base.text import counted
 from branchwise.eval.comparison import SIGNIFICANT, ScoreDifference, summary_line
 from branchwise.eval.tasks import Column
+from branchwise.report.figures.cost import ratio_words, spending
 from branchwise.report.figures.losses import absent_gold, losses
-from branchwise.report.html.tables import MAX_NAME
-from branchwise.report.html.text import shares, short
-from branchwise.report.spending import ratio_words, spending
+from branchwise.report.html.tables import MAX_NAME, shares, short
 from branchwise.report.study_report import StudyReport, SystemReport
 
 ChangeVerdict = Literal["better", "worse", "unclear", "same", "none"]

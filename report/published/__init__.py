@@ -1,18 +1,221 @@
 """Numbers that a benchmark's paper published, as files; wherever they stand they are marked."""
 
 import importlib.resources
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from branchwise.base.errors import InputError, did_you_mean
-from branchwise.report.published.reading import read_published
-from branchwise.report.published.schema import (
-    Published,
-    PublishedMetric,
-    PublishedSetting,
-    PublishedTable,
-)
+from branchwise.base.plugins.specs import BERTSCORE
+from branchwise.base.yaml_lines import KeyPath, line_of, read_document, shown
+from branchwise.eval.scores import SUBSETS
+from branchwise.eval.tasks import TASKS, columns_of
+
+_Number = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+_Note = Annotated[str, Field(max_length=300)]
+"""Longer ones would be cut where tables are shown."""
+
+BySubset = Mapping[str, Mapping[str, _Number]]
+"""Subset of the questions to metric to value."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PublishedMetric(_Part):
+    """A column of the paper. A standard deviation beside a mean is a metric of its own.
+
+    A `share` is 0 to 1, with `digits` after the point: 63.9% is .639 with three. `ours`: keys of
+    columns of the task and its variants; a system is shown by the first that it was scored by.
+    """
+
+    title: str
+    unit: Literal["share", "value"] = "share"
+    digits: int = 2
+    ours: tuple[str, ...] = ()
+
+
+class PublishedSetting(_Part):
+    """What was run: the `place` in the paper. `ours`: what reports call it, if not by its name.
+
+    With a `protocol` it is what puts the questions in that way, and differs in nothing else; with
+    `hints` likewise, where rows are told apart by strategy, too.
+    """
+
+    place: str
+    ours: str | None = None
+    protocol: str | None = None
+    hints: str | None = None
+
+
+class PublishedTable(_Part):
+    """Numbers of one form: a row has every setting, a setting every subset, a subset every metric.
+
+    `task`: what the questions were scored as. `row`: what a row is, a model for one. The names of
+    `settings` stand above the columns where there are several. `rows`: by name, scores by setting.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
+    title: str
+    task: str
+    row: str
+    settings: Annotated[Mapping[str, PublishedSetting], Field(min_length=1)]
+    subsets: Annotated[tuple[str, ...], Field(min_length=1)]
+    metrics: Annotated[tuple[str, ...], Field(min_length=1)]
+    rows: Annotated[Mapping[str, Mapping[str, BySubset]], Field(min_length=1)]
+
+
+class BenchmarkFacts(_Part):
+    """What someone must know who wants to run a benchmark.
+
+    `asks`: what of a system. `tasks`: as what its questions are scored here. `get`: how to come by
+    questions, `cost`: of a run over them, `page`: of the documentation.
+    """
+
+    title: str
+    asks: _Note
+    tasks: Annotated[tuple[str, ...], Field(min_length=1)]
+    sizes: _Note
+    source: _Note
+    licence: _Note
+    get: _Note
+    cost: _Note
+    page: str
+
+
+class Published(_Part):
+    """What a paper published on its benchmark, and what must be said wherever it is shown."""
+
+    benchmark: str
+    paper: str
+    about: BenchmarkFacts
+    notes: tuple[_Note, ...]
+    metrics: Mapping[str, PublishedMetric]
+    tables: Annotated[tuple[PublishedTable, ...], Field(min_length=1)]
+
+
+_Value = TypeVar("_Value")
+
+
+class _Problem(NamedTuple):
+    place: KeyPath
+    what: str
+    remedy: str | None = None
+
+
+def read_published(path: Path) -> Published:
+    """The published numbers in a YAML file.
+
+    Raises InputError, naming file and line: no YAML, a field, setting, subset or metric that is
+    missing, unknown or repeated, a value that is not a number, or is out of its metric's range.
+    """
+    document = read_document(
+        path, wanted="published numbers", remedy="compare with deepambigqa.yaml"
+    )
+
+    def refusal(found: _Problem) -> InputError:
+        where = f"{path}:{line_of(document.lines, found.place)}"
+        return InputError(found.what, where=where, remedy=found.remedy)
+
+    try:
+        read = Published.model_validate(document.value)
+    except ValidationError as error:
+        raise refusal(_of_form(error)) from None
+    if found := next(_of_content(read, path.stem), None):
+        raise refusal(found)
+    return read
+
+
+def _of_form(error: ValidationError) -> _Problem:
+    # A misspelt field is one that is unknown and one that is missing: the first says more.
+    problems = error.errors(include_url=False)
+    found = min(problems, key=lambda one: one["type"] != "extra_forbidden")
+    name = next((part for part in reversed(found["loc"]) if isinstance(part, str)), "the file")
+    match found["type"]:
+        case "extra_forbidden":
+            what = f"unknown field {shown(name)}"
+        case "missing":
+            what = f"{name} is missing"
+        case _:
+            what = f"{name} is {shown(found['input'])}: {found['msg']}"
+    return _Problem(found["loc"], what)
+
+
+def _of_content(read: Published, name: str) -> Iterator[_Problem]:
+    if read.benchmark != name:
+        yield _Problem(("benchmark",), f"benchmark is {shown(read.benchmark)}, the file {name}")
+    for nth, task in enumerate(read.about.tasks):
+        if task not in TASKS:
+            remedy = did_you_mean(task, TASKS)
+            yield _Problem(("about", "tasks", nth), f"unknown task {shown(task)}", remedy)
+    names = [table.name for table in read.tables]
+    for number, table in enumerate(read.tables):
+        place: KeyPath = ("tables", number)
+        if table.name in names[:number]:
+            yield _Problem((*place, "name"), f"{table.name} is the name of two tables")
+        if table.task not in TASKS:
+            remedy = did_you_mean(table.task, TASKS)
+            yield _Problem((*place, "task"), f"unknown task {shown(table.task)}", remedy)
+            continue
+        for nth, subset in enumerate(table.subsets):
+            if subset not in SUBSETS:
+                remedy = did_you_mean(subset, SUBSETS)
+                yield _Problem((*place, "subsets", nth), f"unknown subset {shown(subset)}", remedy)
+        yield from _of_metrics(read, table, place)
+        for row, settings in table.rows.items():
+            yield from _of_row(read, table, settings, (*place, "rows", row))
+
+
+def _of_metrics(read: Published, table: PublishedTable, place: KeyPath) -> Iterator[_Problem]:
+    """Each is described, and its nearest column is one of the table's task, or of a metric that is
+    built in."""
+    columns = {*columns_of(table.task), BERTSCORE.removesuffix(":")}
+    for number, metric in enumerate(table.metrics):
+        if metric not in read.metrics:
+            remedy = did_you_mean(metric, read.metrics)
+            what = f"unknown metric {shown(metric)}"
+            yield _Problem((*place, "metrics", number), what, remedy)
+            continue
+        for nth, ours in enumerate(read.metrics[metric].ours):
+            if ours not in columns:
+                what = f"{table.task} has no column {shown(ours)}"
+                yield _Problem(("metrics", metric, "ours", nth), what, did_you_mean(ours, columns))
+
+
+def _of_row(
+    read: Published,
+    table: PublishedTable,
+    settings: Mapping[str, Mapping[str, Mapping[str, float]]],
+    place: KeyPath,
+) -> Iterator[_Problem]:
+    yield from _keys("setting", settings, table.settings, place)
+    for setting, subsets in settings.items():
+        yield from _keys("subset", subsets, table.subsets, (*place, setting))
+        for subset, scores in subsets.items():
+            inner = (*place, setting, subset)
+            yield from _keys("metric", scores, table.metrics, inner)
+            for metric, value in scores.items():
+                if read.metrics[metric].unit == "share" and value > 1:
+                    yield _Problem((*inner, metric), f"{metric} is {value}", "a share is 0 to 1")
+
+
+def _keys(
+    kind: str, found: Mapping[str, _Value], wanted: Iterable[str], place: KeyPath
+) -> Iterator[_Problem]:
+    """The same names on both sides; a misspelt one before the missing one."""
+    names = list(wanted)
+    for name in found:
+        if name not in names:
+            remedy = did_you_mean(name, names)
+            yield _Problem((*place, name), f"unknown {kind} {shown(name)}", remedy)
+    for name in names:
+        if name not in found:
+            yield _Problem(place, f"the {kind} {shown(name)} is missing", "every row has all")
+
 
 __all__ = [
     "Published",

@@ -3,21 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from branchwise.report.study_report import StudyReport
-from branchwise.report.tables.changes import change_tables
-from branchwise.report.tables.costs import costs_table
-from branchwise.report.tables.errors import error_tables
-from branchwise.report.tables.losses import loss_tables
-from branchwise.report.tables.models import model_change_tables, model_tables
+from branchwise.report.table import Table
+from branchwise.report.tables.changes import change_tables, model_change_tables, model_tables
+from branchwise.report.tables.costs import costs_table, tools_table
+from branchwise.report.tables.errors import error_tables, loss_tables
 from branchwise.report.tables.properties import breakdown_tables, curve_tables
-from branchwise.report.tables.protocols import protocol_tables
+from branchwise.report.tables.protocols import crossed_tables, protocol_tables, strategy_tables
 from branchwise.report.tables.published import published_tables
 from branchwise.report.tables.repetition import agreement_tables, epoch_tables
 from branchwise.report.tables.results import results_tables, systems_table
-from branchwise.report.tables.strategies import crossed_tables, strategy_tables
-from branchwise.report.tables.table import CellValue, Table, TableColumn
-from branchwise.report.tables.tools import tools_table
-
-__all__ = ["CellValue", "Table", "TableColumn", "report_tables", "terminal_tables"]
 
 _Made = Callable[[StudyReport], Iterable[Table]]
 _OF_REPORTS: tuple[_Made, ...] = (

@@ -1,10 +1,10 @@
-"""What the systems cost."""
+"""What the systems cost, which tools they called, and how often calls failed."""
 
 from collections.abc import Iterator, Mapping
 
-from branchwise.report.spending import ratio, spending, unpriced_notes
+from branchwise.report.figures.cost import ratio, spending, unpriced_notes
 from branchwise.report.study_report import StudyReport, SystemReport
-from branchwise.report.tables.table import CellValue, Table, TableColumn, system_column
+from branchwise.report.table import CellValue, Table, TableColumn, system_column
 from branchwise.runs.costs.usage import COUNTS
 
 _UNITS = {"calls": "count", "seconds": "seconds"}
@@ -54,3 +54,37 @@ def _notes(report: StudyReport) -> Iterator[str]:
         as_of = f" as of {published.as_of}" if published.as_of else ""
         yield f"USD by {published.source}{as_of}, or by the prices that were given."
     yield from unpriced_notes(report)
+
+
+_ALL = "all"
+_TOOL_NOTES = (
+    "Failed: arguments that did not fit, no such tool, an error, or no budget left.",
+    "A tool of 0 calls was offered, and the agent never called it.",
+)
+
+
+def tools_table(report: StudyReport) -> Table:
+    """Calls of each tool that a system has, or was asked for; without rows where none has any."""
+    columns = (
+        system_column(),
+        TableColumn("tool", "tool", "text", is_key=True),
+        TableColumn("calls", "calls", "count"),
+        TableColumn("per_item", "calls an item", "count"),
+        TableColumn("failed", "failed", "count"),
+    )
+    rows = tuple(row for one in report.systems for row in _tool_rows(one))
+    return Table("tools", "Tools", columns, rows, _TOOL_NOTES, False, "tools")
+
+
+def _tool_rows(system: SystemReport) -> Iterator[tuple[CellValue, ...]]:
+    """The tool that was called most first; all of them last where there is more than one."""
+    tools, items = system.run.modules.tools, len(system.scores.items)
+    if not items:
+        return
+    ranked = sorted(tools.items(), key=lambda named: -named[1].calls)
+    for name, work in ranked:
+        yield (system.name, name, work.calls, work.calls / items, work.failed)
+    if len(tools) > 1:
+        every = sum(work.calls for work in tools.values())
+        failed = sum(work.failed for work in tools.values())
+        yield (system.name, _ALL, every, every / items, failed)

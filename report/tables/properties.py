@@ -11,14 +11,14 @@ from branchwise.eval.comparison import compare_each
 from branchwise.eval.grouping import UNKNOWN
 from branchwise.eval.scores import Scores
 from branchwise.report.study_report import StudyReport
-from branchwise.report.tables.changes import DIFFERENCE_NOTES, difference_cell
-from branchwise.report.tables.table import (
+from branchwise.report.table import (
     CellValue,
     PageSection,
     Table,
     TableColumn,
     system_column,
 )
+from branchwise.report.tables.changes import DIFFERENCE_NOTES, difference_cell
 
 _CEILINGS = (("ceiling_retrieved", "retrieved", ""), ("ceiling_shown", "shown", ""))
 _CEILINGS_SAY = "Retrieved, shown: recall of a perfect reader of what was."

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from itertools import product
 
 from branchwise.eval.tasks import columns_of
-from branchwise.report.figures.protocols import BY_PROTOCOL
+from branchwise.report.figures.lines import BY_PROTOCOL
 from branchwise.report.published import (
     Published,
     PublishedMetric,
     PublishedSetting,
     PublishedTable,
 )
-from branchwise.report.strategies import BY_STRATEGY, strategy
 from branchwise.report.study_report import StudyReport, SystemReport
-from branchwise.report.tables.table import CellValue, Table, TableColumn, subset_column
+from branchwise.report.table import CellValue, Table, TableColumn, subset_column
+from branchwise.report.tables.protocols import BY_STRATEGY, strategy
 
 _OWN = (
     "Measured: this report's systems, where they have such a setting. Its base is what it was "

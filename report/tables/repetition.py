@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from branchwise.base.numbers import number, ordinal
 from branchwise.eval.epochs import MEAN_RECALL, UNION_RECALL, EpochSpread
 from branchwise.report.study_report import StudyReport
-from branchwise.report.tables.table import (
+from branchwise.report.table import (
     SUBSET,
     SYSTEM,
     CellValue,

@@ -8,7 +8,7 @@ from branchwise.eval.scores import Scorer, Scores, of_subset, question_deviation
 from branchwise.eval.tasks import Column as Metric
 from branchwise.eval.tasks import Task
 from branchwise.report.study_report import StudyReport, SystemReport
-from branchwise.report.tables.table import (
+from branchwise.report.table import (
     OF_INTERVALS,
     CellValue,
     Table,

@@ -1,16 +1,18 @@
-"""What tables on a terminal are made of: headings, means over intervals, notes below."""
+"""What tables on a terminal are made of: headings, means over intervals, groups, notes below."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.base.numbers import as_text, number
 from branchwise.base.text import printable
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.report.table import TableColumn, column_groups
 
 if TYPE_CHECKING:
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
+
 
 _MAX_NAME = 200
 
@@ -71,3 +73,32 @@ def mean_cell(
     if questions is not None and 0 < found.n != questions:
         text.append(f"\nn={found.n}", style="dim")
     return text
+
+
+def in_groups(
+    columns: Sequence[TableColumn], rows: Sequence[Sequence["Text"]]
+) -> tuple[list[str], list[list["Text"]]]:
+    """Headings and rows in which the neighbours of a group are one column under its name.
+
+    A cell of a group shows its first line alone: there is no room for the intervals.
+    """
+    heads: list[str] = []
+    joined: list[list[Text]] = [[] for _ in rows]
+    first = 0
+    for name, size in column_groups(columns) or [("", len(columns))]:
+        span = slice(first, first := first + size)
+        titles = [column.heading or column.title for column in columns[span]]
+        cells = [row[span] for row in rows]
+        if name:
+            texts = [[cell.plain.partition("\n")[0] for cell in row] for row in cells]
+            widths = [max(map(len, column)) for column in zip(titles, *texts, strict=True)]
+            titles = [f"{run_name(name)}\n{_line(titles, widths)}"]
+            cells = [[plain(_line(row, widths))] for row in texts]
+        heads += titles
+        for whole, part in zip(joined, cells, strict=True):
+            whole += part
+    return heads, joined
+
+
+def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
+    return " ".join(text.rjust(width) for text, width in zip(texts, widths, strict=True))

@@ -1,12 +1,17 @@
-"""Where answers were lost, as a table for a terminal: one run by subset, or runs side by side."""
+"""Where answers were lost, items by error, and ceilings, for a terminal."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from branchwise.base.numbers import UNKNOWN, count, percent
+from branchwise.base.numbers import UNKNOWN, count, number, percent
+from branchwise.base.text import printable
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.ceilings import LOSSES, CurvePoint
 from branchwise.eval.errors.item_errors import ErrorTotals, SubsetTotals
-from branchwise.report.error_counts import ErrorCounts, error_counts, found_in
-from branchwise.report.loss_kinds import (
+from branchwise.eval.errors.labels import ErrorClass, ErrorType
+from branchwise.report.figures.errors import ErrorCounts, error_counts, found_in
+from branchwise.report.figures.lines import CEILING_PLACES
+from branchwise.report.figures.losses import (
     ITEM_KINDS,
     MISSING_KINDS,
     PERHAPS,
@@ -14,11 +19,14 @@ from branchwise.report.loss_kinds import (
     LossKind,
 )
 from branchwise.report.study_report import StudyReport
-from branchwise.report.terminal.cells import heading, new_table, notes, plain, run_name
+from branchwise.report.tables.errors import ceilings_table
+from branchwise.report.terminal.cells import heading, indented, new_table, notes, plain, run_name
+from branchwise.report.terminal.report_table import body, drawn
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+
 
 NamedErrors = tuple[str, ErrorTotals]
 """A run's name and its errors."""
@@ -144,3 +152,140 @@ def _table(columns: Sequence[tuple[str, SubsetTotals]]) -> "Table":
             style = "bold" if row.is_total else ""
             table.add_row(plain(row.words, style), *(plain(count(n), style) for n in counts))
     return table
+
+
+_ROOM, _CELL = 80, 10
+"""Columns of a terminal, and of a count with its share."""
+_Counted = tuple[str, ErrorCounts]
+"""A run's name and its errors."""
+_TOLD_NOTES = (
+    "an item is a question in one epoch; it may have several errors, each counted",
+    "what each means: docs/benchmarks; each item: branchwise errors DIR",
+)
+
+
+def told_error_tables(report: StudyReport) -> "Iterator[RenderableType]":
+    """Items by error, a column a run, for a terminal; nothing where traces tell more."""
+    classes = report.task.error_classes
+    if not classes:
+        return
+    runs = [(one.name, error_counts(one.run, "all")) for one in report.systems]
+    label = max(len(words) for group in classes.classes for *_, words in _kinds(group))
+    for chosen in _fitting(runs, label):
+        yield heading("items by error", [name for name, _ in runs])
+        table = new_table()
+        table.columns[0].no_wrap = True
+        for name, _ in chosen:
+            words = "items" if len(runs) == 1 else "\n".join(_lines(name))
+            table.add_column(plain(words), justify="right", overflow="fold")
+        table.add_row(plain("all", "bold"), *(plain(count(one.items)) for _, one in chosen))
+        for group in classes.classes:
+            for one, style, words in _kinds(group):
+                if found_in(one, (counts for _, counts in chosen)):
+                    cells = [_told_share(counts, one) for _, counts in chosen]
+                    table.add_row(plain(words, style), *(plain(c, style) for c in cells))
+        yield table
+    yield notes(_TOLD_NOTES)
+
+
+def _fitting(runs: Sequence[_Counted], label: int) -> Iterator[list[_Counted]]:
+    """The runs of each table: as many as a terminal has room for beside the labels."""
+    chosen: list[_Counted] = []
+    taken = label
+    for one in runs:
+        width = max(_CELL, *map(len, _lines(one[0]))) + 2
+        if chosen and taken + width > _ROOM:
+            yield chosen
+            chosen, taken = [], label
+        chosen.append(one)
+        taken += width
+    if chosen:
+        yield chosen
+
+
+def _lines(name: str) -> list[str]:
+    """A run's name, each of the settings that it lists on its own line."""
+    return run_name(name).replace(", ", ",\n").split("\n")
+
+
+def _kinds(group: ErrorClass[Any]) -> Iterator[tuple[ErrorClass[Any] | ErrorType[Any], str, str]]:
+    yield group, "bold", group.title
+    yield from ((one, "", f"  {one.title}") for one in group.types)
+
+
+def _told_share(counts: ErrorCounts, one: ErrorClass[Any] | ErrorType[Any]) -> str:
+    """How many, and of those of which it is known."""
+    found, known = counts.with_error[one.key], counts.known[one.key]
+    return f"{count(found)} ({percent(found, known)})" if known else UNKNOWN
+
+
+_CEILING_NOTE = (
+    "{} of a perfect reader: of what the tools could have given, of",
+    "what was retrieved, of what extraction left of that, and of what the agent",
+    "was shown; then the agent's own, which may be higher where it knew answers",
+    "by heart. Losses are the differences. A mention need not state an answer, so",
+    "all but the last are upper bounds.",
+)
+_FIRST, _LATER = 5, 3
+"""How many points of a curve are shown: the first ones, and some of the rest."""
+
+
+def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
+    """Shares, then what was lost; nothing of runs that recorded no evidence."""
+    known = report.with_evidence()
+    if known is None:
+        return
+    found = [analysis.ceilings.aggregates["all"] for _, _, analysis in known.analysed]
+    table = ceilings_table(known).with_all_printed()
+    shares = [key for key, _ in CEILING_PLACES if _says_something(key, found)]
+    losses = [key for key in LOSSES if _says_something(key, found)]
+    main = known.task.main
+    beside = ("system", "subset", "n")
+    title = "what a perfect reader would have found"
+    yield from drawn(table.with_columns((*beside, *shares, main.key)), title)
+    yield plain("")
+    yield body(table.with_columns((*beside, *losses)))
+    yield notes([_CEILING_NOTE[0].format(main.name), *_CEILING_NOTE[1:], *_unknown(known)])
+    yield indented(plain("\n".join(_curves(known))))
+
+
+_ONLY_WHERE = {
+    "ceiling_extracted": "extraction_loss",
+    "extraction_loss": "extraction_loss",
+    "context_loss": "context_loss",
+}
+"""Columns left out if there is no such loss."""
+
+
+def _says_something(key: str, systems: Sequence[Mapping[str, Aggregate]]) -> bool:
+    needed = _ONLY_WHERE.get(key)
+    return any(one[key].n and (needed is None or one[needed].mean) for one in systems)
+
+
+def _before(report: StudyReport, name: str) -> str:
+    return f"{run_name(name)}: " if len(report.systems) > 1 else ""
+
+
+def _unknown(report: StudyReport) -> Iterator[str]:
+    for _, name, analysis in report.analysed:
+        before = _before(report, name)
+        yield from (f"{before}{printable(why)[:400]}" for why in analysis.ceilings.unknown)
+
+
+def _curves(report: StudyReport) -> Iterator[str]:
+    """The retrieved ceiling after so many tool calls, at a few of the points."""
+    shown = [(name, _few(one.curve("calls").points)) for _, name, one in report.analysed]
+    if any(points for _, points in shown):
+        yield "recall of what was retrieved after so many tool calls, at some points:"
+    for name, points in shown:
+        told = (f"{point.effort} {number(point.recall.mean)}" for point in points)
+        if points:
+            yield f"  {_before(report, name)}{' · '.join(told)}"
+
+
+def _few(points: Sequence[CurvePoint]) -> list[CurvePoint]:
+    """The first points and some later ones; the one before any call only where it has a recall."""
+    telling = [point for point in points if point.effort or point.recall.mean]
+    first, rest = telling[:_FIRST], telling[_FIRST:]
+    step = -(-len(rest) // _LATER) or 1
+    return [*first, *rest[::-1][::step][::-1]]

@@ -10,10 +10,15 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from branchwise.base.text import printable
+from branchwise.base.text import counted, printable
 from branchwise.kg.answers import Match, QueryResult, Term
+from branchwise.kg.names.index import NameReadings
+from branchwise.kg.store import KgDescription
+from branchwise.kg.vocabulary import is_wikidata_id
+from branchwise.kg.world_folder import WorldDescription
 from branchwise.report.terminal.console import console, error_console, print_line
 from branchwise.tools.result_text import class_size, short_iri
+from branchwise.worlds.survey import OFTEN, SAMPLE, Distribution, WorldSurvey
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -204,3 +209,147 @@ def columns_as_mentioned(answer: QueryResult, sparql: str) -> QueryResult:
         variables=tuple(answer.variables[column] for column in order),
         rows=tuple(tuple(row[column] for column in order) for row in answer.rows),
     )
+
+
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def print_kg(
+    path: str, kg: KgDescription, names: NameReadings, properties: Sequence[Match]
+) -> None:
+    """Print the size of a graph, where it comes from, what its names were read from, and its most
+    used properties."""
+    screen = console()
+    for line in (*_described(path, kg, names), *_read(kg, names, properties)):
+        print_sentence(screen, line)
+    if properties:
+        screen.print()
+        rows = [(f"{it.statements:,}", printable(it.id), printable(it.label)) for it in properties]
+        print_rows(("uses", "property", "label"), rows)
+
+
+def sizes(kg: KgDescription, names: NameReadings) -> str:
+    """Triples and entities; those that have nothing but a name explain a number that is larger
+    than a world's."""
+    alone = names.names_alone
+    named_only = (
+        f" ({alone:,} of them named only, as classes and genres often are)" if alone else ""
+    )
+    return (
+        f"{counted(kg.triples, 'triple')}, {counted(kg.entities, 'entity', 'entities')}"
+        f"{named_only}, {counted(kg.shared_names, 'shared name')}"
+    )
+
+
+def size(count: int) -> str:
+    """Bytes in the largest unit that leaves at least one: "512 bytes", "1.5 KiB"."""
+    amount, unit = float(count), _UNITS[0]
+    for unit in _UNITS:
+        if amount < 1024 or unit == _UNITS[-1]:
+            break
+        amount /= 1024
+    return counted(count, "byte") if unit == _UNITS[0] else f"{amount:,.1f} {unit}"
+
+
+def _described(path: str, kg: KgDescription, names: NameReadings) -> Iterator[str]:
+    yield printable(f"{path}: {sizes(kg, names)}")
+    for source in kg.sources:
+        yield printable(f"from {source.name}, {size(source.bytes)} of triples")
+    yield printable(f"SHA-256 {kg.sha256}")
+
+
+def _read(kg: KgDescription, names: NameReadings, properties: Sequence[Match]) -> Iterator[str]:
+    """How its properties are found, and which predicates say what things are called."""
+    said = f"{counted(kg.names, 'name')} of entities; "
+    said += counted(kg.properties, "property", "properties")
+    if names.unlabelled:
+        numbers = any(is_wikidata_id(it.id) for it in properties)
+        by = "number" if numbers else "the end of their IRI"
+        said += f", {names.unlabelled:,} of those in use without a label (found by {by} only)"
+    yield said
+    kinds = (
+        ("labels", names.labels),
+        ("aliases", names.aliases),
+        ("descriptions", names.descriptions),
+        ("types", names.types),
+    )
+    if any(iris for _, iris in kinds):
+        for kind, iris in kinds:
+            yield printable(f"read as {kind}: {', '.join(map(short_iri, iris)) or 'none'}")
+
+
+def print_world(world: WorldDescription, survey: WorldSurvey) -> None:
+    """Print how a world was made and what it looks like."""
+    for line in _made(world):
+        _print_made(line)
+    console().print()
+    console().print(_spreads(survey))
+    console().print()
+    for line in (*_ambiguity(survey), *_language(survey)):
+        _print_made(line)
+
+
+def _print_made(line: str) -> None:
+    """In several lines where the terminal is too narrow for it, in one in a pipe."""
+    console().print(line, markup=False, soft_wrap=not console().is_terminal)
+
+
+def _made(world: WorldDescription) -> Iterator[str]:
+    sizes = world.sizes
+    yield (
+        f"{world.entities:,} entities, seed {world.seed}, ambiguity {world.ambiguity:g}, "
+        f"domains {', '.join(map(printable, world.domains))}"
+    )
+    yield (
+        f"{sizes.statements:,} statements ({sizes.triples:,} triples), "
+        f"{sizes.passages:,} passages of {sizes.words:,} words"
+    )
+    largest = sorted(sizes.entities.items(), key=lambda entry: -entry[1])
+    yield "types: " + ", ".join(f"{printable(name)} {count:,}" for name, count in largest)
+
+
+def _spreads(survey: WorldSurvey) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("")
+    for heading in ("mean", "median", "99%", "most"):
+        table.add_column(heading, justify="right")
+    rows: tuple[tuple[str, Distribution], ...] = (
+        ("links of an entity", survey.links),
+        ("passages of an entity", survey.passages_per_entity),
+        ("words of a passage", survey.words_per_passage),
+    )
+    for name, spread in rows:
+        whole = (f"{value:,.0f}" for value in spread[1:])
+        table.add_row(name, f"{spread.mean:,.1f}", *whole)
+    return table
+
+
+def _ambiguity(survey: WorldSurvey) -> Iterator[str]:
+    yield (
+        f"ambiguity: {survey.shared_names:,} names ({survey.share_of_names_shared:.1%} of all) "
+        "are shared"
+    )
+    if survey.bearers:
+        sizes = ", ".join(f"{size}: {count:,}" for size, count in survey.bearers.items())
+        yield f"names by how many share them: {sizes}"
+
+
+def _language(survey: WorldSurvey) -> Iterator[str]:
+    found = survey.language
+    passages = f"{found.passages:,} passages"
+    sample = f"a sample (the {passages} of the first {SAMPLE:,} entities)"
+    measured = f"all {passages}" if survey.entities <= SAMPLE else sample
+    yield (
+        f"language, measured on {measured}: {found.vocabulary:,} different words of "
+        f"{found.words:,} (type-token ratio {found.type_token_ratio:.3f})"
+    )
+    yield (
+        f"sentences, names masked: {found.sentences:,}, of them {found.distinct_sentences:,} "
+        f"different; {found.repeated:.2%} come more than {OFTEN} times"
+    )
+    if found.commonest:
+        text, times = found.commonest[0]
+        yield f"the commonest ({times} times): {printable(text)}"

@@ -1,8 +1,10 @@
-"""Each lost answer of an item in words, with the step and the passage where it was lost."""
+"""What is wrong with each item in words: lost and wrong answers, with step and passage."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.reply import CUT
+from branchwise.base.numbers import number
 from branchwise.base.text import printable
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import (
@@ -12,8 +14,14 @@ from branchwise.eval.errors.item_errors import (
     MissingAnswer,
     WrongAnswer,
 )
-from branchwise.eval.errors.labels import Label
-from branchwise.report.terminal.step_text import short
+from branchwise.eval.errors.labels import ErrorClasses, FoundErrors, Label
+from branchwise.eval.grouping import ScoredItem
+from branchwise.eval.tasks.task import Beside, Task
+from branchwise.report.terminal.step_text import few, short
+
+if TYPE_CHECKING:
+    pass
+
 
 _LOST_AT = {
     "agent": "left out by the agent",
@@ -129,3 +137,56 @@ def _ending(what: str, ending: Ending | None) -> Iterator[str]:
     if ending is not None:
         step = f"step {ending.step}, " if ending.step is not None else ""
         yield f"{what}: {step}{short(ending.reason)}"
+
+
+_MAX_PAIRS = 20
+
+
+def told_lines(
+    task: Task, item: ScoredItem, classes: ErrorClasses[Any], found: FoundErrors
+) -> list[str]:
+    """The question, what differs from gold, then each error; plain text, one line each."""
+    epoch = f" (epoch {found.epoch})" if found.epoch else ""
+    lines = [f"{found.id}{epoch}  {short(item.item.question.question, MAX_QUESTION)}"]
+    if item.item.error:
+        lines.append(f"  failed: {short(item.item.error)}")
+    beside = task.beside(item.item.question, item.item.prediction) or ()
+    lines += (f"  {line}" for line in few([*_differences(beside)], _MAX_PAIRS))
+    lines += (f"  {one.title}: {one.words}" for one in classes.types if one.key in found.found)
+    unknown = [one.title for one in classes.types if one.key in found.unknown]
+    lines += [f"  unknown: {', '.join(unknown)}"] if unknown else []
+    return [printable(line) for line in lines]
+
+
+def told_json(item: ScoredItem, found: FoundErrors) -> Mapping[str, Any]:
+    """The same for programs, keys of types for words."""
+    return {
+        "question": item.item.question.question,
+        "id": found.id,
+        "epoch": found.epoch,
+        "error": item.item.error,
+        "output": item.item.prediction.task_output,
+        "labels": sorted(found.found),
+        "unknown": sorted(found.unknown),
+    }
+
+
+def _differences(beside: Sequence[Beside]) -> Iterator[str]:
+    for one in beside:
+        if one.predicted is None and one.gold:
+            yield f"missing: {_said(one.gold)}"
+        elif one.gold is None and one.predicted:
+            yield f"wrong: {_said(one.predicted)}"
+        elif one.gold and one.predicted and one.gold[1] != one.predicted[1]:
+            name, texts = one.predicted
+            scores = ", ".join(f"{what} {number(value)}" for what, value in one.scores)
+            told = f" ({scores})" if scores else ""
+            yield f"{name}: {_texts(texts)} for {_texts(one.gold[1])}{told}"
+
+
+def _said(named: tuple[str, Sequence[str]]) -> str:
+    return f"{named[0]} {_texts(named[1])}"
+
+
+def _texts(texts: Sequence[str]) -> str:
+    return short(" + ".join(texts))

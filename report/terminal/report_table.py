@@ -1,31 +1,37 @@
-"""A report's tables on a terminal: means over intervals, rows in groups."""
+"""A report's tables on a terminal: means over intervals, rows in groups; or in short."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from branchwise.base.numbers import as_text, short_count
+from branchwise.base.numbers import as_text, short_count, usd
 from branchwise.base.text import printable
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.plugin_metrics import TABLE as FURTHER
 from branchwise.eval.scores import Counts
-from branchwise.report.exports.text import change_mark
+from branchwise.report.figures.losses import losses
+from branchwise.report.html.tables import shares
 from branchwise.report.study_report import StudyReport, SystemReport
+from branchwise.report.table import (
+    OF_INTERVALS,
+    CellValue,
+    ChangeCell,
+    Table,
+    TableColumn,
+    change_mark,
+)
+from branchwise.report.tables.changes import changes_table
 from branchwise.report.tables.results import (
     alternatives_notes,
     evidence_notes,
     results_tables,
     scored_by,
 )
-from branchwise.report.tables.table import (
-    OF_INTERVALS,
-    CellValue,
-    ChangeCell,
-    Table,
-    TableColumn,
-)
 from branchwise.report.terminal.cells import (
     heading,
+    in_groups,
     indented,
     mean_cell,
     new_table,
@@ -33,7 +39,6 @@ from branchwise.report.terminal.cells import (
     plain,
     run_name,
 )
-from branchwise.report.terminal.grouped_columns import in_groups
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -160,3 +165,66 @@ def _losses(counts: Counts) -> list[tuple[str, int]]:
     rarer = [("cut", counts.cut), ("interrupted", counts.interrupted)]
     rarer += [("without a prediction", counts.missing), ("not ended", counts.pending)]
     return losses + [loss for loss in rarer if loss[1]]
+
+
+def headline_tables(report: StudyReport) -> "Iterator[RenderableType]":
+    """The report's main results, then its changes against the base if there is more than one."""
+    yield from drawn(_main(report).over("all"), "main results")
+    if report.comparisons:
+        yield from drawn(changes_table(report).over("all"))
+
+
+def headline(report: StudyReport) -> "Iterator[RenderableType]":
+    """Systems of one task in short: the main metrics and those of plug-ins, how items ended, where
+    answers were lost."""
+    report = report.by_matcher()
+    keys = {metric.key for metric in report.compared}
+    yield plain("")
+    yield body(_short(_main(report), report))
+    for table in results_tables(report)[1:]:
+        if group_of(table) == FURTHER:
+            yield from drawn(_short(table, report), FURTHER)
+        elif keys & {column.key for column in table.columns}:
+            main = table.with_columns(["system", "subset", "n", *keys])
+            yield from drawn(_short(main, report), group_of(table))
+    shown = {one.key for one in report.columns if one in report.compared or one.table == FURTHER}
+    yield score_notes(report, [one.note for one in report.columns if one.note and one.key in shown])
+    yield counts_lines(report.systems)
+    if lines := [*_lost(report), *_paid(report)]:
+        yield indented(plain("\n".join(lines)))
+
+
+def _main(report: StudyReport) -> Table:
+    keys = ["system", "subset", "n", *(metric.key for metric in report.compared)]
+    return results_tables(report)[0].with_columns(keys)
+
+
+def _short(table: Table, report: StudyReport) -> Table:
+    """Of several systems over all questions alone; without intervals that are a point, which says
+    that every question has the same value."""
+    if len(report.systems) > 1:
+        table = table.over(report.called(report.subsets[-1]))
+
+    def cell(value: CellValue) -> CellValue:
+        is_point = isinstance(value, Aggregate) and value.low == value.high
+        return replace(value, low=None, high=None) if is_point else value  # type: ignore[type-var]
+
+    return replace(table, rows=tuple(tuple(map(cell, row)) for row in table.rows))
+
+
+def _lost(report: StudyReport) -> Iterator[str]:
+    """Of each system, how many gold answers are missing, and where they were lost."""
+    found = losses(report, "all")
+    for bar in found.bars if found else ():
+        lost = bar.gold - bar.counts[0]
+        where = f": {shares(bar.lost, lost)}" if lost else ""
+        yield f"{run_name(bar.name)}: {lost:,} of {bar.gold:,} gold answers missing{where}"
+        if bar.caution:
+            yield bar.caution
+
+
+def _paid(report: StudyReport) -> Iterator[str]:
+    """What each system cost, where that is known and not nothing."""
+    for one in report.systems:
+        if one.run.costs.cost:
+            yield f"{run_name(one.name)}: {usd(one.run.costs.cost)} USD"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from branchwise.base.text import counted, printable
 from branchwise.eval.retrieval_evaluation import RetrievalEvaluation
-from branchwise.report.tables import CellValue, Table, TableColumn
+from branchwise.report.table import CellValue, Table, TableColumn
 from branchwise.report.terminal.console import console, printable_json
 from branchwise.report.terminal.report_table import body
 

@@ -1,39 +1,40 @@
 """Everything that is printed of scored runs and predictions files: scores, losses, costs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from branchwise.base.text import printable
 from branchwise.eval.breakdowns import groupings_of
+from branchwise.eval.comparison import Comparison, summary_line
 from branchwise.eval.errors.item_errors import totals
 from branchwise.eval.grouping import META
+from branchwise.eval.scores import common_columns
 from branchwise.report.figures.losses import absent_gold
 from branchwise.report.published import Published
-from branchwise.report.study_report import StudyReport, SystemReport
+from branchwise.report.study_report import StudyReport, SystemReport, compare_with_bases
 from branchwise.report.tables import terminal_tables
 from branchwise.report.tables.properties import breakdown_change_tables, breakdown_table
-from branchwise.report.tables.protocols import (
-    BY_CONDITIONS,
-    by_conditions_table,
-    comparison_tables,
-)
+from branchwise.report.tables.protocols import BY_CONDITIONS, by_conditions_table, comparison_tables
 from branchwise.report.tables.published import published_tables
-from branchwise.report.terminal.ceiling_table import ceiling_tables
-from branchwise.report.terminal.cells import indented, plain, run_name
-from branchwise.report.terminal.cost_table import cost_tables
-from branchwise.report.terminal.error_table import class_tables, error_tables
-from branchwise.report.terminal.headline_tables import headline
-from branchwise.report.terminal.matcher_notes import matcher_lines
-from branchwise.report.terminal.module_lines import module_notes
-from branchwise.report.terminal.report_table import drawn, score_tables, with_notes
-from branchwise.report.terminal.told_errors import told_error_tables
+from branchwise.report.terminal.cells import heading, indented, plain, run_name
+from branchwise.report.terminal.costs import cost_tables
+from branchwise.report.terminal.error_table import (
+    ceiling_tables,
+    class_tables,
+    error_tables,
+    told_error_tables,
+)
+from branchwise.report.terminal.report_table import drawn, headline, score_tables, with_notes
+from branchwise.report.terminal.run_notes import NOTICE, matcher_lines, module_notes
 from branchwise.runs.costs.usage import NO_COSTS
 from branchwise.runs.left_out import run_left_out, run_remarks
 from branchwise.runs.scoring.scored import ScoredAnswers
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 
 def run_report(
@@ -130,3 +131,27 @@ def _without(ids: Sequence[str]) -> Iterator[str]:
         first = ", ".join(printable(id)[:_MAX_ID] for id in ids[:_SHOWN])
         more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
         yield f"without a prediction: {first}{more}"
+
+
+def study_summary(systems: Sequence[SystemReport]) -> "Iterator[RenderableType]":
+    """The differences of the systems to their bases, if there are any."""
+    scores = [one.scores for one in systems]
+    columns = (*scores[0].scorer.scored_task.shown, *common_columns(scores))
+    metrics = [column.key for column in columns]
+    called = {column.key: column.name for column in scores[0].scorer.scored_task.shown}
+    compared = compare_with_bases(systems, metrics=metrics, subsets=("all",))
+    bases = {one.name: one.base for one in systems}
+    for base, names in groupby(compared, lambda name: bases[name]):
+        yield heading(f"changes against {run_name(base)}", [])
+        for name in names:
+            yield indented(_lines(name, compared[name], called))
+
+
+def _lines(name: str, comparison: Comparison, called: Mapping[str, str]) -> "Text":
+    lines = [summary_line(one, name=called.get(one.metric)) for one in comparison.differences]
+    text = plain(f"{run_name(name)}\n", "bold")
+    # First: a difference is read otherwise where what makes it did nothing.
+    for said in comparison.cautions:
+        text.append(f"  caution: {printable(said)}\n", style=f"not bold {NOTICE}")
+    text.append("\n".join(f"  {line}" for line in lines), style="not bold")
+    return text

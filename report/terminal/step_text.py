@@ -1,7 +1,12 @@
-"""Pieces of the lines that say what a step did."""
+"""Pieces of the lines that say what a step did, and the passages behind an answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from branchwise.base.text import one_line, printable
+from branchwise.report.terminal.marks import named
+from branchwise.trace.artifacts import ShownPassage
+from branchwise.trace.events import Event, Stage, StageEnded, Tool
 
 MAX_LINE = 160
 SHOWN_RESULTS = 5
@@ -41,3 +46,44 @@ def branch_lines(answers: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Each branch with its entities, below an `answer` or `gold` heading."""
     for branch, entities in answers.items():
         yield indented(f"{branch}: {'; '.join(entities) or '(none)'}")
+
+
+_SHOWN = 3
+_BEFORE, _BEHIND = 60, 140
+"""Characters that are shown of a passage around what it names."""
+
+
+def found_passages(events: Iterable[Event]) -> dict[str, list[ShownPassage]]:
+    """What each conversation of a pipeline found, by the option that it answers, each passage once;
+    "" are all others."""
+    found: dict[str, dict[str, ShownPassage]] = {}
+    option = ""
+    for event in events:
+        match event.body:
+            case Stage(option=begun):
+                option = begun
+            case StageEnded():
+                option = ""
+            case Tool() as body:
+                passages = {one.id: one for one in body.found.passages}
+                found[option] = {**found.get(option, {}), **passages}
+    return {option: list(passages.values()) for option, passages in found.items()}
+
+
+def passage_lines(passages: Sequence[ShownPassage], answers: Sequence[str]) -> Iterator[str]:
+    """The passages that name an answer, with the words around it, or else the first ones; and how
+    many others there are."""
+    marked = [(one, named(one.text, [[answer] for answer in answers])) for one in passages]
+    naming = [(one, marks[0].start) for one, marks in marked if marks]
+    others = [(one, 0) for one, marks in marked if not marks]
+    lines = [f"[{one.id}] {one.title}: {_around(one.text, at)}" for one, at in (*naming, *others)]
+    shown = few(lines, min(_SHOWN, len(naming) or _SHOWN), "more passages")
+    return (printable(one_line(line)) for line in shown)
+
+
+def _around(text: str, at: int) -> str:
+    """The words around a place in a text."""
+    start = max(0, at - _BEFORE)
+    start = text.find(" ", start, at) + 1 if start else 0
+    end = min(len(text), start + _BEFORE + _BEHIND)
+    return f"{'… ' if start else ''}{text[start:end]}{' …' if end < len(text) else ''}"

@@ -14,7 +14,7 @@ from branchwise.eval.judging.settle import Settled
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.system import System
-from branchwise.report.figures.protocols import protocol_figure
+from branchwise.report.figures.lines import protocol_figure
 from branchwise.report.study_report import StudyReport, SystemReport
 from branchwise.report.tables.protocols import protocol_tables
 from branchwise.report.terminal.run_report import run_report

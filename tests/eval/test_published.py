@@ -20,10 +20,10 @@ from branchwise.report.published import (
     benchmarks,
     published,
     published_beside,
+    read_published,
 )
-from branchwise.report.published.reading import read_published
+from branchwise.report.table import column_groups
 from branchwise.report.tables.published import published_tables
-from branchwise.report.tables.table import column_groups
 from support.ui.report_cases import make_report
 
 FOLDER = Path(__file__).parents[2] / "report" / "published"

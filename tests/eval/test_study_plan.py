@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from branchwise.report.terminal.study_plan_table import plan_tables
+from branchwise.report.terminal.costs import plan_tables
 from branchwise.runs.experiment import run
 from branchwise.runs.studies.plan import Bound, StudyPlan, plan_of
 from branchwise.runs.studies.shared import questions_of

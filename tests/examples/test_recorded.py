@@ -10,11 +10,10 @@ import pytest
 
 from branchwise.base.numbers import number
 from branchwise.corpora.loaders import load_questions
-from branchwise.report.error_counts import error_counts
-from branchwise.report.exports.csv_files import csv_files
-from branchwise.report.exports.latex import latex
-from branchwise.report.exports.markdown import markdown
+from branchwise.report.exports import csv_files, markdown
+from branchwise.report.figures.errors import error_counts
 from branchwise.report.html.page import render_html
+from branchwise.report.latex import latex
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.study_report import StudyReport
 from branchwise.report.tables import report_tables

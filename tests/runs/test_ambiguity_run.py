@@ -15,7 +15,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.flows import FLOWS, default_flow
-from branchwise.report.exports.markdown import markdown
+from branchwise.report.exports import markdown
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.tables import report_tables
 from branchwise.runs.export import export_lines

@@ -12,7 +12,7 @@ from branchwise.base.errors import InputError, SettingError
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import FLOWS, default_flow
-from branchwise.report.exports.markdown import markdown
+from branchwise.report.exports import markdown
 from branchwise.report.html.page import render_html
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.tables import report_tables

@@ -10,7 +10,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.report.question_reports import analysed_answer, question_report
+from branchwise.report.study_report import analysed_answer, question_report
 from branchwise.runs.export import export_lines
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.runs.store import open_run

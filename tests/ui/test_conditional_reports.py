@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from branchwise import System, run
-from branchwise.report.absent import absent_figures
-from branchwise.report.error_counts import error_counts
+from branchwise.report.figures.errors import error_counts
+from branchwise.report.figures.files import absent_figures
 from branchwise.report.html.page import render_html, render_reports
 from branchwise.report.run_folders import report_of_runs, reports_of_tasks
 from branchwise.report.study_report import StudyReport
-from branchwise.report.tables import Table, report_tables
+from branchwise.report.table import Table
+from branchwise.report.tables import report_tables
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.scoring.scored import ScoredAnswers
 from support.conditions.cases import WORKED, WORKED_RELATIONS, conditions_file

@@ -8,7 +8,7 @@ from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.ledger import RoleUsage
 from branchwise.report.study_report import StudyReport, SystemReport
-from branchwise.report.terminal.cost_table import cost_tables
+from branchwise.report.terminal.costs import cost_tables
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.usage import Costs, RoleSpending, run_costs
 from branchwise.runs.scoring.scored import ScoredAnswers

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.report.exports import latex, markdown
-from branchwise.report.exports.csv_files import csv_files, guarded
-from branchwise.report.exports.text import one_line, shown_rows
+from branchwise.report import exports, latex
+from branchwise.report.exports import csv_files, guarded
 from branchwise.report.html.tables import laid_out
 from branchwise.report.study_report import StudyReport
-from branchwise.report.tables import CellValue, Table, TableColumn, report_tables
-from branchwise.report.tables.table import ChangeCell
+from branchwise.report.table import CellValue, ChangeCell, Table, TableColumn, one_line, shown_rows
+from branchwise.report.tables import report_tables
 from support.ui.hostile import HOSTILE_NAMES
 from support.ui.report_cases import BASE, make_report
 
@@ -88,7 +87,7 @@ def test_changes_stand_with_their_mark_and_columns_under_their_group() -> None:
         ("n", ChangeCell(-0.3, 0.0004), None, ChangeCell(None, None)),
     )
     table = Table("t", "t", columns, rows)
-    assert markdown.markdown(make_report([BASE]), [table]).splitlines()[-5:-1] == [
+    assert exports.markdown(make_report([BASE]), [table]).splitlines()[-5:-1] == [
         "| model | +e: R | k &amp; more: R | k &amp; more: EM |",
         "| --- | ---: | ---: | ---: |",
         "| m | +.21 ▲ | -.10 | ±.00 |",
@@ -174,7 +173,7 @@ def test_guarded_texts_stay_different(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE_NAMES)
 def test_markdown_shows_any_text_as_it_is(report: StudyReport, text: str) -> None:
-    shown = markdown.markdown(report, [named(text)])
+    shown = exports.markdown(report, [named(text)])
     tokens = (
         MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(shown)
     )
@@ -189,7 +188,7 @@ def test_markdown_shows_any_text_as_it_is(report: StudyReport, text: str) -> Non
 
 
 def test_markdown_breaks_no_address_into_a_link() -> None:
-    assert markdown.escape("see http://x.org, www.x.org, :tada:") == (
+    assert exports.escape("see http://x.org, www.x.org, :tada:") == (
         r"see http\://x.org, www\.x.org, \:tada:"
     )
 
@@ -197,7 +196,7 @@ def test_markdown_breaks_no_address_into_a_link() -> None:
 def test_markdown_has_every_printed_table_with_the_base_first(
     report: StudyReport, tables: tuple[Table, ...]
 ) -> None:
-    shown = markdown.markdown(report, tables)
+    shown = exports.markdown(report, tables)
     titles = re.findall(r"^## (.*)$", shown, re.MULTILINE)
     assert titles == [table.title for table in tables if table.printed]
     assert "| base | ambiguous | 2 | .75 [.50, 1.00] | .33 [.33, .33] |" in shown

@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.report.figures.lines import Lines, Series
-from branchwise.report.plots.drawing import (
+from branchwise.report.figures.drawing import (
     add_legend,
     legend_height,
     line_look,
@@ -19,8 +18,8 @@ from branchwise.report.plots.drawing import (
     paper_style,
     saved,
 )
-from branchwise.report.plots.files import figure_files
-from branchwise.report.plots.recall import draw_lines
+from branchwise.report.figures.files import figure_files
+from branchwise.report.figures.lines import Lines, Series, draw_lines
 from branchwise.report.study_report import StudyReport
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 from support.ui.svg_figures import svg_files
@@ -198,7 +197,7 @@ def test_captions_name_every_figure(files: dict[str, bytes]) -> None:
 
 def test_matplotlib_is_loaded_only_to_draw() -> None:
     code = (
-        "import sys, branchwise.commands.report, branchwise.report.plots.files; "
+        "import sys, branchwise.commands.report, branchwise.report.figures.files; "
         "sys.exit('matplotlib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

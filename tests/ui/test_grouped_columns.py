@@ -1,8 +1,7 @@
 """Groups of columns on a terminal."""
 
-from branchwise.report.tables import TableColumn
-from branchwise.report.terminal.cells import plain
-from branchwise.report.terminal.grouped_columns import in_groups
+from branchwise.report.table import TableColumn
+from branchwise.report.terminal.cells import in_groups, plain
 
 
 def test_the_neighbours_of_a_group_are_one_column_under_its_name() -> None:

@@ -9,7 +9,7 @@ import pytest
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
 from branchwise.report.html.page import write_html
-from branchwise.report.question_reports import QuestionReport, SystemAnswer
+from branchwise.report.study_report import QuestionReport, SystemAnswer
 from support.needs import needs
 from support.ui.chromium import Chromium, find_chromium
 from support.ui.hostile import SHOWN, hostile_report

@@ -10,15 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.report.figures.cost import Point, pareto_front
-from branchwise.report.figures.lines import Lines, Series
-from branchwise.report.html.drawings import inlined
-from branchwise.report.html.figures import figures
+from branchwise.report.figures.cost import (
+    CALLS,
+    COST,
+    TOKENS,
+    Point,
+    pareto_front,
+    ratio_words,
+    spending,
+)
+from branchwise.report.figures.drawing import paper_style
+from branchwise.report.figures.lines import Lines, Series, draw_lines
+from branchwise.report.html.figures import figures, inlined
 from branchwise.report.html.summary import verdict
-from branchwise.report.html.text import short, shown
-from branchwise.report.plots.drawing import paper_style
-from branchwise.report.plots.recall import draw_lines
-from branchwise.report.spending import CALLS, COST, TOKENS, ratio_words, spending
+from branchwise.report.html.tables import short, shown
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 JOINERS = "\u200c\u200d\u00ad"
@@ -166,7 +171,7 @@ def test_figures_have_the_page_s_colours_and_refer_to_themselves_alone(drawings)
         assert set(re.findall(r'(?:href="|url\()#([^")]+)', drawing)) <= set(own)
         ids += own
     assert len(ids) == len(set(ids))
-    styles = importlib.resources.files("branchwise.report.html.styles")
+    styles = importlib.resources.files("branchwise.report.html") / "styles"
     known = set(re.findall(r"(--\w+): ", (styles / "colours.css").read_text(encoding="utf-8")))
     assert set(re.findall(r"var\((--\w+)\)", "".join(drawings.values()))) <= known
 

@@ -7,11 +7,11 @@ from rich.console import Console
 
 from branchwise.base.text import counted
 from branchwise.kg.answers import QueryResult, Term
-from branchwise.report.terminal.kg_description import size
 from branchwise.report.terminal.kg_tables import (
     columns_as_mentioned,
     for_people,
     one_by_one,
+    size,
     table_within,
 )
 

@@ -10,11 +10,11 @@ import pytest
 
 from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import Aggregate, Intervals
-from branchwise.report.exports.latex import COLUMN, PAGE, LatexLook, latex, latex_files, read_width
-from branchwise.report.plots.files import figure_files
+from branchwise.report.figures.files import figure_files
+from branchwise.report.latex import COLUMN, PAGE, LatexLook, latex, latex_files, read_width
 from branchwise.report.study_report import StudyReport
-from branchwise.report.tables import CellValue, Table, TableColumn, report_tables
-from branchwise.report.tables.table import subset_column, system_column
+from branchwise.report.table import CellValue, Table, TableColumn, subset_column, system_column
+from branchwise.report.tables import report_tables
 from support.needs import INSTALLED_BY, needs_program
 from support.ui.hostile import HOSTILE_NAMES
 from support.ui.latex_reading import read_latex

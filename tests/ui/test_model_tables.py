@@ -14,8 +14,8 @@ import pytest
 from branchwise.report.figures.changes import model_change_figures
 from branchwise.report.figures.errors import error_shares
 from branchwise.report.study_report import StudyReport, SystemReport
-from branchwise.report.tables import Table, report_tables
-from branchwise.report.tables.table import ChangeCell
+from branchwise.report.table import ChangeCell, Table
+from branchwise.report.tables import report_tables
 from support.ui.model_study import GOLD, ITEMS, MODELS, SETTINGS, model_study, name_of
 from support.ui.report_cases import make_report
 

@@ -12,7 +12,7 @@ from branchwise.eval.errors.module_work import (
     inert_parts,
 )
 from branchwise.eval.judging.settle import Settled
-from branchwise.report.terminal.module_lines import ALARM, NOTICE, module_lines, module_notes
+from branchwise.report.terminal.run_notes import ALARM, NOTICE, module_lines, module_notes
 
 EXPANSION = ExpansionWork(Counter(server=2), Counter(), 30, 12, 37)
 EXTRACTION = ExtractionWork(

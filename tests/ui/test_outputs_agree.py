@@ -18,9 +18,7 @@ import pytest
 from rich.console import Console
 
 from branchwise.eval.errors.labels import ANSWER_ERRORS
-from branchwise.report.exports.csv_files import csv_files, guarded
-from branchwise.report.exports.latex import LatexLook, latex, latex_files, read_width
-from branchwise.report.exports.markdown import markdown
+from branchwise.report.exports import csv_files, guarded, markdown
 from branchwise.report.figures.changes import change_figures
 from branchwise.report.figures.cost import cost_figure
 from branchwise.report.figures.errors import error_shares
@@ -28,6 +26,7 @@ from branchwise.report.figures.lines import ceilings, line_figures
 from branchwise.report.figures.losses import losses
 from branchwise.report.html.figures import figures
 from branchwise.report.html.page import render_html
+from branchwise.report.latex import LatexLook, latex, latex_files, read_width
 from branchwise.report.tables import report_tables
 from branchwise.report.terminal.run_report import run_report
 from support.ui.latex_reading import read_latex, said

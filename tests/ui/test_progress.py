@@ -12,8 +12,8 @@ from branchwise.agents.restraints import Limits
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.graphs.system import System
 from branchwise.report.terminal import progress
-from branchwise.report.terminal.outage_lines import OutagePrinter
 from branchwise.report.terminal.progress import (
+    OutagePrinter,
     ProgressBar,
     RunProgress,
     ScoringProgress,

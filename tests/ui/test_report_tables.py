@@ -9,7 +9,8 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.judging.matcher import Agreement
 from branchwise.eval.tasks import get_task
 from branchwise.report.study_report import StudyReport
-from branchwise.report.tables import CellValue, Table, report_tables
+from branchwise.report.table import CellValue, Table
+from branchwise.report.tables import report_tables
 from branchwise.report.tables.published import published_tables
 from branchwise.runs.scoring.scored import TracedRun
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report

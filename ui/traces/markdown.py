@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from branchwise.base.numbers import number
 from branchwise.eval.errors.labels import Label, label_words
-from branchwise.report.exports.markdown import escape
+from branchwise.report.exports import escape
 from branchwise.report.terminal.blocks import Block
 from branchwise.ui.traces.lines import ItemLine, named
 from branchwise.ui.traces.trace import AnswerLine, BranchLines, Step, Trace, blocks

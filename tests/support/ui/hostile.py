@@ -5,8 +5,7 @@ from dataclasses import replace
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import FailedCall, ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.report.question_reports import QuestionReport, SystemAnswer
-from branchwise.report.study_report import StudyReport
+from branchwise.report.study_report import QuestionReport, StudyReport, SystemAnswer
 from support.ui.report_cases import BASE, EXPANDED, make_report
 
 ATTACK = (

@@ -5,19 +5,186 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
+from typing import NamedTuple
 
 from branchwise.base.errors import InputError
+from branchwise.base.numbers import UNKNOWN
 from branchwise.eval.bootstrap import Intervals
-from branchwise.report.exports.latex_grid import (
-    Grid,
-    GridCell,
-    GridColumn,
-    caption_of,
-    grid_of,
-    notes_of,
-)
-from branchwise.report.exports.latex_text import escape, numeric, sentence
-from branchwise.report.tables import Table
+from branchwise.report.table import OF_INTERVALS, Shown, Table, TableColumn, one_line, shown_rows
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    # Active in babel's German, and a closing quotation mark elsewhere.
+    '"': r"\char34{}",
+    "'": "'{}",
+    "`": r"\textasciigrave{}",
+    # At the beginning of a row they would be read as an argument of the row before.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    # So that two of them stay two: no dash, no quotation mark.
+    "-": "-{}",
+    ",": ",{}",
+    "…": r"\ldots{}",
+    "–": "--",
+    "\N{REPLACEMENT CHARACTER}": "?",
+    "▲": r"$\bigtriangleup$",
+    "▼": r"$\bigtriangledown$",
+}
+_IN_NUMBERS = {"-": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", UNKNOWN: "--"}
+_BREAK = r"\allowbreak{}"
+_BREAKS_AFTER = "/:.@_-+="
+_LONG = 16
+"""Letters of a sentence that stay on one line."""
+
+
+def escape(text: str) -> str:
+    """Text from outside that shows as it is: no command, no active character, no ligature."""
+    return "".join(_SPECIAL.get(character, character) for character in one_line(text))
+
+
+def sentence(text: str) -> str:
+    """The same, with places in long words at which a line may end."""
+    words = one_line(text).split()
+    return " ".join(escape(word) if len(word) <= _LONG else _breakable(word) for word in words)
+
+
+def _breakable(word: str) -> str:
+    parts, line = [], ""
+    for letter in word:
+        if line and (line[-1] in _BREAKS_AFTER or len(line) == _LONG):
+            parts.append(_BREAK)
+            line = ""
+        parts.append(_SPECIAL.get(letter, letter))
+        line += letter
+    return "".join(parts)
+
+
+def numeric(text: str) -> str:
+    """A number of ours: a real minus sign, relations in mathematics."""
+    return "".join(_IN_NUMBERS.get(c, _SPECIAL.get(c, c) if c in "[]▲▼" else c) for c in text)
+
+
+# Papers name models; where they were asked stands in the CSV files.
+_ADDRESS = re.compile(r"@https?://[^\s,;)]+?(?=[:.]?(?:[\s,;)]|$))")
+
+
+class GridCell(NamedTuple):
+    """What a cell says, what stands beside it in a small font, and on a small line below it."""
+
+    text: str
+    beside: str = ""
+    under: str = ""
+
+
+@dataclass(frozen=True)
+class GridColumn:
+    """A column's heading, and a cell a row."""
+
+    title: str
+    cells: tuple[GridCell, ...]
+    is_text: bool = False
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`groups`: the heading and the number of rows of each; one without a heading where there are
+    none."""
+
+    label: GridColumn
+    columns: tuple[GridColumn, ...]
+    groups: tuple[tuple[str, int], ...]
+
+
+def grid_of(table: Table, intervals: Intervals) -> Grid:
+    """The columns of a table that are for readers."""
+    printed = table.as_printed()
+    *grouped, label = printed.key_columns
+    rows, shown = printed.rows, shown_rows(printed)
+    spans = [
+        (" · ".join(shown[first][place].text for place in grouped), len(numbers))
+        for numbers in _runs([[row[place] for place in grouped] for row in rows])
+        for first in numbers[:1]
+    ]
+    columns = [
+        column
+        for place, one in enumerate(printed.columns)
+        if place != label and place not in grouped and not _is_told(printed, place)
+        for column in _columns(one, [row[place] for row in shown], intervals)
+    ]
+    names = _text_column(printed.columns[label], [row[label] for row in shown], is_label=True)
+    return Grid(names, tuple(columns), tuple(spans))
+
+
+def caption_of(table: Table) -> str:
+    """The title; it names the system where no row does."""
+    named = 0 not in table.key_columns
+    return f"{table.title} · {table.rows[0][0]}" if named else table.title
+
+
+def notes_of(table: Table, intervals: Intervals) -> list[str]:
+    """Its notes, without those on what is not shown."""
+    hidden = intervals == "none"
+    shown = [note for note in table.notes if not (hidden and note.startswith(OF_INTERVALS))]
+    return [_ADDRESS.sub("", note) for note in shown]
+
+
+def _runs(keys: Sequence[list[object]]) -> Iterator[list[int]]:
+    """Numbers of neighbouring rows with equal keys."""
+    for _, found in groupby(range(len(keys)), lambda number: keys[number]):
+        yield list(found)
+
+
+def _is_told(table: Table, place: int) -> bool:
+    """Whether a key column is the same in all rows, so that the caption has it."""
+    return table.columns[place].is_key and place not in table.key_columns
+
+
+def _columns(
+    column: TableColumn, cells: Sequence[Shown], intervals: Intervals
+) -> Iterator[GridColumn]:
+    if column.unit == "text":
+        yield _text_column(column, cells)
+        return
+    means = [" ".join(part for part in (one.text, one.mark) if part) for one in cells]
+    ends = [" ".join(part for part in (one.interval, one.n) if part) for one in cells]
+    if intervals == "none":
+        ends = [one.n for one in cells]
+    if intervals == "columns" and any(one.interval for one in cells):
+        yield GridColumn(column.title, _cells(means), group=column.group)
+        yield GridColumn("95% interval", _cells(ends), group=column.group)
+        return
+    pairs = zip(means, ends, strict=True)
+    made = (
+        GridCell(mean, under=end) if intervals == "below" else GridCell(mean, end)
+        for mean, end in pairs
+    )
+    yield GridColumn(column.title, tuple(made), group=column.group)
+
+
+def _text_column(
+    column: TableColumn, cells: Sequence[Shown], *, is_label: bool = False
+) -> GridColumn:
+    texts = [one.text if is_label else _ADDRESS.sub("", one.text) for one in cells]
+    return GridColumn(column.title, _cells(texts), is_text=True, group=column.group)
+
+
+def _cells(texts: Sequence[str]) -> tuple[GridCell, ...]:
+    return tuple(map(GridCell, texts))
+
 
 COLUMN, PAGE = 219.0, 345.0
 """Points: the narrowest column of the usual two-column classes (ACL's), and the text of `article`,

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, filterwarnings
 
 from branchwise.base.numbers import number
-from branchwise.report.exports.text import one_line
+from branchwise.report.table import one_line
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 WIDTH = 3.35  # inches
 MAX_NAME = 48

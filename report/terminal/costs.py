@@ -1,15 +1,22 @@
-"""What a study or run is expected to cost, and at most, on a terminal: `--dry-run`, `--pilot`."""
+"""What runs cost on a terminal, and what a study is expected to cost."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from branchwise.agents.spec import is_replay
 from branchwise.base.durations import duration
+from branchwise.base.errors import nearest
 from branchwise.base.numbers import UNKNOWN, short_count, usd
 from branchwise.base.text import counted, printable
+from branchwise.eval.judging.grading import Demand
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
-from branchwise.report.terminal.cells import indented, new_table, plain, run_name
+from branchwise.report.study_report import StudyReport
+from branchwise.report.tables.costs import costs_table
+from branchwise.report.terminal.cells import indented, new_table, notes, plain, run_name
 from branchwise.report.terminal.console import console
-from branchwise.report.terminal.cost_table import how_to_give
+from branchwise.report.terminal.report_table import drawn
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.usage import Costs, RoleCost
 from branchwise.runs.estimates import Estimate
 from branchwise.runs.studies.grading_plan import GRADE_INPUT, PREDICTED, GradingPlan
 from branchwise.runs.studies.plan import (
@@ -26,6 +33,76 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.padding import Padding
     from rich.table import Table
+
+
+_SHOWN = 3
+_NEAR = 0.6
+_IN_NOTES = ("model", "ratio")
+
+
+def cost_tables(report: StudyReport) -> "Iterator[RenderableType]":
+    """The table, and notes on it.
+
+    Unknown is –, and a note says which model's price is missing and how to give it.
+    """
+    table = costs_table(report)
+    yield from drawn(table.with_columns([c.key for c in table.columns if c.key not in _IN_NOTES]))
+    yield notes(_notes(report))
+
+
+def _notes(report: StudyReport) -> Iterator[str]:
+    costs = [system.run.costs for system in report.systems]
+    for system in report.systems:
+        before = f"{run_name(system.name)}: " if len(report.systems) > 1 else ""
+        yield from (before + line for line in _about(system.run.costs))
+    yield from _prices_are_from(costs)
+    yield "cached is part of input, reasoning of output; seconds are summed over requests"
+    for model in dict.fromkeys(model for found in costs for model in found.unpriced):
+        yield how_to_give(model, "with --prices FILE")
+
+
+def _prices_are_from(runs: Sequence[Costs]) -> Iterator[str]:
+    published = next((found for found in runs if found.source), None)
+    if published:
+        as_of = f" as of {published.as_of}" if published.as_of else ""
+        yield f"USD by {published.source}{as_of}, or by --prices"
+    elif any(role.cost for found in runs for role in found.roles):
+        yield "USD by --prices"
+    # Without servers: an address is longer than what is misspelt.
+    models = [model.partition("@http")[0] for found in runs for model in found.models]
+    unused = [name for name in runs[0].unused if all(name in found.unused for found in runs)]
+    told = {name: nearest(name, models, cutoff=_NEAR) for name in unused}
+    # A file of many prices is normal, so names that look misspelt come first.
+    for name in sorted(told, key=lambda name: not told[name])[:_SHOWN]:
+        near = f"; near: {told[name][0]}" if told[name] else ""
+        yield printable(f"--prices: no model of this run is called {name}{near}")
+    if len(told) > _SHOWN:
+        yield f"--prices: … nor by {len(told) - _SHOWN} more of its names"
+
+
+def _about(found: Costs) -> Iterator[str]:
+    failed = f", {found.failed} of them failed" if found.failed else ""
+    models: dict[str, list[str]] = {}
+    for role in found.roles:
+        models.setdefault(role.model, []).append(role.role)
+    named = (f"{' and '.join(roles)} {model}" for model, roles in models.items())
+    yield printable(" · ".join([f"items {found.items}{failed}", *named]))
+    if any(is_replay(role.model) for role in found.roles):
+        yield "replayed: tokens and seconds are those of the run that was recorded; nothing is paid"
+    yield from (_uncounted(role) for role in found.roles if role.uncounted and role.cost is None)
+
+
+def _uncounted(role: RoleCost) -> str:
+    return printable(f"{role.role}: the server of {role.model} did not count tokens")
+
+
+def how_to_give(model: str, where: str) -> str:
+    """How to give a model's price."""
+    return printable(
+        f"{UNKNOWN}: no price is known for {model}; give one (USD per million tokens) {where}, "
+        f'as in: models: {{"{model}": {{input: 0.25, output: 2}}}}'
+    )
+
 
 _ROLES = (AGENT, EXPANDER, EXTRACTOR)
 _UNKNOWN = (
@@ -55,7 +132,7 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
     if plan.grading:
         yield plain("")
         yield _grading_table(plan.grading)
-    yield _notes(plan)
+    yield _plan_notes(plan)
 
 
 def _size(plan: StudyPlan) -> str:
@@ -142,7 +219,7 @@ def _bounds(within: Bound, at_most: Bound) -> list[str]:
     return [cell for pair in both for cell in pair]
 
 
-def _notes(plan: StudyPlan) -> "Padding":
+def _plan_notes(plan: StudyPlan) -> "Padding":
     lines = [
         "",
         "calls: turns of an item, or of each of its stages (max_turns, max_calls), and one repair; "
@@ -176,3 +253,19 @@ def _notes(plan: StudyPlan) -> "Padding":
     where = "in the file that the study names as prices:" if plan.design else "with --prices FILE"
     lines += [how_to_give(model, where) for model in plan.unpriced]
     return indented(plain("\n".join(lines), "dim"))
+
+
+def demand_line(demand: Demand, prices: Prices) -> str:
+    """How many calls, and what they cost at most."""
+    once, most = demand.once, demand.most
+    calls = f"{once.calls:,} request{'' if once.calls == 1 else 's'} to send"
+    costs = [prices.cost(demand.spec, usage) for usage in (once, most)]
+    if demand.samples > 1:
+        calls += f", or {most.calls:,} if its server gives no probabilities"
+    if None in costs:
+        money = "no price is known (give one with --prices FILE)"
+    else:
+        money = f"at most {' or '.join(dict.fromkeys(usd(cost) for cost in costs))} USD"
+        if not demand.bounded:
+            money += ", if replies are numbers alone (--role judge.max_tokens=N bounds them)"
+    return printable(f"{demand.role} {demand.spec}: {calls}; {money}")

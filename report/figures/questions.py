@@ -1,10 +1,9 @@
-"""What questions are like, as figures with their data: steps, answers, branches, operations,
-predicates."""
+"""What questions are like, as figures with their data."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from branchwise.report.exports.csv_files import csv_files
-from branchwise.report.plots.drawing import (
+from branchwise.report.exports import csv_files
+from branchwise.report.figures.drawing import (
     BLACK,
     ORANGE,
     Drawing,
@@ -14,12 +13,13 @@ from branchwise.report.plots.drawing import (
     paper_style,
     row_height,
 )
-from branchwise.report.plots.files import captioned
-from branchwise.report.tables.table import Table, TableColumn
+from branchwise.report.figures.files import captioned
+from branchwise.report.table import Table, TableColumn
 from branchwise.worlds.questions.statistics import Histogram, Statistics, SubsetCount
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
 
 _MOST_ROWS = 30
 _LOOKS: tuple[dict[str, Any], ...] = (

@@ -1,10 +1,25 @@
-"""The forms of question sets and the fields of our own format, for a terminal and for programs."""
+"""The forms of question sets and corpora, for a terminal and for programs."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from branchwise.corpora.forms import CorpusForm
 from branchwise.corpora.loaders.format_fields import OBJECTS
 from branchwise.corpora.loaders.forms import FORMS, OWN, QuestionForm
 from branchwise.report.terminal.console import console, print_line, printable_json
+
+
+def print_corpus_forms(forms: Collection[CorpusForm]) -> None:
+    """What each form is, the fields that are read, and for a published one its source."""
+    for form in forms:
+        print_line(console(), f"{form.name}:{form.place}  {form.about}")
+        print_line(console(), f"    fields: {form.fields}")
+        if form.split:
+            print_line(console(), f"    split: {form.split}, unless --split says otherwise")
+        if form.source:
+            print_line(console(), f"    from {form.source}; licence: {form.licence}")
+    renaming = ", ".join(form.name for form in forms if form.renames)
+    print_line(console(), f"{renaming}: --field says what fields are called, text=body title=name.")
+    print_line(console(), "A file or a folder named without a form is read as the form it shows.")
 
 
 def print_forms() -> None:

@@ -1,1 +1,0 @@
-"""The sections of the HTML report, as Jinja2 templates."""
