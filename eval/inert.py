@@ -11,7 +11,7 @@ from branchwise.base.text import counted
 from branchwise.eval.errors.module_work import ExtractionWork, ModuleWork
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
-from branchwise.graphs.flows.pipeline import CLARIFICATION, OPTION_ANSWERS, VERDICT
+from branchwise.graphs.pipeline import CLARIFICATION, OPTION_ANSWERS, VERDICT
 
 
 class InertPart(NamedTuple):

@@ -9,7 +9,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.property_grades import Grades
-from branchwise.graphs.asking import DEFAULT_PROTOCOL
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL
 
 GoldKey = tuple[str, int]
 """A question's id and one of its gold sets by number: what numbers of gold pairs belong to."""

@@ -1,4 +1,4 @@
-"""One model turn: ask the model with its tools, or tell it that the budget is spent."""
+"""What is left of a budget, in words for the agent."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,16 +10,56 @@ from langgraph.types import Command
 
 from branchwise.agents.caller import ModelCaller, ModelError, Reply
 from branchwise.agents.prompt_files import Prompts
-from branchwise.graphs.budget_words import spent_reason
-from branchwise.graphs.context_window import oldest_to_omit, with_omissions
+from branchwise.graphs.flows import Route
 from branchwise.graphs.ledger import AGENT
-from branchwise.graphs.messages import recorded_turn
-from branchwise.graphs.prompt_growth import PROMPT_CUT
+from branchwise.graphs.messages import PROMPT_CUT, oldest_to_omit, recorded_turn, with_omissions
 from branchwise.graphs.reduce import StateUpdate, entering, folded, told, trimmed, turned
-from branchwise.graphs.route import Route
-from branchwise.graphs.state import AgentState, GraphNode, ItemContext
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.trace.events import BudgetSpent, ContextTrimmed
+
+PROMPTS = frozenset({"budget", "budget_left", "budget_low"})
+LOW = 1 / 5
+"""The share of a part of the budget at which the agent is told that an answer must follow."""
+
+
+def budget_stated(prompts: Prompts, budget: Budget) -> str:
+    """The part of the system prompt that says what there is."""
+    return prompts.render("budget", turns=str(budget.turns), calls=str(budget.calls))
+
+
+def budget_left(prompts: Prompts, budget: Budget, spent: Spent) -> str:
+    """The end of a tool result. Seconds are left out: a resumed question must read the same."""
+    turns, calls = max(0, budget.turns - spent.turns), max(0, budget.calls - spent.calls)
+    low = (
+        turns - 1 <= LOW * budget.turns
+        or calls <= LOW * budget.calls
+        or budget.tokens - spent.tokens <= LOW * budget.tokens
+    )
+    return prompts.render(
+        "budget_low" if low else "budget_left",
+        turns_left=str(turns),
+        turns=str(budget.turns),
+        calls_left=str(calls),
+        calls=str(budget.calls),
+    )
+
+
+def spent_reason(budget: Budget, spent: Spent, seconds: float) -> str | None:
+    """Which part of the budget is spent, in words; None while some of each is left.
+
+    The last model turn is reserved for the answer, so `turns` is spent one turn early.
+    """
+    if spent.turns >= budget.turns - 1:
+        return f"{budget.turns} model turns"
+    if spent.calls >= budget.calls:
+        return f"{budget.calls} tool calls"
+    if spent.tokens >= budget.tokens:
+        return f"{budget.tokens} tokens"
+    if seconds >= budget.seconds:
+        return f"{budget.seconds:g} seconds"
+    return None
+
 
 # The last answer is requested even when the seconds are spent; this limits how long it may take.
 GRACE_SECONDS = 30.0

@@ -15,9 +15,8 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reasoning import has_reasoning
 from branchwise.agents.reply import TEXT_CALLS
 from branchwise.graphs.agent_node import GRACE_SECONDS
-from branchwise.graphs.context_window import with_omissions
 from branchwise.graphs.ledger import AGENT
-from branchwise.graphs.messages import recorded_turn
+from branchwise.graphs.messages import recorded_turn, with_omissions
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.trace.events import REPAIR, AnswerRead, Repair, RepairFailed
 from branchwise.trace.parts import Predicted

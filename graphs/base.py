@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.graph import END, START, StateGraph
 
-from branchwise.graphs.agent_node import make_agent_node
+from branchwise.graphs.agent_node import budget_left, make_agent_node
 from branchwise.graphs.answer_node import make_answer_node
-from branchwise.graphs.budget_words import budget_left
 from branchwise.graphs.expand_node import make_expand_node
-from branchwise.graphs.extraction.by_passage import make_extract_by_passage_node
-from branchwise.graphs.extraction.by_search import make_extract_by_search_node
-from branchwise.graphs.extraction.read_before import ReadBefore
-from branchwise.graphs.flows.flow import GraphParts
+from branchwise.graphs.extraction.nodes import (
+    make_extract_by_passage_node,
+    make_extract_by_search_node,
+)
+from branchwise.graphs.flows import GraphParts, NodeSlot
 from branchwise.graphs.plugin_nodes import make_plugin_node
-from branchwise.graphs.route import NodeSlot
-from branchwise.graphs.shown import KnownPassages, ShownWhole
+from branchwise.graphs.shown import KnownPassages, ReadBefore, ShownWhole
 from branchwise.graphs.state import AgentState, ItemContext
 from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.trace.events import graph_name
 
 if TYPE_CHECKING:
-    from branchwise.graphs.flows.flow import AgentGraph
+    from branchwise.graphs.flows import AgentGraph
 
 
 _EXTRACT_NODES = {

@@ -20,15 +20,18 @@ from typing_extensions import TypedDict
 from branchwise.agents.answer import UNREADABLE
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
-from branchwise.graphs.choices import ChoiceError, Person, PersonAsked, read_choice
-from branchwise.graphs.flows.flow import GraphParts
-from branchwise.graphs.flows.pipeline import (
+from branchwise.graphs.flows import GraphParts
+from branchwise.graphs.pipeline import (
     CLARIFICATION,
     MAX_OPTIONS,
     OPTION_ANSWERS,
     VERDICT,
+    ChoiceError,
+    Person,
+    PersonAsked,
     Pipeline,
     different_answers,
+    read_choice,
     with_answers,
 )
 from branchwise.graphs.reduce import StateUpdate
@@ -38,7 +41,7 @@ from branchwise.trace.events import AnswerRead, StageEnded
 from branchwise.trace.parts import Predicted
 
 if TYPE_CHECKING:
-    from branchwise.graphs.flows.flow import AgentGraph
+    from branchwise.graphs.flows import AgentGraph
 
 _READ_HOW = ("strict", "tolerant", "repaired")
 """How answers are read, the best first."""

@@ -14,7 +14,7 @@ from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.graphs.role_decoding import decoding_with
+from branchwise.graphs.own_settings import decoding_with
 from branchwise.graphs.system import System
 
 if TYPE_CHECKING:

@@ -30,10 +30,10 @@ from branchwise.base.plugins.faults import WrongResult
 from branchwise.base.plugins.specs import find_plugin, load_plugin
 from branchwise.base.text import one_line, storable
 from branchwise.corpora.open import is_plugin_retriever
-from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
+from branchwise.graphs.flows import SLOTS, NodeSlot
+from branchwise.graphs.list_replies import MAX_CHARS, MAX_READINGS
+from branchwise.graphs.module_call import PluginCall, count_asked
 from branchwise.graphs.reduce import StateUpdate, tokens_of
-from branchwise.graphs.route import SLOTS, NodeSlot
-from branchwise.graphs.run_contexts import PluginCall, count_asked
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.tools.tool_results import bounded, read_artifact
 from branchwise.trace.events import Node as NodeEvent

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from branchwise.graphs.answer_node import DECLINED
+from branchwise.graphs.flows import SLOTS, Route
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.messages import message_of
-from branchwise.graphs.module_call import SILENT
+from branchwise.graphs.module_call import SILENT, count_asked
 from branchwise.graphs.plugin_nodes import applied
 from branchwise.graphs.reduce import (
     StateUpdate,
@@ -21,8 +22,6 @@ from branchwise.graphs.reduce import (
     trimmed,
     turned,
 )
-from branchwise.graphs.route import SLOTS, Route
-from branchwise.graphs.run_contexts import count_asked
 from branchwise.graphs.state import AgentState
 from branchwise.trace.events import (
     Body,

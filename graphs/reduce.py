@@ -15,7 +15,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from branchwise.graphs.extraction.earlier import extracts_after
+from branchwise.graphs.extraction.materials import extracts_after
 from branchwise.graphs.state import AgentState, Spent
 from branchwise.trace.events import (
     BudgetSpent,

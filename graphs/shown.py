@@ -1,15 +1,24 @@
 """Which passages a search need not bring whole, for the tool calls of a turn in their order."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from langchain_core.messages import ToolMessage
 
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.graphs.messages import calls_of
-from branchwise.graphs.state import AgentState
+from branchwise.graphs.extraction.materials import (
+    Material,
+    all_spans,
+    asked_words,
+    asks_for_more,
+    has_before_it,
+    materials_of,
+    searched_all,
+)
+from branchwise.graphs.messages import calls_of, with_omissions
+from branchwise.graphs.state import AgentState, PassageExtract
 from branchwise.tools.passage_blocks import shown_whole
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.records import mapping
@@ -94,3 +103,38 @@ class CallPassages:
 
     async def ids(self) -> Collection[str]:
         return await self.turn.until(self.of)
+
+
+class ReadBefore:
+    """`KnownPassages` where passages are extracted: those that were read for what a call asks.
+
+    Nothing was found in them, or the agent has before it what was. What the calls before bring in
+    the same turn is read for all its searches.
+    """
+
+    def before(self, state: AgentState, question: str) -> list[frozenset[str]]:
+        known = asked_words(question, state.get("readings", ()))
+        read = list(_read(state))
+        searches = map(searched_all, calls_of(state))
+        return [
+            frozenset(id for id, of in read if not asks_for_more([search], known, of))
+            for search in searches
+        ]
+
+    def brought(self, content: str, artifact: Mapping[str, Any]) -> Iterable[str]:
+        return (passage.id for passage in Artifact(artifact).passages)
+
+
+def _read(state: AgentState) -> Iterator[tuple[str, PassageExtract]]:
+    """By their ids, the passages of the conversation that need not be shown again."""
+    extracts = state.get("extracts") or {}
+    found: dict[str, tuple[Material, list[str]]] = {}
+    for message in with_omissions(state["messages"], state.get("omitted", 0)):
+        for material in materials_of(message):
+            results = found.setdefault(material.key, (material, []))[1]
+            results.append(message.text)
+    for key, (material, results) in found.items():
+        if (before := extracts.get(key)) is not None:
+            spans = all_spans(before, material.text)
+            if not spans or has_before_it(results, material, spans, before):
+                yield material.id, before

@@ -12,14 +12,13 @@ from typing_extensions import TypedDict
 from branchwise.agents.answer import UNREADABLE
 from branchwise.agents.prediction import Prediction
 from branchwise.graphs.base import recursion_limit
-from branchwise.graphs.flows.flow import Flow, GraphParts
-from branchwise.graphs.lanes import ConversationJournal
+from branchwise.graphs.flows import Flow, GraphParts
 from branchwise.graphs.reduce import StateUpdate, begun
-from branchwise.graphs.state import AgentState, ItemContext, Spent
+from branchwise.graphs.state import AgentState, ConversationJournal, ItemContext, Spent
 from branchwise.trace.events import Stage, StageEnded, Start
 
 if TYPE_CHECKING:
-    from branchwise.graphs.flows.flow import AgentGraph
+    from branchwise.graphs.flows import AgentGraph
 
 
 class StageRead(TypedDict):

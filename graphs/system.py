@@ -28,8 +28,13 @@ from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.base.setting import Declared, NamedSettings, Setting, declared
 from branchwise.corpora.kinds import NAMES
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.graphs.asking import asking_settings, checked_asking
-from branchwise.graphs.role_decoding import RoleDecoding, checked_roles, decoding_with
+from branchwise.graphs.own_settings import (
+    RoleDecoding,
+    asking_settings,
+    checked_asking,
+    checked_roles,
+    decoding_with,
+)
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
 """Settings of plug-ins by their names."""
@@ -107,8 +112,8 @@ class System(BaseModel, metaclass=NamedSettings):
     search asks, is shown whole again, instead of by its title, when the search finds it.
     `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
     the built-in prompts, and what tools say of themselves (`base/prompt_sets.py`). `asking`: the
-    settings of tasks that are not their defaults (`graphs/asking.py`). They may also be given among
-    the others, as records have them: `System(protocol="guided")`.
+    settings of tasks that are not their defaults (`graphs/own_settings.py`). They may also be given
+    among the others, as records have them: `System(protocol="guided")`.
     `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`base/keys.py`);
     no answer depends on them, nor on `headers`, which go to model servers. `role_decoding`: by role
     the decoding settings that are not the agent's.

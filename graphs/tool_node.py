@@ -4,10 +4,10 @@ import asyncio
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import orjson
 from langchain_core.tools import BaseTool
@@ -15,16 +15,19 @@ from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
 from branchwise.agents.caller import ModelCaller
-from branchwise.agents.journal import CallKey, Slot
-from branchwise.agents.outages import PassEndedError
+from branchwise.agents.journal import CallKey, Slot, item_of
+from branchwise.agents.outages import PassEndedError, ServerWatch
+from branchwise.base.absence import Sign
+from branchwise.base.errors import DamagedDataError
 from branchwise.base.text import one_line, whole_characters
+from branchwise.corpora.retrieval import KeyRefusedError, RetrieverError
 from branchwise.graphs.messages import calls_of
+from branchwise.graphs.module_call import PluginCall, count_asked
 from branchwise.graphs.reduce import NOT_RUN, StateUpdate, answered
-from branchwise.graphs.run_contexts import PluginCall, count_asked
-from branchwise.graphs.search_outages import waited_for
 from branchwise.graphs.shown import KnownPassages, TurnPassages
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
+from branchwise.kg.answers import KgError
 from branchwise.tools.artifacts import ToolArtifact
 from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.errors import ToolError
@@ -280,3 +283,60 @@ def bounded(text: str) -> str:
     if len(text) <= MAX_RESULT_CHARS:
         return text
     return f"{text[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters]"
+
+
+T = TypeVar("T")
+E = TypeVar("E", bound=BaseException)
+_TRIES = 3
+"""Failures of one search at a server that answers others, until it counts as failed."""
+
+
+async def waited_for(
+    search: Callable[[], Awaitable[T]],
+    server: str | None,
+    context: ItemContext,
+    on_wait: Callable[[float], None],
+) -> T:
+    """What `search` brings; it is repeated once its server is back. `server` None: it asks none.
+
+    `on_wait` gets the seconds of each wait, which are not the question's. Raises what the search
+    raises, ServerGoneError, and PassEndedError where the server no longer takes the key, or what
+    is searched here is damaged.
+    """
+    try:
+        if server is None or context.outages is None:
+            return await search()
+        return await _repeated(search, server, context.outages.at(server), context, on_wait)
+    except DamagedDataError as error:
+        raise PassEndedError(str(error)) from error
+
+
+async def _repeated(
+    search: Callable[[], Awaitable[T]],
+    server: str,
+    watch: ServerWatch,
+    context: ItemContext,
+    on_wait: Callable[[float], None],
+) -> T:
+    item = item_of(context.journal)
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            return await watch.asked(search, of=item, sign=_sign, on_wait=on_wait)
+        except Exception as error:
+            if refusal := _cause(error, KeyRefusedError):
+                raise PassEndedError(f"{server}: {refusal}; {refusal.remedy}") from error
+            if _sign(error) not in ("gone", "lost") or not (tries_left and watch.patience):
+                raise
+    raise AssertionError
+
+
+def _sign(error: BaseException | None) -> Sign | None:
+    """What a failed search says of its server, also where a tool tells it in words of its own."""
+    failed = _cause(error, RetrieverError) or _cause(error, KgError)
+    return failed.sign if failed else None
+
+
+def _cause(error: BaseException | None, kind: type[E]) -> E | None:
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__
+    return error

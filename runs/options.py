@@ -34,7 +34,7 @@ from branchwise.eval.bounds import (
 from branchwise.eval.scoring_choice import CheckChoice, ScoringChoice, check_of
 from branchwise.eval.selection import Shard
 from branchwise.eval.tasks import TASKS, known_variants
-from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, asked_by, checked_roles
+from branchwise.graphs.own_settings import SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.on_ray.connection import RayPlace
 

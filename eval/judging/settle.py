@@ -29,7 +29,7 @@ from branchwise.eval.judging.matcher import Agreement, MatcherReport, agreement,
 from branchwise.eval.scores import Scorer
 from branchwise.eval.scoring_choice import CheckChoice, ScoringChoice
 from branchwise.eval.tasks import Task, get_task
-from branchwise.graphs.role_decoding import NO_ROLES, RoleDecoding, decoding_with
+from branchwise.graphs.own_settings import NO_ROLES, RoleDecoding, decoding_with
 
 RoleProgress = Callable[[str, int, int], None]
 """Gets the role (`matcher`, `judge`) and the numbers of answered and of all requests."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from branchwise.eval.statistics import Comparison, ScoreDifference
 from branchwise.eval.tasks import Column
-from branchwise.eval.tasks.column import capital
+from branchwise.eval.tasks.task import capital
 from branchwise.report.model_grid import ModelGrid, change_grid
 from branchwise.report.study_report import StudyReport
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.tasks import Column
-from branchwise.eval.tasks.column import capital
+from branchwise.eval.tasks.task import capital
 from branchwise.report.spending import SpendingUnit, spending, unpriced_notes
 from branchwise.report.study_report import StudyReport
 

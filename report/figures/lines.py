@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from branchwise.base.numbers import interval, number
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.grouping import UNKNOWN
-from branchwise.eval.tasks.column import capital
+from branchwise.eval.tasks.task import capital
 from branchwise.report.study_report import StudyReport
 from branchwise.runs.scoring.scored import Analysis
 

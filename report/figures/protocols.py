@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.tasks.column import capital
+from branchwise.eval.tasks.task import capital
 from branchwise.report.figures.lines import Lines, Series
 from branchwise.report.study_report import StudyReport
 

@@ -14,7 +14,7 @@ from branchwise.eval.property_grades import (
     align_by_grades,
     graded_score,
 )
-from branchwise.eval.tasks.condambigqa.greedy_sums import greedy_sums
+from branchwise.eval.tasks.condambigqa.graded import greedy_sums
 
 GRADE = st.builds(
     PropertyGrade,

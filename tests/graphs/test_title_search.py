@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from branchwise.agents.journal import CallKey, MemoryJournal, Slot
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
+from branchwise.graphs.expand_node import (
+    MAX_ABOUT_CHARS,
+    MAX_LISTED,
+    MAX_SEARCHES,
+    TitleSearcher,
+    expander_message,
+    namesakes,
+)
 from branchwise.graphs.state import ItemContext
-from branchwise.graphs.title_list import MAX_LISTED, expander_message, namesakes
-from branchwise.graphs.title_search import MAX_ABOUT_CHARS, MAX_SEARCHES, TitleSearcher
 from branchwise.kg.answers import KgError, Match
 from branchwise.tools.batcher import Batcher
 from branchwise.trace.parts import FoundTitle, TitleSearch

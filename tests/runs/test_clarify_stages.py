@@ -12,7 +12,7 @@ import pytest
 
 from branchwise import resume, run, score
 from branchwise.agents.decoding import Decoding
-from branchwise.graphs.flows.pipeline import MAX_OPTIONS
+from branchwise.graphs.pipeline import MAX_OPTIONS
 from branchwise.runs.store import open_run
 from branchwise.trace.events import Event
 from support.chat_server import Answer, Body, call, fail, say

@@ -1,15 +1,14 @@
-"""The task `condambigqa`: answers in free text, each with its condition and its citations.
-
-Gold: a branch is a property, its name the condition, its answer the reference text. Without
-tools the question's own passages are given, which is the main protocol of the CondAmbigQA paper;
-with tools the agent searches, and cites passage ids.
-"""
+"""What a system may be asked for in CondAmbigQA's questions alone."""
 
 from collections.abc import Sequence
 from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import BaseModel, Field
 
 from branchwise.agents.prediction import Prediction
 from branchwise.base.errors import InputError
+from branchwise.base.setting import Setting
 from branchwise.base.text import one_line
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.items import AnsweredItem
@@ -22,13 +21,67 @@ from branchwise.eval.properties import (
     predicted_properties,
     score_citations,
 )
-from branchwise.eval.tasks.column import Column, Metrics
-from branchwise.eval.tasks.condambigqa.flow import ASKS_FOR_CONDITIONS, CONDITIONS
-from branchwise.eval.tasks.task import Beside, Task, shuffled
-from branchwise.graphs.asking import DEFAULT_PROTOCOL, PROTOCOL
-from branchwise.graphs.flows import Flow
-from branchwise.graphs.flows.flow import numbered
+from branchwise.eval.tasks.condambigqa.formats import AnswersFormat, ConditionsFormat
+from branchwise.eval.tasks.task import Beside, Column, Metrics, Task, shuffled
+from branchwise.graphs.flows import Flow, numbered
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL, PROTOCOL
 from branchwise.graphs.system import System
+
+
+class CondAmbigQASettings(BaseModel):
+    """`at_most`: how much an answer in free text may hold."""
+
+    at_most: Annotated[
+        int | None,
+        Field(ge=1, le=1000),
+        Setting(
+            "Free text: conditions, with --protocol standard citations of an answer, at most.",
+            "Model",
+            none="unbounded",
+            of_task=True,
+        ),
+    ] = None
+
+
+_STANDARD = Flow(
+    name="standard",
+    format=AnswersFormat(),
+    prompts={
+        "search": "answers_with_tools",
+        "given": "answers_given",
+        "direct": "answers_directly",
+    },
+    readings="answers_readings",
+    at_most="at_most_citations",
+)
+_GUIDED = Flow(
+    name="guided",
+    format=ConditionsFormat(),
+    prompts={"search": "guided_with_tools", "given": "guided_given"},
+    readings="conditions_readings",
+    tells_conditions=True,
+)
+_CLOSED = Flow(
+    name="closed",
+    format=AnswersFormat(),
+    prompts={"direct": "answers_directly"},
+    readings="answers_readings",
+)
+CONDITIONS = Flow(
+    name="conditions",
+    format=ConditionsFormat(),
+    prompts={
+        "search": "conditions_with_tools",
+        "given": "conditions_given",
+        "direct": "conditions_directly",
+    },
+    readings="conditions_readings",
+    at_most="at_most_conditions",
+    protocols={"standard": _STANDARD, "guided": _GUIDED, "closed": _CLOSED},
+)
+ASKS_FOR_CONDITIONS: frozenset[str] = frozenset({DEFAULT_PROTOCOL})
+"""Protocols in which the model writes conditions: `guided` gives them, the others have none."""
+
 
 _TEXT, _CITED = "answers in free text", "citations"
 _F1_NOTE = "F1: shared tokens of best-aligned properties; missed gold properties count 0"

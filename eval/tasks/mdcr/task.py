@@ -20,13 +20,12 @@ from branchwise.corpora.questions import Gold, Question
 from branchwise.eval.errors.labels import ErrorClasses
 from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.tasks.column import Column, Metrics, Role, Total
 from branchwise.eval.tasks.mdcr.errors import (
     CONDITIONAL_ERRORS,
     ConditionalCase,
     ConditionalItem,
 )
-from branchwise.eval.tasks.mdcr.flow import MDCR
+from branchwise.eval.tasks.mdcr.flow import CROSSED, GROUPINGS, MDCR, message, tells
 from branchwise.eval.tasks.mdcr.format import ConditionalOutput
 from branchwise.eval.tasks.mdcr.group_scores import (
     NO_GROUPS,
@@ -42,9 +41,7 @@ from branchwise.eval.tasks.mdcr.group_scores import (
     recall,
     relaxed_sums,
 )
-from branchwise.eval.tasks.mdcr.question import CROSSED, GROUPINGS, message
-from branchwise.eval.tasks.mdcr.settings import tells
-from branchwise.eval.tasks.task import Beside, Task
+from branchwise.eval.tasks.task import Beside, Column, Metrics, Role, Task, Total
 from branchwise.graphs.flows import Brief
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 

@@ -192,3 +192,44 @@ def _passage(text: str, fragments: Sequence[str]) -> str:
     if fragments and number and 1 <= int(number[1]) <= len(fragments):
         return fragments[int(number[1]) - 1]
     return bare
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    answer: str
+    citations: list[str] = []
+
+
+class _ExactAnswers(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    answers: list[_Answer]
+
+
+class AnswersFormat(ConditionsFormat):
+    """Answers in sentences, each with its citations where passages were seen."""
+
+    name = "answers"
+    schema: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "properties": {
+            "answers": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "answer": {"type": "string"},
+                        "citations": {"type": "array", "items": {"type": "string"}},
+                    },
+                    "required": ["answer"],
+                    "additionalProperties": False,
+                },
+            }
+        },
+        "required": ["answers"],
+        "additionalProperties": False,
+    }
+
+    def fits(self, data: object) -> bool:
+        return is_exactly(_ExactAnswers, data)

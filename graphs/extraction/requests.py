@@ -1,17 +1,53 @@
-"""Reading several passages with one request, and alone those for which that brought nothing."""
+"""An extractor's requests: concurrent, bounded, in an order that a replay finds again."""
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from branchwise.agents.caller import ModelCaller
+from branchwise.agents.caller import ModelCaller, ModelError
 from branchwise.agents.prompt_files import Prompts
-from branchwise.graphs.extraction.asking import ask_all
 from branchwise.graphs.extraction.materials import Material, asked_about, passage_message
-from branchwise.graphs.extraction.sections import Sections, read_sections
-from branchwise.graphs.extraction.spans import Spans, read_spans
-from branchwise.graphs.module_call import NO_USAGE, ModuleReply
+from branchwise.graphs.extraction.replies import Sections, Spans, read_sections, read_spans
+from branchwise.graphs.ledger import EXTRACTOR
+from branchwise.graphs.module_call import NO_USAGE, ModuleReply, ask_module
 from branchwise.graphs.state import ItemContext
 from branchwise.trace.parts import Dropped, Extracted, ExtractionRequest
+
+MAX_AT_ONCE = 32
+"""Concurrent extraction calls of one item."""
+
+
+async def ask_all(
+    caller: ModelCaller, requests: Sequence[tuple[str, str]], context: ItemContext
+) -> list[ModuleReply]:
+    """The extractor's replies to requests (system's and user's message), in order.
+
+    After an error that every call would meet, no further call starts; calls in flight are awaited,
+    because their replies are recorded and paid for.
+    """
+    said: dict[int, ModuleReply] = {}
+    errors: list[ModelError] = []
+    waiting = iter(enumerate(requests))
+
+    async def work() -> None:
+        # A message is sent in the step that takes it, so the journal's slots are in the order of
+        # the messages, however fast the replies come, and a replay finds its own.
+        for number, (system, message) in waiting:
+            try:
+                said[number] = await ask_module(caller, EXTRACTOR, system, message, context)
+            except ModelError as error:
+                errors.append(error)
+            if errors:
+                return
+
+    await asyncio.gather(*(work() for _ in range(min(MAX_AT_ONCE, len(requests)))))
+    if errors:
+        raise errors[0]
+    replies = [said[number] for number in range(len(requests))]
+    # They wait concurrently: together no longer than the one that waited longest.
+    context.waited += max((one.waited for one in replies), default=0.0)
+    return replies
+
 
 MAX_TOGETHER, MAX_TOGETHER_CHARS = 30, 30_000
 """Passages, and characters of them, in one request; a longer passage is asked about alone."""

@@ -1,29 +1,89 @@
-"""What graphs must know of a task: how its questions are put, and the graph they flow through.
+"""Flows: how each kind of question is put to an agent, and the way that it takes through the graph.
 
 Light, so that a task's columns do not cost the import of LangGraph.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from branchwise.agents.formats import AnswerFormat
+from branchwise.base.registry import Registry
 from branchwise.corpora.passages import Passage
-from branchwise.graphs.asking import DEFAULT_PROTOCOL
-from branchwise.graphs.route import SLOTS, Route
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL
+from branchwise.trace.events import graph_name
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.graph.state import CompiledStateGraph
 
     from branchwise.agents.prompt_files import Prompts
+    from branchwise.graphs.expand_node import TitleSearcher
     from branchwise.graphs.models import Models
     from branchwise.graphs.plugin_nodes import NodePlugin
     from branchwise.graphs.state import AgentState, ItemContext
     from branchwise.graphs.system import Budget, System
-    from branchwise.graphs.title_search import TitleSearcher
 
     AgentGraph = CompiledStateGraph[AgentState, ItemContext, Any, Any]
+
+
+NodeSlot = Literal["before_agent", "after_tools", "before_answer"]
+"""Where a plug-in's step runs. `before_agent`: once, after query expansion. `after_tools`: after
+the tools of a turn, before evidence extraction. `before_answer`: after the agent's last message,
+before it is read."""
+SLOTS: tuple[NodeSlot, ...] = get_args(NodeSlot)
+
+
+@dataclass(frozen=True)
+class Route:
+    """The way through the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`.
+
+    `nodes`: names of the plug-ins' nodes in each slot, in order. `last_words`: the step that gets
+    the agent's last message, if it is not the answer.
+    """
+
+    expands: bool
+    extracts: bool
+    has_tools: bool
+    nodes: Mapping[NodeSlot, Sequence[str]] = field(default_factory=dict)
+    last_words: str = ""
+
+    @property
+    def first(self) -> str:
+        """Where a question starts."""
+        return self.along("before_agent")[0]
+
+    def after_turn(self, *, calls: bool) -> str:
+        """After a model turn that makes calls, or after the last one."""
+        if calls and self.has_tools:
+            return "tools"
+        return self.last_words or self.into("before_answer")
+
+    def into(self, slot: NodeSlot, ran: Collection[str] = ()) -> str:
+        """The first node of a slot that has not run yet, else the step after the slot.
+
+        Nodes that ran but that the system lacks are ignored.
+        """
+        left = (name for name in self.nodes.get(slot, ()) if name not in ran)
+        return next(map(graph_name, left), self._behind(slot)[0])
+
+    def along(self, slot: NodeSlot) -> list[str]:
+        """The steps around a slot: each is always followed by the next."""
+        before = {
+            "before_agent": ["expand"] if self.expands else [],
+            "after_tools": ["tools"],
+            "before_answer": [],
+        }
+        return [*before[slot], *map(graph_name, self.nodes.get(slot, ())), *self._behind(slot)]
+
+    def _behind(self, slot: NodeSlot) -> list[str]:
+        behind = {
+            "before_agent": ["agent"],
+            "after_tools": ["extract", "agent"] if self.extracts else ["agent"],
+            "before_answer": ["answer"],
+        }
+        return behind[slot]
+
 
 FlowSetting = Literal["search", "given", "direct"]
 """The agent has tools / finds fixed passages in its prompt / has neither."""
@@ -187,3 +247,14 @@ class Flow:
         from branchwise.graphs.base import build_graph
 
         return (self.graph or build_graph)(parts, start_at)
+
+
+__all__ = ["FLOWS", "Brief", "Flow", "FlowSetting", "GraphParts", "default_flow"]
+
+FLOWS: Registry[Flow] = Registry()
+"""Those of all tasks, by their names."""
+
+
+def default_flow() -> Flow:
+    """The flow of a question that comes without a question set: the first task's."""
+    return next(iter(FLOWS.values()))
