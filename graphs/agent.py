@@ -1,10 +1,9 @@
-"""Everything that a system's answers depend on: the settings, models, sources, tools and prompts
-that it uses."""
+"""An agent made from a system: ask it a question, get an outcome."""
 
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.journal import Journal
@@ -24,7 +22,6 @@ from branchwise.base.keys import Keys
 from branchwise.base.setting import digested
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.agent_node import PROMPTS as BUDGET_PROMPTS
-from branchwise.graphs.agent_node import budget_stated
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
 from branchwise.graphs.expand_node import TitleSearcher, shown_readings
@@ -45,7 +42,6 @@ from branchwise.tools.plugin_tools import PluggedTool, plugin_sections
 from branchwise.tools.registry import (
     NAMES_TOOL,
     SEARCH_TOOL,
-    ToolContext,
     default_tools,
     injection_context,
     make_tools,
@@ -58,19 +54,32 @@ if TYPE_CHECKING:
 
 
 def identity_of(system: System, parts: GraphParts, sources: OpenSources) -> Mapping[str, Any]:
-    """JSON-serialisable, free of paths and keys."""
+    """Everything that a system's answers depend on; JSON-serialisable, free of paths and keys."""
     flow = parts.flow
+    # The system's own settings whose values answers depend on, where their module is on.
+    settings = {
+        one.name: system.asked(one.name) if one.setting.of_task else getattr(system, one.name)
+        for one in all_settings()
+        if len(one.path) == 1
+        and one.setting.changes == "answers"
+        and (one.setting.module is None or getattr(system, one.setting.module))
+    }
+    tools = [
+        convert_to_openai_tool(tool)
+        | ({"plugin": dict(tool.plugin_identity)} if isinstance(tool, PluggedTool) else {})
+        for tool in parts.tools
+    ]
     return {
         **({"kg": sources.kg.identity()} if sources.kg else {}),
         **({"nodes": [node.identity for node in parts.plugins]} if parts.plugins else {}),
         **parts.models.identity,
         "budget": digested(system.budget),
         "prompts": parts.prompts.digest_of(_used_prompts(system, parts)),
-        "tools": [_tool_identity(tool) for tool in parts.tools],
+        "tools": tools,
         "retriever": dict(sources.retriever.identity) if sources.retriever else None,
         "format": flow.format.name,
         **({"flow": flow.name} if flow.graph else {}),
-        **_own_settings(system),
+        **settings,
     }
 
 
@@ -79,44 +88,20 @@ def digest_of(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def _tool_identity(tool: BaseTool) -> Mapping[str, Any]:
-    schema = convert_to_openai_tool(tool)
-    if isinstance(tool, PluggedTool):
-        return {**schema, "plugin": dict(tool.plugin_identity)}
-    return schema
-
-
-def _own_settings(system: System) -> Mapping[str, Any]:
-    """The system's own settings whose values answers depend on, where their module is on."""
-    return {
-        one.name: system.asked(one.name) if one.setting.of_task else getattr(system, one.name)
-        for one in all_settings()
-        if len(one.path) == 1
-        and one.setting.changes == "answers"
-        and (one.setting.module is None or getattr(system, one.setting.module))
-    }
-
-
 def _used_prompts(system: System, parts: GraphParts) -> set[str]:
     """Prompts that answers may depend on."""
-    flow = parts.flow
+    flow, stages = parts.flow, parts.flow.stages or (parts.flow,)
     settings = {"search"} if parts.tools else {"given", "direct"}
-    stages = flow.stages or (flow,)
-    names = {name for one in stages for kind, name in one.prompts.items() if kind in settings}
+    names = {name for one in stages for setting, name in one.prompts.items() if setting in settings}
     names |= {*(one.format.repair for one in stages), *flow.own_prompts}
     names |= {name for section in flow.sections(system) for name in section.names}
     if parts.tools:
         tools = [tool.name for tool in parts.tools]
         names |= {"text_protocol", "budget_spent", *sections(tools, system.prompt_set)}
         names |= BUDGET_PROMPTS if parts.shows_budget else set()
-    return names | _module_prompts(parts)
-
-
-def _module_prompts(parts: GraphParts) -> set[str]:
-    names: set[str] = set()
     if parts.models.expander:
         names |= EXPANDER_PROMPTS if parts.searcher else {"expander"}
-        names |= {one.readings for one in parts.flow.stages or (parts.flow,)}
+        names |= {one.readings for one in stages}
     if parts.models.extractor:
         names |= {"extractor"}
         names |= {"extractor_several"} if parts.extracts_by == "search" else set()
@@ -175,28 +160,38 @@ class Agent:
         models = Models.of(system, self.prompts, model, restraints, recordings, keys)
         self._sources = OpenSources.of(system, keys, retriever, kg)
         context = self._sources.tool_context(system, flow, keys)
-        self.tools = _make_tools(system, context)
+        names = default_tools(context.sources) if system.tools is None else system.tools
+        self.tools = make_tools(names, context)
+        check_search(system, context.sources, [tool.name for tool in self.tools])
         self.nodes = make_nodes(system.nodes, injection_context(context))
-        parts = self._parts_with(models)
-        self._parts = replace(parts, sections=_prompt_sections(system, parts))
-        self.graph = self._built()
-        self._entered: dict[str, AgentGraph] = {}
-        models.explain(lambda: self.identity)
-
-    def _parts_with(self, models: Models) -> GraphParts:
-        system = self.system
-        return GraphParts(
+        shows_budget = system.budget_shown == "on" and bool(self.tools)
+        self._parts = GraphParts(
             models,
             self.tools,
             self.prompts,
             self.flow,
             system.budget,
             self.nodes,
-            shows_budget=system.budget_shown == "on" and bool(self.tools),
+            shows_budget=shows_budget,
             repeats_passages=repeats_passages(system),
             extracts_by=system.extract_by,
             searcher=self._searcher() if models.expander else None,
+            sections=self._prompt_sections(shows_budget=shows_budget),
         )
+        self.graph = self.flow.build(self._parts)
+        self._entered: dict[str, AgentGraph] = {"": self.graph}
+        models.explain(lambda: self.identity)
+
+    def _prompt_sections(self, *, shows_budget: bool) -> list[str]:
+        """What the system prompt says below the prompt of a question."""
+        system, prompts = self.system, self.prompts
+        names = sections([tool.name for tool in self.tools], system.prompt_set)
+        texts = [prompts.render(name) for name in names] + plugin_sections(self.tools)
+        texts += [section.rendered(prompts) for section in self.flow.sections(system)]
+        if shows_budget:
+            budget = system.budget
+            texts.append(prompts.render("budget", turns=str(budget.turns), calls=str(budget.calls)))
+        return texts
 
     def _searcher(self) -> TitleSearcher | None:
         """What expansion looks for names with: the agent's own tools, if the system wants that."""
@@ -208,8 +203,7 @@ class Agent:
         return TitleSearcher(passages, kg) if passages or kg else None
 
     def check_settings(self) -> None:
-        """Raise InputError for settings of plug-ins that the system lacks, such as a misspelt
-        name."""
+        """Raise InputError for settings of plug-ins that the system lacks."""
         names = [tool.name for tool in self.tools] + [node.name for node in self.nodes]
         check_named(self.system.settings, names, self.system.retriever)
 
@@ -224,8 +218,7 @@ class Agent:
         return digest_of(self.identity)
 
     async def aclose(self) -> None:
-        """Close the connections to models and MCP servers, which reopen, and the graph, which does
-        not."""
+        """Close connections to models and MCP servers, which reopen, and the knowledge graph."""
         await self._parts.models.aclose()
         await asyncio.to_thread(close_now, self.tools)
         if self._sources.kg:
@@ -262,8 +255,9 @@ class Agent:
         if not opening:
             context.event(self._start(brief))
         limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget, len(self.nodes)))
-        graph = self._graph_at(entry.node)
-        ended = await graph.ainvoke(
+        if entry.node not in self._entered:
+            self._entered[entry.node] = self.flow.build(self._parts, entry.node)
+        ended = await self._entered[entry.node].ainvoke(
             entry.state, config=limit, context=context, output_keys=_OUTCOME, version="v2"
         )
         end = ended.value
@@ -294,33 +288,3 @@ class Agent:
         system_prompt = "" if self.flow.stages else self._parts.system_prompt(brief.prompt)
         given = {"passages": [passage.model_dump() for passage in brief.passages]}
         return Start(system=system_prompt, content=brief.message, artifact=given)
-
-    def _graph_at(self, node: str) -> "AgentGraph":
-        """The graph entered at a node, compiled on first use; "" is the start."""
-        if not node:
-            return self.graph
-        if node not in self._entered:
-            self._entered[node] = self._built(node)
-        return self._entered[node]
-
-    def _built(self, start_at: str | None = None) -> "AgentGraph":
-        return self.flow.build(self._parts, start_at)
-
-
-def _make_tools(system: System, context: ToolContext) -> list[BaseTool]:
-    """The tools that the system names, or those that have something to search."""
-    names = default_tools(context.sources) if system.tools is None else system.tools
-    tools = make_tools(names, context)
-    check_search(system, context.sources, [tool.name for tool in tools])
-    return tools
-
-
-def _prompt_sections(system: System, parts: GraphParts) -> list[str]:
-    """What the system prompt says below the prompt of a question."""
-    tools = [tool.name for tool in parts.tools]
-    said = [parts.prompts.render(name) for name in sections(tools, system.prompt_set)]
-    said += plugin_sections(parts.tools)
-    said += [section.rendered(parts.prompts) for section in parts.flow.sections(system)]
-    if parts.shows_budget:
-        said.append(budget_stated(parts.prompts, system.budget))
-    return said

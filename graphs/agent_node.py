@@ -1,6 +1,7 @@
-"""What is left of a budget, in words for the agent."""
+"""One model turn: ask the model with its tools, or tell it that the budget is spent."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -21,11 +22,6 @@ from branchwise.trace.events import BudgetSpent, ContextTrimmed
 PROMPTS = frozenset({"budget", "budget_left", "budget_low"})
 LOW = 1 / 5
 """The share of a part of the budget at which the agent is told that an answer must follow."""
-
-
-def budget_stated(prompts: Prompts, budget: Budget) -> str:
-    """The part of the system prompt that says what there is."""
-    return prompts.render("budget", turns=str(budget.turns), calls=str(budget.calls))
 
 
 def budget_left(prompts: Prompts, budget: Budget, spent: Spent) -> str:
@@ -80,7 +76,9 @@ def make_agent_node(
 
     async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
         context, change = runtime.context, StateUpdate()
-        reason = _reason(state, context)
+        reason = None
+        if tools and not state.get("told"):
+            reason = spent_reason(budget, state["spent"], context.elapsed)
         if reason:
             note = BudgetSpent(reason=reason, text=prompts.render("budget_spent", reason=reason))
             context.event(note)
@@ -90,14 +88,19 @@ def make_agent_node(
         joined = entering(seen)
         messages = [*seen["messages"], *joined]
         omitted = state.get("omitted", 0)
+        ask = partial(_ask, caller, messages, asked, schema, context)
         try:
-            reply = await _ask(caller, messages, omitted, asked, schema, context)
+            reply = await ask(omitted)
         except ModelError as error:
-            trim = _trim(error, messages, omitted)
+            # After a context-length refusal more of the tool results are left out, once.
+            more = oldest_to_omit(messages, omitted) if error.kind == "context_length" else omitted
+            if more == omitted:
+                raise
+            trim = ContextTrimmed(omitted=more, newly=more - omitted)
             context.event(trim)
             change |= trimmed(trim)
-            omitted = trim.omitted
-            reply = await _ask(caller, messages, omitted, asked, schema, context)
+            omitted = more
+            reply = await ask(omitted)
         context.charge(AGENT, reply)
         context.waited += reply.waited
         if context.prompts_seen.is_cut(messages, omitted, reply.usage):
@@ -109,21 +112,16 @@ def make_agent_node(
         change |= turned(turn, reply.message, joined, seen)
         return Command(update=change, goto=goes_on)
 
-    def _reason(state: AgentState, context: ItemContext) -> str | None:
-        if not tools or state.get("told"):
-            return None
-        return spent_reason(budget, state["spent"], context.elapsed)
-
     return agent
 
 
 async def _ask(
     caller: ModelCaller,
     messages: Sequence[BaseMessage],
-    omitted: int,
     tools: Sequence[BaseTool],
     schema: Mapping[str, Any] | None,
     context: ItemContext,
+    omitted: int,
 ) -> Reply:
     return await caller.ask(
         with_omissions(messages, omitted),
@@ -132,11 +130,3 @@ async def _ask(
         journal=context.journal,
         time_left=max(context.time_left, GRACE_SECONDS),
     )
-
-
-def _trim(error: ModelError, messages: Sequence[BaseMessage], omitted: int) -> ContextTrimmed:
-    """Which tool results to leave out after a context-length refusal; re-raises the rest."""
-    more = oldest_to_omit(messages, omitted) if error.kind == "context_length" else omitted
-    if more == omitted:
-        raise error
-    return ContextTrimmed(omitted=more, newly=more - omitted)

@@ -186,8 +186,8 @@ def _add_node(
             ledger=ledger,
             person=person,
         )
-        begun = agent.beginning(brief).state
-        end = await steps.ainvoke(begun, {"recursion_limit": limit}, context=context)
+        start = agent.beginning(brief).state
+        end = await steps.ainvoke(start, {"recursion_limit": limit}, context=context)
         return read(end, ledger)
 
     # Both name `steps` themselves: LangGraph looks there for the graph within a node.
@@ -206,14 +206,14 @@ def _by_protocol(flow: Flow, system: System) -> Flow:
     """How the system puts such questions, which come without gold."""
     protocol = system.asked(PROTOCOL)
     try:
-        found = flow.by(protocol)
+        asked = flow.by(protocol)
     except KeyError:
         what = f"the answer format {flow.name} has no protocol {protocol!r}"
         raise InputError(what, remedy="leave it out") from None
-    if found.tells_gold:
+    if asked.tells_gold:
         what = f"the protocol {protocol} tells what a question set has"
         raise InputError(what, remedy="leave it out")
-    return found
+    return asked
 
 
 def _brief(state: Mapping[str, Any], flow: Flow, *, has_tools: bool) -> Brief:
@@ -245,16 +245,16 @@ def _answered(end: AgentState, ledger: Ledger) -> Answered:
 
 def _clarified(end: ClarifyState, ledger: Ledger) -> Clarified:
     asked, chosen = end.get("asked", ""), end.get("chosen", [])
-    found = {one["option"]: one["evidence"] for one in end.get("answered", ())}
-    plain = {DEFAULT_BRANCH: list(dict.fromkeys(end["evidence"]))}
-    answers = end["prediction"].model_dump(mode="json")["answers"]
+    evidence = {option["option"]: option["evidence"] for option in end.get("answered", ())}
+    if not chosen:
+        evidence = {DEFAULT_BRANCH: list(dict.fromkeys(end["evidence"]))}
     return Clarified(
         ambiguous=end["ambiguous"],
         clarification_question=asked if chosen else "",
         options=different_options(asked) if chosen else [],
         chosen=chosen,
-        answers=answers,
-        evidence=found if chosen else plain,
+        answers=end["prediction"].model_dump(mode="json")["answers"],
+        evidence=evidence,
         how=end["how"],
         problem=end["problem"],
         usage=ledger.record(),

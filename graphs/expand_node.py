@@ -1,4 +1,8 @@
-"""The expander's message: the question, and the namesakes that were found for its names."""
+"""Query expansion: the question's readings, written by one model call, go into the prompt.
+
+Where there are tools to look with (`--readings-from`), the expander chooses among what is found for
+the names in the question.
+"""
 
 import asyncio
 import hashlib
@@ -8,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import orjson
@@ -27,68 +32,14 @@ from branchwise.graphs.question_names import QuestionNames, folded
 from branchwise.graphs.reduce import StateUpdate, expanded
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.graphs.tool_node import waited_for
-from branchwise.kg.answers import Graph, KgError, Match
+from branchwise.kg.answers import Graph, KgError
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.registry import NAMES_TOOL, SEARCH_TOOL
 from branchwise.trace.events import Expansion
 from branchwise.trace.parts import FoundTitle, TitleSearch
 
-MAX_LISTED = 20
-"""Namesakes of one name; readings are fewer."""
-BETWEEN = " — "
-"""Between a title and what is said of it."""
-
-
-def namesakes(question: str, looked: Iterable[TitleSearch]) -> Mapping[str, Sequence[FoundTitle]]:
-    """By name, in the order of the question, what bears it; each thing once.
-
-    Without names that the question itself tells apart ("King Kong (1976 film)").
-    """
-    names = QuestionNames(question)
-    of_name: dict[str, list[FoundTitle]] = {}
-    for one in _titles_then_bearers(looked):
-        known = of_name.setdefault(one.name, [])
-        if not any(_is_same(one, other) for other in known):
-            known.append(one)
-    whole = sorted(names.whole(of_name), key=question.find)
-    return {
-        name: of_name[name][:MAX_LISTED]
-        for name in whole
-        if not any(names.tells_apart(one.title, name) for one in of_name[name])
-    }
-
-
-def expander_message(question: str, listed: Mapping[str, Sequence[FoundTitle]]) -> str:
-    """The user's message: each thing on a line of its own, which it cannot break."""
-    parts = [f"Question: {question}"]
-    for name, things in listed.items():
-        parts.append("\n".join([f"Found for {name!r}:", *map(_entry, things)]))
-    return "\n\n".join(parts)
-
-
-def _entry(thing: FoundTitle) -> str:
-    return f"- {thing.title}{BETWEEN}{thing.about}" if thing.about else f"- {thing.title}"
-
-
-def _titles_then_bearers(looked: Iterable[TitleSearch]) -> list[FoundTitle]:
-    """Titles of passages; of names that the graph has more bearers of, these too."""
-    searches = list(looked)
-    found = [one for search in searches if search.tool != NAMES_TOOL for one in search.found]
-    titles = list({one.title: one for one in reversed(found)}.values())[::-1]
-    bearers = [one for search in searches if search.tool == NAMES_TOOL for one in search.found]
-    known, borne = (Counter(one.name for one in listed) for listed in (titles, bearers))
-    return [*titles, *(one for one in bearers if borne[one.name] > known[one.name])]
-
-
-def _is_same(one: FoundTitle, other: FoundTitle) -> bool:
-    """Whether a thing is listed already: its title with the same words about it, or its
-    description has all that tells the title apart."""
-    if folded(one.title) == folded(other.title):
-        return folded(one.title) != folded(one.name) or folded(one.about) == folded(other.about)
-    apart = set(folded(other.title)) - set(folded(other.name))
-    return bool(apart) and apart <= {*folded(one.title), *folded(one.about)}
-
-
+PROMPTS = frozenset({"expander", "expander_with_titles"})
+"""What an expander reads: where nothing was found, the first."""
 MAX_SEARCHES = 6
 """Of a question, over all its names and both tools."""
 DEPTH = MAX_K
@@ -102,6 +53,65 @@ MAX_FOUND = 40
 """Titles that one search keeps."""
 _AT_ONCE = 32
 _SENTENCE_END = re.compile(r"(?<=[\w)\"”’][.!?])\s+(?=[\"“‘(]?[^\W\d_a-z])")
+MAX_LISTED = 20
+"""Namesakes of one name; readings are fewer."""
+BETWEEN = " — "
+"""Between a title and what is said of it."""
+
+
+def namesakes(question: str, looked: Iterable[TitleSearch]) -> Mapping[str, Sequence[FoundTitle]]:
+    """By name, in the order of the question, what bears it; each thing once.
+
+    Without names that the question itself tells apart ("King Kong (1976 film)").
+    """
+    names = QuestionNames(question)
+    of_name: dict[str, list[FoundTitle]] = {}
+    for thing in _titles_then_bearers(list(looked)):
+        known = of_name.setdefault(thing.name, [])
+        if not any(_is_same(thing, other) for other in known):
+            known.append(thing)
+    whole = sorted(names.whole(of_name), key=question.find)
+    return {
+        name: of_name[name][:MAX_LISTED]
+        for name in whole
+        if not any(names.tells_apart(thing.title, name) for thing in of_name[name])
+    }
+
+
+def expander_message(question: str, listed: Mapping[str, Sequence[FoundTitle]]) -> str:
+    """The user's message: each thing on a line of its own, which it cannot break."""
+    parts = [f"Question: {question}"]
+    for name, things in listed.items():
+        lines = [
+            f"- {one.title}{BETWEEN}{one.about}" if one.about else f"- {one.title}"
+            for one in things
+        ]
+        parts.append("\n".join([f"Found for {name!r}:", *lines]))
+    return "\n\n".join(parts)
+
+
+def _titles_then_bearers(searches: Sequence[TitleSearch]) -> list[FoundTitle]:
+    """Titles of passages; of names that the graph has more bearers of, these too."""
+    titles = {
+        thing.title: thing
+        for search in reversed(searches)
+        if search.tool != NAMES_TOOL
+        for thing in reversed(search.found)
+    }
+    listed = list(titles.values())[::-1]
+    bearers = [one for search in searches if search.tool == NAMES_TOOL for one in search.found]
+    known, borne = (Counter(one.name for one in things) for things in (listed, bearers))
+    return [*listed, *(one for one in bearers if borne[one.name] > known[one.name])]
+
+
+def _is_same(one: FoundTitle, other: FoundTitle) -> bool:
+    """Whether a thing is listed already: its title with the same words about it, or its
+    description has all that tells the title apart."""
+    if folded(one.title) == folded(other.title):
+        return folded(one.title) != folded(one.name) or folded(one.about) == folded(other.about)
+    apart = set(folded(other.title)) - set(folded(other.name))
+    return bool(apart) and apart <= {*folded(one.title), *folded(one.about)}
+
 
 _Found = tuple[int, Iterable[FoundTitle]]
 """How much a search found, and what of it bears a name in the question."""
@@ -174,7 +184,9 @@ class TitleSearcher:
         context: ItemContext,
         on_wait: Callable[[float], None],
     ) -> TitleSearch:
-        asked = self._passages if tool == SEARCH_TOOL else self._bearers
+        asked, address = self._bearers, getattr(self.kg, "name_address", None)
+        if tool == SEARCH_TOOL:
+            asked, address = self._passages, self.passages.address if self.passages else None
         seconds = max(1.0, min(MAX_SECONDS, context.time_left / 4))
 
         async def search() -> _Found:
@@ -182,8 +194,8 @@ class TitleSearcher:
                 return await asked(names, args)
 
         try:
-            hits, found = await waited_for(search, self._address(tool), context, on_wait)
-            kept = [one for one in found if one.name and one.title]
+            hits, found = await waited_for(search, address, context, on_wait)
+            kept = tuple(title for title in found if title.name and title.title)
         except PassEndedError:
             raise
         except TimeoutError:
@@ -192,13 +204,7 @@ class TitleSearcher:
             return _failed(str(error))
         except Exception as error:  # noqa: BLE001 - a retriever is anyone's code; the item goes on
             return _failed(f"{type(error).__name__}: {error}")
-        return TitleSearch(tool="", args={}, hits=hits, found=tuple(kept[:MAX_FOUND]))
-
-    def _address(self, tool: str) -> str | None:
-        """The address that a tool's searches go to."""
-        if tool == SEARCH_TOOL:
-            return self.passages.address if self.passages else None
-        return getattr(self.kg, "name_address", None)
+        return TitleSearch(tool="", args={}, hits=hits, found=kept[:MAX_FOUND])
 
     async def _passages(self, names: QuestionNames, args: Mapping[str, Any]) -> _Found:
         assert self.passages is not None
@@ -209,16 +215,20 @@ class TitleSearcher:
         return len(hits), (_titled(names.name_of(title), own) for title, own in of_title.items())
 
     async def _bearers(self, names: QuestionNames, args: Mapping[str, Any]) -> _Found:
-        loop = asyncio.get_running_loop()
-        matches = await loop.run_in_executor(
-            self._threads, self._kg_search, args["text"], args["limit"]
-        )
-        exact = [match for match in matches if not match.near]
-        return len(matches), (_borne(names.name_of(match.name), match) for match in exact)
-
-    def _kg_search(self, text: str, limit: int) -> list[Match]:
         assert self.kg is not None
-        return self.kg.search(text, "item", limit)
+        search = partial(self.kg.search, args["text"], "item", args["limit"])
+        matches = await asyncio.get_running_loop().run_in_executor(self._threads, search)
+        things = (
+            FoundTitle(
+                match.id,
+                _line(match.label, MAX_TITLE_CHARS),
+                names.name_of(match.name),
+                _line(match.description or ", ".join(match.types)),
+            )
+            for match in matches
+            if not match.near
+        )
+        return len(matches), things
 
 
 def _failed(problem: str) -> TitleSearch:
@@ -227,18 +237,11 @@ def _failed(problem: str) -> TitleSearch:
 
 def _titled(name: str, passages: Sequence[Passage]) -> FoundTitle:
     """A title of passages, with the first sentence of the one that begins with its name."""
-    lead = next((one for one in passages if _begins(one.text, name)), passages[0])
+    words, start = folded(name), 2 * len(name) + 8
+    begins = (one for one in passages if folded(one.text[:start])[: len(words)] == words)
+    lead = next(begins, passages[0])
     about = _SENTENCE_END.split(lead.text[: 4 * MAX_ABOUT_CHARS].strip(), maxsplit=1)[0]
     return FoundTitle(lead.id, _line(lead.title, MAX_TITLE_CHARS), name, _line(about))
-
-
-def _begins(text: str, name: str) -> bool:
-    return folded(text[: 2 * len(name) + 8])[: len(folded(name))] == folded(name)
-
-
-def _borne(name: str, match: Match) -> FoundTitle:
-    about = match.description or ", ".join(match.types)
-    return FoundTitle(match.id, _line(match.label, MAX_TITLE_CHARS), name, _line(about))
 
 
 def _line(text: str, most: int = MAX_ABOUT_CHARS) -> str:
@@ -250,10 +253,6 @@ def _key(tool: str, args: Mapping[str, Any]) -> CallKey:
     """Apart from the agent's own calls of the tool, which are counted for themselves."""
     body = orjson.dumps([tool, args], option=orjson.OPT_SORT_KEYS)
     return CallKey("tool", EXPANDER, hashlib.sha256(body).hexdigest())
-
-
-PROMPTS = frozenset({"expander", "expander_with_titles"})
-"""What an expander reads: where nothing was found, the first."""
 
 
 def make_expand_node(
@@ -275,21 +274,21 @@ def make_expand_node(
         listed = namesakes(context.question, looked)
         system = prompts.render("expander_with_titles" if listed else "expander")
         asked = expander_message(context.question, listed) if listed else context.question
-        said = await ask_module(caller, EXPANDER, system, asked, context)
-        context.waited += said.waited
-        found = Readings() if said.error else read_readings(said.text)
-        nothing = "failed" if said.error else "none"
+        reply = await ask_module(caller, EXPANDER, system, asked, context)
+        context.waited += reply.waited
+        readings = Readings() if reply.error else read_readings(reply.text)
+        nothing = "failed" if reply.error else "none"
         expansion = Expansion(
             question=context.question,
             looked=looked,
-            readings=tuple(found.kept),
-            dropped=found.dropped,
-            how="readings" if found.kept else nothing,
-            text=said.text,
-            **said.facts,
+            readings=readings.kept,
+            dropped=readings.dropped,
+            how="readings" if readings.kept else nothing,
+            text=reply.text,
+            **reply.facts,
         )
         context.event(expansion)
-        return expanded(expansion, state, shown_readings(prompts, readings_prompt, found.kept))
+        return expanded(expansion, state, shown_readings(prompts, readings_prompt, readings.kept))
 
     return expand
 

@@ -69,20 +69,15 @@ class Route:
 
     def along(self, slot: NodeSlot) -> list[str]:
         """The steps around a slot: each is always followed by the next."""
-        before = {
-            "before_agent": ["expand"] if self.expands else [],
-            "after_tools": ["tools"],
-            "before_answer": [],
-        }
-        return [*before[slot], *map(graph_name, self.nodes.get(slot, ())), *self._behind(slot)]
+        before = ["tools"] if slot == "after_tools" else []
+        if slot == "before_agent" and self.expands:
+            before = ["expand"]
+        return [*before, *map(graph_name, self.nodes.get(slot, ())), *self._behind(slot)]
 
     def _behind(self, slot: NodeSlot) -> list[str]:
-        behind = {
-            "before_agent": ["agent"],
-            "after_tools": ["extract", "agent"] if self.extracts else ["agent"],
-            "before_answer": ["answer"],
-        }
-        return behind[slot]
+        if slot == "before_answer":
+            return ["answer"]
+        return ["extract", "agent"] if slot == "after_tools" and self.extracts else ["agent"]
 
 
 FlowSetting = Literal["search", "given", "direct"]
@@ -136,7 +131,7 @@ class GraphParts:
     @property
     def route(self) -> Route:
         """Which step follows which."""
-        nodes = {slot: [made.name for made in self.plugins if made.slot == slot] for slot in SLOTS}
+        nodes = {slot: [node.name for node in self.plugins if node.slot == slot] for slot in SLOTS}
         models = self.models
         return Route(bool(models.expander), bool(models.extractor), bool(self.tools), nodes)
 
@@ -224,17 +219,17 @@ class Flow:
     @property
     def takes(self) -> frozenset[str]:
         """The settings of flows that change something in this one."""
-        found = {"at_most": bool(self.at_most), "shots": bool(self.examples)}
-        return frozenset(name for name, is_taken in found.items() if is_taken)
+        takes = {"at_most": bool(self.at_most), "shots": bool(self.examples)}
+        return frozenset(name for name, is_taken in takes.items() if is_taken)
 
     def sections(self, system: "System") -> tuple[PromptSection, ...]:
         """What the system prompt says below the task's prompt by such settings."""
-        found = []
+        sections = []
         if self.at_most and (most := system.asked("at_most")) is not None:
-            found.append(PromptSection(self.at_most, {"most": str(most)}))
+            sections.append(PromptSection(self.at_most, {"most": str(most)}))
         if self.examples and (shots := system.asked("shots")) in self.examples:
-            found.append(PromptSection(self.examples[shots]))
-        return tuple(found)
+            sections.append(PromptSection(self.examples[shots]))
+        return tuple(sections)
 
     def setting(self, *, has_tools: bool, has_passages: bool = False) -> FlowSetting:
         """How a question is asked of an agent with or without tools."""

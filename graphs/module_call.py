@@ -155,23 +155,20 @@ class PluginCall:
             raise RuntimeError("no model to ask here")
         if len(self.asked) >= MAX_ASKS:
             raise RuntimeError(f"a call may ask the model {MAX_ASKS} times")
-        place, put = len(self.asked), ModelQuestion(_kept(system), _kept(message))
-        self.asked.append(put)
+        system, message = whole_characters(system), whole_characters(message)
+        number = len(self.asked)
+        question = ModelQuestion(system[:MAX_KEPT_CHARS], message[:MAX_KEPT_CHARS])
+        self.asked.append(question)
         try:
-            said = await ask_module(
-                self.caller,
-                role_of(self.name),
-                whole_characters(system),
-                whole_characters(message),
-                self.item,
-            )
+            reply = await ask_module(self.caller, role_of(self.name), system, message, self.item)
         except PassEndedError as error:
             self.stopped = error
             raise
-        self.asked[place] = put.changed(content=_kept(said.text), **said.facts)
-        if said.error is not None:
-            raise RuntimeError(f"the model gave no answer: {said.error}")
-        return said.text
+        content = whole_characters(reply.text)[:MAX_KEPT_CHARS]
+        self.asked[number] = question.changed(content=content, **reply.facts)
+        if reply.error is not None:
+            raise RuntimeError(f"the model gave no answer: {reply.error}")
+        return reply.text
 
 
 def role_of(name: str) -> str:
@@ -184,7 +181,3 @@ def count_asked(name: str, asked: Sequence[ModelQuestion], ledger: Ledger) -> No
     for one in asked:
         if one.usage:
             ledger.count(role_of(name), one.usage, one.seconds or 0.0)
-
-
-def _kept(text: str) -> str:
-    return whole_characters(text)[:MAX_KEPT_CHARS]

@@ -30,28 +30,26 @@ def register_settings(protocols: Iterable[str], settings: type[BaseModel] | None
     """Add a task's protocols and its other settings."""
     for name in protocols:
         _PROTOCOLS.register(name, name)
-    for one in declared(settings) if settings else ():
-        _OF_TASKS.register(one.name, one)
+    for setting in declared(settings) if settings else ():
+        _OF_TASKS.register(setting.name, setting)
 
 
 @cache
 def asking_settings() -> Mapping[str, Declared]:
     """Those of all tasks, by their names; the protocol is the first."""
     words: Any = Literal.__getitem__((DEFAULT_PROTOCOL, *_PROTOCOLS))
-    kind: Any = Annotated[words, Setting(_HELP, "Model", of_task=True)]
-    model = create_model("_Protocol", protocol=(kind, DEFAULT_PROTOCOL))
-    return {one.name: one for one in declared(model)} | dict(_OF_TASKS)
+    hint: Any = Annotated[words, Setting(_HELP, "Model", of_task=True)]
+    model = create_model("_Protocol", protocol=(hint, DEFAULT_PROTOCOL))
+    return {setting.name: setting for setting in declared(model)} | dict(_OF_TASKS)
 
 
 @cache
 def _model() -> type[BaseModel]:
     fields: dict[str, Any] = {
-        one.name: (Annotated[(one.info.annotation, *one.info.metadata)], one.info.default)
-        for one in asking_settings().values()
+        name: (Annotated[(setting.info.annotation, *setting.info.metadata)], setting.info.default)
+        for name, setting in asking_settings().items()
     }
-    config = ConfigDict(frozen=True, extra="forbid")
-    model: type[BaseModel] = create_model("_Asking", __config__=config, **fields)
-    return model
+    return create_model("_Asking", __config__=ConfigDict(frozen=True, extra="forbid"), **fields)
 
 
 def checked_asking(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -94,7 +92,9 @@ def checked_roles(given: Any) -> dict[str, dict[str, Any]]:
         raise refused("is not settings by role", "write extractor: {temperature: 0}")
     for role in given:
         if role not in ROLES:
-            raise refused("is not a role with settings of its own", _remedy(role), str(role)[:60])
+            own = "the agent's are the system's own"
+            remedy = own if role == "agent" else did_you_mean(str(role), ROLES)
+            raise refused("is not a role with settings of its own", remedy, str(role)[:60])
     read = {role: _checked(role, given[role]) for role in ROLES if role in given}
     return {role: own for role, own in read.items() if own}
 
@@ -131,8 +131,10 @@ def _checked(role: str, own: Any) -> dict[str, Any]:
     if not isinstance(own, Mapping):
         raise refused("is not settings by name", "write {temperature: 0}", role)
     if unknown := next((name for name in own if name not in _SETTINGS), None):
-        place = str(unknown)[:60]
-        raise refused("is not a setting of a role", _setting_remedy(role, place), role, place)
+        name = str(unknown)[:60]
+        is_model = f"the setting {role} names its model"
+        remedy = is_model if name == "model" else did_you_mean(name, _SETTINGS)
+        raise refused("is not a setting of a role", remedy, role, name)
     try:
         read = RoleSettings.model_validate(dict(own), strict=True).model_dump(mode="json")
     except ValidationError as error:
@@ -150,15 +152,3 @@ def _refusal(role: str, error: ValidationError) -> Exception:
     given, wanted = first["input"], first["msg"]
     what = f"is {given}" if isinstance(given, int | float) else "is not what it can be"
     return refused(what[:80], wanted[:1].lower() + wanted[1:], *place)
-
-
-def _remedy(role: Any) -> str:
-    if role == "agent":
-        return "the agent's are the system's own"
-    return did_you_mean(str(role), ROLES)
-
-
-def _setting_remedy(role: str, name: str) -> str:
-    if name == "model":
-        return f"the setting {role} names its model"
-    return did_you_mean(name, _SETTINGS)

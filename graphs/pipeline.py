@@ -1,10 +1,13 @@
-"""Which options of a clarification question a person means, by what they say."""
+"""Detect ambiguity, ask back, answer each option: the stages of questions that are asked back.
+
+A stage is the flow of a conversation. A pipeline says which stages a question goes through, and
+whether they go by all answers to the question, which are then listed first. A person who is asked
+back chooses among the options.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from typing_extensions import TypedDict
@@ -48,16 +51,17 @@ class ChoiceError(ValueError):
     """What was said is no choice; the message says in one line what is possible."""
 
 
-def read_choice(said: Any, options: Sequence[str]) -> tuple[str, ...]:
+def read_choice(choice: Any, options: Sequence[str]) -> tuple[str, ...]:
     """The options that are meant, or a reading in the person's own words.
 
     A text that is an option's but for case, punctuation and articles is that option, "all" are all
     of them, a number is an option's place from 1; any other text that has a letter is a reading of
     its own. Raises ChoiceError.
     """
-    if isinstance(said, bool) or not isinstance(said, str | int):
-        raise ChoiceError(f"that is neither a number nor a text; {_possible(options)}")
-    text = one_line(printable(whole_characters(str(said)), " "))
+    possible = f'say a number from 1 to {len(options)}, "{ALL}", or what you mean in your own words'
+    if isinstance(choice, bool) or not isinstance(choice, str | int):
+        raise ChoiceError(f"that is neither a number nor a text; {possible}")
+    text = one_line(printable(whole_characters(str(choice)), " "))
     if text in options:
         return (text,)
     if len(text) > MAX_OWN_WORDS:
@@ -67,26 +71,14 @@ def read_choice(said: Any, options: Sequence[str]) -> tuple[str, ...]:
     if text.casefold() == ALL:
         return tuple(options)
     if number := _NUMBER.fullmatch(text):
-        return (_numbered(int(number[1]), options),)
-    return (_own_words(text, options),)
-
-
-def _numbered(number: int, options: Sequence[str]) -> str:
-    if not 1 <= number <= len(options):
-        raise ChoiceError(f"unknown option {number}; {_possible(options)}")
-    return options[number - 1]
-
-
-def _own_words(text: str, options: Sequence[str]) -> str:
+        if not 1 <= int(number[1]) <= len(options):
+            raise ChoiceError(f"unknown option {int(number[1])}; {possible}")
+        return (options[int(number[1]) - 1],)
     if not text:
-        raise ChoiceError(f"nothing was said; {_possible(options)}")
+        raise ChoiceError(f"nothing was said; {possible}")
     if not any(map(str.isalpha, text)):
-        raise ChoiceError(f"{cut(text, 40)!r} names no option; {_possible(options)}")
-    return text
-
-
-def _possible(options: Sequence[str]) -> str:
-    return f'say a number from 1 to {len(options)}, "{ALL}", or what you mean in your own words'
+        raise ChoiceError(f"{cut(text, 40)!r} names no option; {possible}")
+    return (text,)
 
 
 By = Literal["itself", "answers"]
@@ -139,13 +131,13 @@ class Pipeline:
     def stages(self) -> Mapping[str, Flow]:
         """The flow of each conversation, by what it is for, in order."""
         flows = self.flows
-        found = (
+        stages = (
             ("answers", flows["answers"], self.lists or self.person),
             ("detection", flows["detection"], self.detects == "itself"),
             ("question", flows["question"], self.asks is not None),
             ("option", flows["turns" if self.in_turns else "option"], self.answers),
         )
-        return MappingProxyType({name: flow for name, flow, is_there in found if is_there})
+        return {name: flow for name, flow, is_there in stages if is_there}
 
     def flow(self, name: str, *, tells_answers: bool = False) -> Flow:
         """How a question goes through it; `tells_answers`: the gold ones, for the question back."""
@@ -155,7 +147,7 @@ class Pipeline:
             format=stages[-1].format,
             prompts=stages[0].prompts,
             readings=stages[0].readings,
-            graph=partial(_build, self),
+            graph=self._build,
             stages=stages,
             conversations=len(stages) + (MAX_OPTIONS - 1 if self.answers else 0),
             tells_answers=tells_answers,
@@ -164,8 +156,7 @@ class Pipeline:
             examples=stages[-1].examples,
         )
 
+    def _build(self, parts: "GraphParts", start_at: str | None = None) -> "AgentGraph":
+        from branchwise.graphs.clarify import build_pipeline
 
-def _build(pipeline: Pipeline, parts: "GraphParts", start_at: str | None = None) -> "AgentGraph":
-    from branchwise.graphs.clarify import build_pipeline
-
-    return build_pipeline(pipeline, parts)
+        return build_pipeline(self, parts)

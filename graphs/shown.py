@@ -15,7 +15,7 @@ from branchwise.graphs.extraction.materials import (
     asks_for_more,
     has_before_it,
     materials_of,
-    searched_all,
+    searched,
 )
 from branchwise.graphs.messages import calls_of, with_omissions
 from branchwise.graphs.state import AgentState, PassageExtract
@@ -115,7 +115,7 @@ class ReadBefore:
     def before(self, state: AgentState, question: str) -> list[frozenset[str]]:
         known = asked_words(question, state.get("readings", ()))
         read = list(_read(state))
-        searches = map(searched_all, calls_of(state))
+        searches = map(searched, calls_of(state))
         return [
             frozenset(id for id, of in read if not asks_for_more([search], known, of))
             for search in searches

@@ -1,11 +1,11 @@
 """A stage of an item: a conversation of its own, with the item's journal, ledger and budget."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from typing_extensions import TypedDict
 
@@ -29,6 +29,11 @@ class StageRead(TypedDict):
     problem: str | None
 
 
+def texts_of(answers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The answers of all branches, each once, in order."""
+    return tuple(dict.fromkeys(text for texts in answers.values() for text in texts))
+
+
 @dataclass(frozen=True)
 class StageResult:
     """A conversation that ended. `context` is its own: where its events go."""
@@ -47,14 +52,12 @@ class StageResult:
     @property
     def output(self) -> Mapping[str, Any]:
         """What is no set of answers."""
-        found = self.prediction.task_output
-        return found if isinstance(found, Mapping) else {}
+        output = self.prediction.task_output
+        return output if isinstance(output, Mapping) else {}
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The answers of all branches, each once, in order."""
-        listed = (text for texts in self.prediction.answers.values() for text in texts)
-        return tuple(dict.fromkeys(listed))
+        return texts_of(self.prediction.answers)
 
     @property
     def problem(self) -> str | None:
@@ -71,10 +74,10 @@ class StageResult:
             "reads": [StageRead(of=of, how=self.state["how"], problem=self.problem)],
         }
 
-    def tell(self, **found: Any) -> None:
+    def tell(self, **result: Any) -> None:
         """Append what came of it to the trace."""
-        told = {"problem": self.problem, **found}
-        self.context.event(StageEnded(name=self.name, option=self.option, **told))
+        result = {"problem": self.problem, **result}
+        self.context.event(StageEnded(name=self.name, option=self.option, **result))
 
 
 @dataclass(frozen=True)
@@ -94,19 +97,22 @@ class StageGraph:
         self,
         steps: "AgentGraph",
         context: ItemContext,
-        question: str,
-        message: str,
-        tokens: int,
+        question: str = "",
+        message: str = "",
         *,
+        tokens: int,
         turns: tuple[str, ...] = (),
         option: str = "",
         lane: int | None = None,
     ) -> StageResult:
-        """Converse about `question`, beginning with `message`, `tokens` of the budget being spent.
+        """Converse about `question` (the item's), beginning with `message` (the question), `tokens`
+        of the budget being spent.
 
         `turns`: what is said behind the message, the agent's and the user's in turn, the last one
         the user's. Stages with a `lane` run at the same time (`Lanes`).
         """
+        question = question or context.question
+        message = message or question
         lanes = None if lane is None else context.lanes
         journal = ConversationJournal(context.journal, f"{self.name}\0{option}", lanes, lane or 0)
         own = context.within(question, journal)
@@ -115,7 +121,8 @@ class StageGraph:
         stage = Stage(name=self.name, option=option, system=system, content=message, turns=turns)
         own.event(stage)
         start = begun(Start(system=system, content=message, artifact={}))
-        start["pending"] += [_said(n, text) for n, text in enumerate(turns)]
+        for n, text in enumerate(turns):
+            start["pending"].append(HumanMessage(text) if n % 2 else AIMessage(text))
         limit = recursion_limit(self.parts.budget, len(self.parts.plugins))
         end = await steps.ainvoke(
             {**start, "spent": Spent(tokens=tokens)},
@@ -125,7 +132,3 @@ class StageGraph:
         # Stages that wait at the same time wait once.
         context.waited = max(context.waited, own.waited)
         return StageResult(self.name, option, cast(AgentState, end), own, tokens)
-
-
-def _said(place: int, text: str) -> BaseMessage:
-    return HumanMessage(text) if place % 2 else AIMessage(text)

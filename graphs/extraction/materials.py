@@ -1,4 +1,9 @@
-"""The passages of a turn's tool results, and what an extractor is told of them."""
+"""The passages of tool results: what an extractor is told of them, what was extracted before.
+
+A search asks for something else than earlier ones where it has a content word that the question,
+its readings and the searches for which the passage was extracted lack. Content words are words in
+lower case, whatever their case and possessive ending; words like "the" and "which" are none.
+"""
 
 import hashlib
 import re
@@ -17,7 +22,6 @@ from branchwise.tools.passage_blocks import block
 from branchwise.tools.tool_results import MAX_RESULT_CHARS
 from branchwise.trace.artifacts import Artifact, ShownPassage
 from branchwise.trace.events import Extraction
-from branchwise.trace.parts import Extracted
 
 MAX_SEARCHED = 4000
 """Characters of a tool call's arguments that an extractor sees."""
@@ -45,8 +49,8 @@ class Material:
     @cached_property
     def key(self) -> str:
         """The same for equal passages alone: ids may be anyone's."""
-        said = "\0".join((self.id, self.title, self.text)).encode("utf-8", "replace")
-        return hashlib.blake2b(said, digest_size=12).hexdigest()
+        whole = "\0".join((self.id, self.title, self.text)).encode("utf-8", "replace")
+        return hashlib.blake2b(whole, digest_size=12).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -82,27 +86,14 @@ def _artifact_of(message: BaseMessage) -> Artifact:
     return Artifact((message.artifact if isinstance(message, ToolMessage) else None) or {})
 
 
-def searched(call: Mapping[str, Any]) -> str:
-    """The texts among a call's arguments."""
-    return _joined(value for value in _values(call) if isinstance(value, str))
-
-
-def searched_all(call: Mapping[str, Any]) -> str:
-    """The same with the texts of lists: one call may ask several queries."""
-    return _joined(
-        text
-        for value in _values(call)
-        for text in (value if isinstance(value, list | tuple) else [value])
-        if isinstance(text, str)
-    )
-
-
-def _values(call: Mapping[str, Any]) -> Iterable[Any]:
+def searched(call: Mapping[str, Any], *, in_lists: bool = True) -> str:
+    """The texts among a call's arguments; `in_lists`: also those of lists, as one call may ask
+    several queries."""
     args = call["args"]
-    return args.values() if isinstance(args, Mapping) else [args]
-
-
-def _joined(texts: Iterable[str]) -> str:
+    texts: list[str] = []
+    for value in args.values() if isinstance(args, Mapping) else [args]:
+        parts = value if in_lists and isinstance(value, list | tuple) else [value]
+        texts += [part for part in parts if isinstance(part, str)]
     return one_line("; ".join(texts))[:MAX_SEARCHED]
 
 
@@ -124,7 +115,7 @@ def passage_message(question: str, readings: Sequence[str], search: str, materia
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_NEW = PassageExtract()
+NOTHING_YET = PassageExtract()
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -152,8 +143,11 @@ def extracts_after(extraction: Extraction, state: AgentState) -> Mapping[str, Pa
         materials_of(state["pending"][extraction.of]), extraction.passages, strict=False
     ):
         if material.id == record.id and record.how != "failed":
+            before = extracts.get(material.key, NOTHING_YET)
             words = content_words("\n".join(_searches_for(state, extraction.of, record.id)))
-            extracts[material.key] = _with(extracts.get(material.key, _NEW), words, record)
+            is_new = record.spans and not record.reused
+            spans = (*before.spans, record.spans) if is_new else before.spans
+            extracts[material.key] = PassageExtract(tuple(sorted({*before.words, *words})), spans)
     return extracts
 
 
@@ -162,17 +156,10 @@ def _searches_for(state: AgentState, of: int, id: str) -> list[str]:
     last = state["messages"][-1] if state["messages"] else None
     calls = calls_of(state) if isinstance(last, AIMessage) else []
     return [
-        searched_all(call)
+        searched(call)
         for n, (call, message) in enumerate(zip(calls, state["pending"], strict=False))
-        if n == of or (n > of and id in (one.id for one in repeats_of(message)))
+        if n == of or (n > of and id in (repeat.id for repeat in repeats_of(message)))
     ]
-
-
-def _with(before: PassageExtract, words: frozenset[str], record: Extracted) -> PassageExtract:
-    spans = before.spans
-    if record.spans and not record.reused:
-        spans = (*spans, record.spans)
-    return PassageExtract(tuple(sorted({*before.words, *words})), spans)
 
 
 def results_in_view(state: AgentState) -> list[str]:
@@ -194,14 +181,8 @@ def has_before_it(
     extractions."""
     if stands_in(results, material, GAP.join(spans)):
         return True
-    seen = in_view(results, material, before)
-    return bool(spans) and all(any(span in one for one in seen) for span in spans)
-
-
-def in_view(results: Collection[str], material: Material, before: PassageExtract) -> list[str]:
-    """The texts of earlier extractions of a passage that the results show."""
-    texts = map(GAP.join, before.spans)
-    return [text for text in texts if stands_in(results, material, text)]
+    texts = [t for t in map(GAP.join, before.spans) if stands_in(results, material, t)]
+    return bool(spans) and all(any(span in text for text in texts) for span in spans)
 
 
 def all_spans(before: PassageExtract, passage: str) -> tuple[str, ...]:
@@ -210,8 +191,6 @@ def all_spans(before: PassageExtract, passage: str) -> tuple[str, ...]:
         {span for spans in before.spans for span in spans},
         key=lambda span: (passage.find(span), -len(span)),
     )
-    found: list[str] = []
-    for span in spans:
-        if not any(span in other for other in spans if other != span):
-            found.append(span)
-    return tuple(found)
+    return tuple(
+        span for span in spans if not any(span in other for other in spans if other != span)
+    )

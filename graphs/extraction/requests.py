@@ -1,7 +1,11 @@
-"""An extractor's requests: concurrent, bounded, in an order that a replay finds again."""
+"""An extractor's requests: concurrent, bounded, in an order that a replay finds again.
+
+Several passages are read with one request, and alone those for which that brought nothing.
+"""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from branchwise.agents.caller import ModelCaller, ModelError
@@ -25,7 +29,7 @@ async def ask_all(
     After an error that every call would meet, no further call starts; calls in flight are awaited,
     because their replies are recorded and paid for.
     """
-    said: dict[int, ModuleReply] = {}
+    replies: dict[int, ModuleReply] = {}
     errors: list[ModelError] = []
     waiting = iter(enumerate(requests))
 
@@ -34,7 +38,7 @@ async def ask_all(
         # the messages, however fast the replies come, and a replay finds its own.
         for number, (system, message) in waiting:
             try:
-                said[number] = await ask_module(caller, EXTRACTOR, system, message, context)
+                replies[number] = await ask_module(caller, EXTRACTOR, system, message, context)
             except ModelError as error:
                 errors.append(error)
             if errors:
@@ -43,10 +47,9 @@ async def ask_all(
     await asyncio.gather(*(work() for _ in range(min(MAX_AT_ONCE, len(requests)))))
     if errors:
         raise errors[0]
-    replies = [said[number] for number in range(len(requests))]
     # They wait concurrently: together no longer than the one that waited longest.
-    context.waited += max((one.waited for one in replies), default=0.0)
-    return replies
+    context.waited += max((reply.waited for reply in replies.values()), default=0.0)
+    return [replies[number] for number in range(len(requests))]
 
 
 MAX_TOGETHER, MAX_TOGETHER_CHARS = 30, 30_000
@@ -78,11 +81,10 @@ class PassageGroup:
 
 @dataclass
 class PassagesRead:
-    """What became of passages, by their keys: as the trace keeps it. `requests`: shared ones, each
-    with the key of its first passage."""
+    """What became of passages, by their keys; `requests`: shared ones, by their first passage's."""
 
     passages: dict[str, Extracted] = field(default_factory=dict)
-    requests: list[tuple[str, ExtractionRequest]] = field(default_factory=list)
+    requests: dict[str, list[ExtractionRequest]] = field(default_factory=lambda: defaultdict(list))
 
 
 @dataclass(frozen=True)
@@ -95,24 +97,18 @@ class ExtractionBrief:
 
     def request(self, group: PassageGroup, prompts: Prompts) -> tuple[str, str]:
         """The system's and the user's message about a group."""
-        if len(group.sought) > 1:
-            return prompts.render("extractor_several"), self._message(group.sought)
-        (alone,) = group.sought
-        search = "; ".join(alone.searches)
-        message = passage_message(self.question, self.readings, search, alone.material)
-        return prompts.render("extractor"), message
-
-    def _message(self, sought: Sequence[Sought]) -> str:
-        """Each passage behind an empty line, its title and its text on one line each.
-
-        A line begins with what we say of it: no passage can pose as the start of another.
-        """
+        if len(group.sought) == 1:
+            (alone,) = group.sought
+            search = "; ".join(alone.searches)
+            message = passage_message(self.question, self.readings, search, alone.material)
+            return prompts.render("extractor"), message
         head = "\n".join(asked_about(self.question, self.readings, self.searches))
+        # A line begins with what we say of it: no passage can pose as the start of another.
         passages = (
             f"Passage {number}: {one.material.title}\nText: {one.material.text}"
-            for number, one in enumerate(sought, start=1)
+            for number, one in enumerate(group.sought, start=1)
         )
-        return "\n\n".join([head, *passages])
+        return prompts.render("extractor_several"), "\n\n".join([head, *passages])
 
 
 async def read_together(
@@ -129,13 +125,13 @@ async def read_together(
     Those that a reply passes over are asked about together once more; passed over again, nothing in
     them helps.
     """
-    found, waiting = PassagesRead(), list(grouped(sought))
+    read, waiting = PassagesRead(), list(grouped(sought))
     while waiting:
         requests = [brief.request(group, prompts) for group in waiting]
         replies = await ask_all(caller, requests, context)
         answered = zip(waiting, replies, strict=True)
-        waiting = [later for group, said in answered for later in _read(group, said, found)]
-    return found
+        waiting = [later for group, reply in answered for later in _read(group, reply, read)]
+    return read
 
 
 def grouped(sought: Sequence[Sought]) -> Iterator[PassageGroup]:
@@ -153,71 +149,60 @@ def grouped(sought: Sequence[Sought]) -> Iterator[PassageGroup]:
         yield PassageGroup(tuple(group))
 
 
-def _read(group: PassageGroup, said: ModuleReply, found: PassagesRead) -> list[PassageGroup]:
+def _read(group: PassageGroup, reply: ModuleReply, read: PassagesRead) -> list[PassageGroup]:
     """Note what a reply brought; what is to be asked about again."""
     if len(group.sought) == 1:
-        found.passages[group.first] = _alone(group.sought[0], said)
+        (alone,) = group.sought
+        read.passages[group.first] = read_alone(alone.material, reply, alone.dropped)
         return []
-    sections = Sections() if said.error else read_sections(said.text, _materials(group))
+    materials = [one.material for one in group.sought]
+    sections = Sections() if reply.error else read_sections(reply.text, materials)
     later, passed_over = list[Sought](), list[Sought]()
     for number, one in enumerate(group.sought):
-        record = _of_section(one, number, sections, said)
-        if number not in sections.named and sections.named and not said.cut and not group.again:
+        record = _of_section(one, number, sections, reply)
+        is_named, is_dropped = number in sections.named, bool(record.dropped)
+        is_cut = reply.cut and (not is_named or number in sections.last)
+        is_useless = not record.spans and (is_dropped or number in sections.strayed)
+        if sections.named and not (is_named or reply.cut or group.again):
             passed_over.append(one)
-        elif _is_useless(number, sections, said, record):
+        elif not sections.named or is_cut or is_useless:
             later.append(replace(one, dropped=(*one.dropped, *record.dropped)))
         else:
-            found.passages[one.material.key] = record
+            read.passages[one.material.key] = record
     used = len(group.sought) - len(later) - len(passed_over)
-    request = ExtractionRequest(passages=len(group.sought), used=used, **said.facts)
-    found.requests.append((group.first, request))
+    request = ExtractionRequest(passages=len(group.sought), used=used, **reply.facts)
+    read.requests[group.first].append(request)
     together = [PassageGroup(tuple(passed_over), again=True)] if passed_over else []
     return [*together, *(PassageGroup((one,)) for one in later)]
 
 
-def _materials(group: PassageGroup) -> list[Material]:
-    return [one.material for one in group.sought]
-
-
-def _is_useless(number: int, sections: Sections, said: ModuleReply, record: Extracted) -> bool:
-    if not sections.named:
-        return True
-    if said.cut and (number not in sections.named or number in sections.last):
-        return True
-    return not record.spans and (bool(record.dropped) or number in sections.strayed)
-
-
-def _of_section(one: Sought, number: int, sections: Sections, said: ModuleReply) -> Extracted:
+def _of_section(one: Sought, number: int, sections: Sections, reply: ModuleReply) -> Extracted:
     """What a shared reply says of a passage; that it passes it over says that nothing helps."""
     spans = read_spans("\n".join(sections.said.get(number, ())), one.material.text)
-    how = "spans" if spans.kept else "none"
-    return _record(one, spans, how).changed(shared=True, replayed=said.replayed)
-
-
-def _alone(one: Sought, said: ModuleReply) -> Extracted:
-    spans = Spans() if said.error else read_spans(said.text, one.material.text)
-    how = "failed" if said.error else "spans" if spans.kept else "none"
-    return _record(one, spans, how).changed(**said.facts)
-
-
-def _record(one: Sought, spans: Spans, how: str) -> Extracted:
     return Extracted(
         id=one.material.id,
         spans=spans.kept,
         dropped=(*one.dropped, *spans.dropped),
-        how=how,
+        how="spans" if spans.kept else "none",
         whole=spans.whole,
         error=None,
         usage=NO_USAGE,
         seconds=0.0,
+        shared=True,
+        replayed=reply.replayed,
     )
 
 
-def by_first(
-    requests: Sequence[tuple[str, ExtractionRequest]],
-) -> Mapping[str, list[ExtractionRequest]]:
-    """Shared requests by the key of their first passage."""
-    found: dict[str, list[ExtractionRequest]] = {}
-    for key, request in requests:
-        found.setdefault(key, []).append(request)
-    return found
+def read_alone(
+    material: Material, reply: ModuleReply, dropped: tuple[Dropped, ...] = ()
+) -> Extracted:
+    """What the reply about one passage brought; `dropped`: of earlier replies."""
+    spans = Spans() if reply.error else read_spans(reply.text, material.text)
+    return Extracted(
+        id=material.id,
+        spans=spans.kept,
+        dropped=(*dropped, *spans.dropped),
+        how="failed" if reply.error else "spans" if spans.kept else "none",
+        whole=spans.whole,
+        **reply.facts,
+    )
