@@ -84,12 +84,10 @@ def identity_of(system: System, parts: GraphParts, sources: OpenSources) -> Mapp
 
 
 def digest_of(identity: Mapping[str, Any]) -> str:
-    """The SHA-256 of an identity."""
     return hashlib.sha256(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _used_prompts(system: System, parts: GraphParts) -> set[str]:
-    """Prompts that answers may depend on."""
     flow, stages = parts.flow, parts.flow.stages or (parts.flow,)
     settings = {"search"} if parts.tools else {"given", "direct"}
     names = {name for one in stages for setting, name in one.prompts.items() if setting in settings}
@@ -183,7 +181,6 @@ class Agent:
         models.explain(lambda: self.identity)
 
     def _prompt_sections(self, *, shows_budget: bool) -> list[str]:
-        """What the system prompt says below the prompt of a question."""
         system, prompts = self.system, self.prompts
         names = sections([tool.name for tool in self.tools], system.prompt_set)
         texts = [prompts.render(name) for name in names] + plugin_sections(self.tools)
@@ -279,7 +276,6 @@ class Agent:
         return rebuild(opening, self._parts.route, shown, ledger or Ledger())
 
     def beginning(self, brief: Brief) -> ResumePoint:
-        """The state in which the graph starts a question."""
         start = self._start(brief)
         return ResumePoint("", begun(start), tuple(given_ids(start)))
 

@@ -46,7 +46,6 @@ def build_graph(parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
 
 
 def new_graph() -> _Graph:
-    """A graph without nodes."""
     # ItemContext is not declared: it is not JSON, and LangGraph's tools require a schema of all.
     return StateGraph(AgentState)
 
@@ -94,7 +93,6 @@ def add_agent(graph: _Graph, parts: GraphParts, *, then: str) -> str:
 
 
 def _add_slots(graph: _Graph, parts: GraphParts, *slots: NodeSlot) -> None:
-    """Add the plug-ins' nodes of these slots, and the edges along them."""
     for plugin in parts.plugins:
         if plugin.slot in slots:
             graph.add_node(graph_name(plugin.name), make_plugin_node(plugin, parts.models.agent))

@@ -176,7 +176,6 @@ def _ask_back(stage: StageGraph, pipeline: Pipeline) -> Any:
 
 
 async def _take_question(state: ClarifyState, runtime: Runtime[ItemContext]) -> StateUpdate:
-    """The question back is given."""
     asked = runtime.context.asked_back
     options, problem = _offered(asked)
     runtime.context.event(

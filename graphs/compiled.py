@@ -157,7 +157,6 @@ def build_clarify(
 
 
 async def _interrupted(asked: PersonAsked) -> Any:
-    """What the graph is resumed with."""
     return interrupt(asked)
 
 

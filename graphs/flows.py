@@ -50,11 +50,9 @@ class Route:
 
     @property
     def first(self) -> str:
-        """Where a question starts."""
         return self.along("before_agent")[0]
 
     def after_turn(self, *, calls: bool) -> str:
-        """After a model turn that makes calls, or after the last one."""
         if calls and self.has_tools:
             return "tools"
         return self.last_words or self.into("before_answer")
@@ -125,12 +123,10 @@ class GraphParts:
     sections: Sequence[str] = ()
 
     def system_prompt(self, name: str) -> str:
-        """A prompt of a question, and what is said below it."""
         return "\n\n".join([self.prompts.render(name), *self.sections])
 
     @property
     def route(self) -> Route:
-        """Which step follows which."""
         nodes = {slot: [node.name for node in self.plugins if node.slot == slot] for slot in SLOTS}
         models = self.models
         return Route(bool(models.expander), bool(models.extractor), bool(self.tools), nodes)
@@ -157,12 +153,10 @@ class PromptSection:
 
     @property
     def names(self) -> set[str]:
-        """All prompt files that it is made of."""
         nested = (value for value in self.values.values() if not isinstance(value, str))
         return {self.prompt, *(name for names in nested for name in names)}
 
     def rendered(self, prompts: "Prompts") -> str:
-        """Its text."""
         values = {
             key: value if isinstance(value, str) else "\n\n".join(map(prompts.render, value))
             for key, value in self.values.items()
@@ -238,7 +232,6 @@ class Flow:
         return "given" if has_passages and "given" in self.prompts else "direct"
 
     def build(self, parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
-        """The compiled graph."""
         from branchwise.graphs.base import build_graph
 
         return (self.graph or build_graph)(parts, start_at)

@@ -36,7 +36,6 @@ def recorded_turn(reply: Reply, *, turn: int | None = None, role: str | None = N
 
 
 def message_of(turn: Model) -> AIMessage:
-    """The reply that a turn recorded."""
     valid = [{**call.record(), "type": "tool_call"} for call in turn.tool_calls]
     invalid = [_invalid(call) for call in turn.invalid_tool_calls]
     reasoning = native(turn.reasoning, turn.reasoning_field, turn.reasoning_details)

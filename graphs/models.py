@@ -72,7 +72,6 @@ class Models:
         return {"model": self.agent.identity} | modules
 
     async def aclose(self) -> None:
-        """Close all connections; they reopen with the next request."""
         callers = [self.agent, self.expander, self.extractor]
         for caller in {id(caller): caller for caller in callers if caller}.values():
             await caller.aclose()

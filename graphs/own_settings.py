@@ -27,7 +27,6 @@ _OF_TASKS: Registry[Declared] = Registry()
 
 
 def register_settings(protocols: Iterable[str], settings: type[BaseModel] | None) -> None:
-    """Add a task's protocols and its other settings."""
     for name in protocols:
         _PROTOCOLS.register(name, name)
     for setting in declared(settings) if settings else ():
@@ -121,7 +120,6 @@ def read_scorers(texts: Sequence[str], option: str = "--role") -> RoleDecoding:
 
 
 def decoding_with(decoding: Decoding, own: Mapping[str, Any]) -> Decoding:
-    """The decoding with a role's own settings in it."""
     return Decoding.model_validate({**decoding.model_dump(), **own}) if own else decoding
 
 

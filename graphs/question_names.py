@@ -129,7 +129,6 @@ class QuestionNames:
 
     @cached_property
     def names(self) -> list[str]:
-        """As `names_in` finds them."""
         return names_in(self.question)
 
     def name_of(self, title: str) -> str:

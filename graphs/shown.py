@@ -1,8 +1,10 @@
 """Which passages a search need not bring whole, for the tool calls of a turn in their order."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from langchain_core.messages import ToolMessage
@@ -79,11 +81,11 @@ class TurnPassages:
         self._ended[of].set()
 
     def at(self, of: int) -> "CallPassages":
-        """What call number `of` finds."""
-        return CallPassages(self, of)
+        # What the calls before it bring is not known yet.
+        return CallPassages(MAX_K if of else len(self.before[0]), partial(self._until, of))
 
-    async def until(self, of: int) -> frozenset[str]:
-        """Ids of what is known to call number `of`, once the calls before it have ended."""
+    async def _until(self, of: int) -> frozenset[str]:
+        """What is known to call number `of`, once the calls before it have ended."""
         for ended in self._ended[:of]:
             await ended.wait()
         return frozenset(self.before[of]).union(*self._brought[:of])
@@ -93,16 +95,8 @@ class TurnPassages:
 class CallPassages:
     """`ShownPassages` for one call of a turn."""
 
-    turn: TurnPassages
-    of: int
-
-    @property
-    def most(self) -> int:
-        # What the calls before it bring is not known yet.
-        return MAX_K if self.of else len(self.turn.before[0])
-
-    async def ids(self) -> Collection[str]:
-        return await self.turn.until(self.of)
+    most: int
+    ids: Callable[[], Coroutine[Any, Any, Collection[str]]]
 
 
 class ReadBefore:
@@ -115,10 +109,9 @@ class ReadBefore:
     def before(self, state: AgentState, question: str) -> list[frozenset[str]]:
         known = asked_words(question, state.get("readings", ()))
         read = list(_read(state))
-        searches = map(searched, calls_of(state))
         return [
-            frozenset(id for id, of in read if not asks_for_more([search], known, of))
-            for search in searches
+            frozenset(id for id, of in read if not asks_for_more([searched(call)], known, of))
+            for call in calls_of(state)
         ]
 
     def brought(self, content: str, artifact: Mapping[str, Any]) -> Iterable[str]:
@@ -128,13 +121,13 @@ class ReadBefore:
 def _read(state: AgentState) -> Iterator[tuple[str, PassageExtract]]:
     """By their ids, the passages of the conversation that need not be shown again."""
     extracts = state.get("extracts") or {}
-    found: dict[str, tuple[Material, list[str]]] = {}
+    materials: dict[str, Material] = {}
+    results: dict[str, list[str]] = defaultdict(list)
     for message in with_omissions(state["messages"], state.get("omitted", 0)):
         for material in materials_of(message):
-            results = found.setdefault(material.key, (material, []))[1]
-            results.append(message.text)
-    for key, (material, results) in found.items():
-        if (before := extracts.get(key)) is not None:
+            results[materials.setdefault(material.key, material).key].append(message.text)
+    for key, material in materials.items():
+        if before := extracts.get(key):
             spans = all_spans(before, material.text)
-            if not spans or has_before_it(results, material, spans, before):
+            if not spans or has_before_it(results[key], material, spans, before):
                 yield material.id, before

@@ -116,7 +116,6 @@ class OpenSources:
         return cls(searched, kg or (open_kg(system.kg, keys) if system.kg else None))
 
     def tool_context(self, system: System, flow: Flow, keys: Keys) -> ToolContext:
-        """What the tools of a system are made from."""
         return ToolContext(
             self.retriever,
             system.k,

@@ -30,7 +30,6 @@ class StageRead(TypedDict):
 
 
 def texts_of(answers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The answers of all branches, each once, in order."""
     return tuple(dict.fromkeys(text for texts in answers.values() for text in texts))
 
 
@@ -46,12 +45,10 @@ class StageResult:
 
     @property
     def prediction(self) -> Prediction:
-        """Its answer; an empty one where it could not be read."""
         return self.state["prediction"]
 
     @property
     def output(self) -> Mapping[str, Any]:
-        """What is no set of answers."""
         output = self.prediction.task_output
         return output if isinstance(output, Mapping) else {}
 
@@ -61,7 +58,6 @@ class StageResult:
 
     @property
     def problem(self) -> str | None:
-        """Why its answer could not be read."""
         return self.state["problem"] if self.state["how"] == UNREADABLE else None
 
     @property
@@ -75,7 +71,6 @@ class StageResult:
         }
 
     def tell(self, **result: Any) -> None:
-        """Append what came of it to the trace."""
         result = {"problem": self.problem, **result}
         self.context.event(StageEnded(name=self.name, option=self.option, **result))
 

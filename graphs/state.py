@@ -205,7 +205,6 @@ class ItemContext:
         return own
 
     def event(self, body: Body) -> None:
-        """Append to the item's trace."""
         self.journal.event(*body.written())
 
     def charge(self, role: str, reply: Reply) -> None:

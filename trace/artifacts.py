@@ -186,7 +186,6 @@ class Artifact(_View):
 
     @property
     def lists_passages(self) -> bool:
-        """Whether it says which passages were shown, if only that there were none."""
         return "passages" in self.data
 
     @property

@@ -44,7 +44,6 @@ class Body(Record):
     edited: bool = False
 
     def written(self) -> tuple[str, dict[str, Any]]:
-        """Its kind and its record: what a journal takes."""
         return self.KIND, self.record()
 
     @property
@@ -72,7 +71,6 @@ class Start(Body):
 
     @property
     def given(self) -> Artifact:
-        """The passages that came with the question."""
         return Artifact(self.artifact)
 
 
@@ -138,7 +136,6 @@ class Model(Body):
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """All calls of the turn, in their order."""
         return (*self.tool_calls, *self.invalid_tool_calls)
 
     @property
@@ -399,7 +396,6 @@ class Event:
         return {"seq": self.seq, "kind": self.kind, "at": self.at, "data": self.data}
 
     def with_body(self, body: Body) -> "Event":
-        """The same step with another content."""
         return Event(self.seq, self.kind, self.at, body.record())
 
 

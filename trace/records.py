@@ -78,7 +78,6 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def listed(value: Any) -> list[Mapping[str, Any]]:
-    """The JSON objects in a list."""
     return [one for one in value if isinstance(one, _OBJECT)] if isinstance(value, _LIST) else []
 
 

@@ -40,7 +40,6 @@ def register(
 
 
 def _within(flow: Flow) -> Iterator[Flow]:
-    """A flow, its protocols and its stages."""
     yield flow
     for inner in (*flow.protocols.values(), *flow.stages):
         yield from _within(inner)
@@ -63,17 +62,14 @@ def get_task(name: str, variant: str = "") -> Task:
 
 
 def task_that_asks_back() -> Task:
-    """The task whose flow can also ask a person."""
     return next(task for task in TASKS.values() if task.live)
 
 
 def variants_of(name: str) -> list[str]:
-    """The ways in which a task is scored, where there are several."""
     return [variant for task, variant in _VARIANTS if task == name]
 
 
 def known_variants() -> list[str]:
-    """The variants of all tasks."""
     return list(dict.fromkeys(variant for _, variant in _VARIANTS))
 
 

@@ -1,6 +1,6 @@
 """Columns of reports: what a metric is called, what it is among the others, how it is combined."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, Field
 
+from branchwise.agents.format_error import FormatError
 from branchwise.agents.prediction import Prediction
 from branchwise.base.setting import Setting
 from branchwise.base.text import one_line
@@ -72,12 +73,10 @@ class Column:
 
     @property
     def title(self) -> str:
-        """Its heading on one line."""
         return one_line(self.heading)
 
     @property
     def name(self) -> str:
-        """What it is called in a sentence."""
         return self.words or self.title
 
     def described(self) -> dict[str, Any]:
@@ -283,3 +282,16 @@ def ask(question: Question, setting: FlowSetting) -> str:
         for k, passage in enumerate(question.passages, start=1)
     ]
     return "\n\n".join([line, *blocks])
+
+
+def holder_of(data: object, keys: Collection[str], problem: str) -> Mapping[str, Any]:
+    """The JSON object with one of the keys, alone in lists and objects of its own or by itself.
+
+    Raises FormatError with the problem.
+    """
+    while not isinstance(data, Mapping) or not any(key in data for key in keys):
+        inner = list(data.values()) if isinstance(data, Mapping) else data
+        if not isinstance(inner, list) or len(inner) != 1:
+            raise FormatError(problem)
+        data = inner[0]
+    return data

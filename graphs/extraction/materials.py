@@ -42,7 +42,6 @@ class Material:
 
     @classmethod
     def of(cls, passage: Mapping[str, Any]) -> "Material":
-        """From a passage of a tool's artifact."""
         text = one_line(str(passage["text"]))[:MAX_RESULT_CHARS].rstrip()
         return cls(str(passage["id"]), one_line(str(passage["title"])), text, passage)
 
@@ -73,7 +72,6 @@ def passage_results(state: AgentState) -> Iterator[PassageResult]:
 
 
 def materials_of(message: BaseMessage) -> list[Material]:
-    """The passages of a tool's result."""
     return [Material.of(passage) for passage in _artifact_of(message).passage_records]
 
 
@@ -98,7 +96,6 @@ def searched(call: Mapping[str, Any], *, in_lists: bool = True) -> str:
 
 
 def asked_about(question: str, readings: Sequence[str], searches: Sequence[str]) -> list[str]:
-    """The head of an extractor's user message, each part on lines of its own."""
     lines = [f"Question: {question}"]
     if readings:
         lines += ["Readings:", *(f"- {reading}" for reading in readings)]
@@ -119,7 +116,6 @@ NOTHING_YET = PassageExtract()
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words that say what is asked for."""
     words = (word.casefold().replace("’", "'") for word in _WORD.findall(text))
     return frozenset(word.removesuffix("'s") for word in words) - STOP_WORDS
 

@@ -154,7 +154,6 @@ class _Turn:
     def extraction(
         self, result: PassageResult, extracts: Mapping[str, PassageExtract]
     ) -> Extraction:
-        """Of one tool call."""
         content = _Content(self._shown)
         records, requests = list[Extracted](), list[ExtractionRequest]()
         materials = [(one, extracts.get(one.key, NOTHING_YET)) for one in result.materials]
@@ -210,7 +209,6 @@ class _Content:
         self._nothing: list[str] = []
 
     def add(self, material: Material, record: Extracted, before: PassageExtract) -> None:
-        """The next passage of the result."""
         spans = record.spans or all_spans(before, material.text)
         text = material.text if record.how == "failed" else GAP.join(spans)
         shown = [*self._shown, *map(block, self._new)]
@@ -229,7 +227,6 @@ class _Content:
 
     @property
     def text(self) -> str:
-        """The result, bounded."""
         named = self._nothing[:MAX_NAMED]
         if more := len(self._nothing) - len(named):
             named.append(f"and {more} more")

@@ -187,7 +187,6 @@ class _SectionReader:
         self.current: tuple[int, ...] = ()
 
     def take(self, line: str) -> None:
-        """The next line."""
         heading = self._heading(line)
         if heading is None:
             self._put(line)

@@ -75,7 +75,6 @@ class PassageGroup:
 
     @property
     def first(self) -> str:
-        """The key of its first passage."""
         return self.sought[0].material.key
 
 
@@ -89,14 +88,11 @@ class PassagesRead:
 
 @dataclass(frozen=True)
 class ExtractionBrief:
-    """What the passages of a turn are read for."""
-
     question: str
     readings: Sequence[str]
     searches: Sequence[str]
 
     def request(self, group: PassageGroup, prompts: Prompts) -> tuple[str, str]:
-        """The system's and the user's message about a group."""
         if len(group.sought) == 1:
             (alone,) = group.sought
             search = "; ".join(alone.searches)

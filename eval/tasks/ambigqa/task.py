@@ -63,13 +63,11 @@ class AmbigQATask(BranchesTask):
 
 
 def _pairs(branches: GoldSet, asked: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each reading with the forms of each of its answers."""
     for branch in branches:
         yield from ((_rewritten(branch.name, asked), answer.forms) for answer in branch.answers)
 
 
 def _predicted(item: AnsweredItem) -> Iterator[tuple[str, str]]:
-    """Each reading with each of its answers."""
     for name, texts in item.prediction.answers.items():
         rewritten = _rewritten(name, item.question.question)
         yield from ((rewritten, text) for text in texts if text.strip())

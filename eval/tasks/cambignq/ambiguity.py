@@ -28,7 +28,6 @@ def _f1(right: float, said: float, gold: float) -> float | None:
 
 
 def listed_answers(prediction: Prediction) -> set[str]:
-    """The different answers in all branches."""
     return different_answers(text for texts in prediction.answers.values() for text in texts)
 
 

@@ -119,7 +119,6 @@ def bare_answer(text: str) -> str:
 
 
 def bleu_names(order: int) -> tuple[str, ...]:
-    """What the counts of `bleu_counts` are called."""
     counted = (f"{what}{n}" for what in ("right", "said") for n in range(1, order + 1))
     return tuple(f"bleu{order}_{name}" for name in ("length", "gold_length", *counted))
 

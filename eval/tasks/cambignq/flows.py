@@ -1,27 +1,26 @@
-"""`{"reasoning": str, "ambiguous": bool}`: whether a question has more than one reading."""
+"""How CAmbigNQ's questions are put: is it ambiguous, ask back, answer each option, or all three."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from branchwise.agents.answer_format import AnswerFormat
 from branchwise.agents.format_error import FormatError, is_exactly, reasoning_of, text_of
 from branchwise.agents.prediction import Prediction
 from branchwise.base.text import one_line
 from branchwise.eval.tasks.branches.task import BRANCHES
+from branchwise.eval.tasks.task import holder_of
 from branchwise.graphs.flows import Flow
 from branchwise.graphs.pipeline import CLARIFICATION, VERDICT, Pipeline, StageName
 
-_SAID = {"true": True, "yes": True, "ambiguous": True}
-_SAID |= {"false": False, "no": False, "unambiguous": False, "not ambiguous": False}
+_VERDICTS = {"true": True, "yes": True, "ambiguous": True}
+_VERDICTS |= {"false": False, "no": False, "unambiguous": False, "not ambiguous": False}
 
 
-class _ExactVerdict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _ExactVerdict(BaseModel, extra="forbid", strict=True):
     reasoning: str = ""
     ambiguous: bool
 
@@ -43,24 +42,19 @@ class VerdictFormat(AnswerFormat):
     def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
         """Also: "yes", "no" and the like in place of true and false, in any case of letters, and
         the object in a list or an object of its own."""
-        while not isinstance(data, Mapping) or VERDICT not in data:
-            inner = list(data.values()) if isinstance(data, Mapping) else data
-            if not isinstance(inner, list) or len(inner) != 1:
-                raise FormatError(f'the answer has no key "{VERDICT}"')
-            data = inner[0]
-        said = data[VERDICT]
-        verdict = said if isinstance(said, bool) else _SAID.get(str(said)[:20].strip(" .").lower())
+        holder = holder_of(data, [VERDICT], f'the answer has no key "{VERDICT}"')
+        value = holder[VERDICT]
+        word = str(value)[:20].strip(" .").lower()
+        verdict = value if isinstance(value, bool) else _VERDICTS.get(word)
         if verdict is None:
             raise FormatError(f'"{VERDICT}" is neither true nor false')
-        return Prediction(reasoning=reasoning_of(data), task_output={VERDICT: verdict})
+        return Prediction(reasoning=reasoning_of(holder), task_output={VERDICT: verdict})
 
 
 MAX_CLARIFICATION = 20_000
 
 
-class _ExactClarification(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _ExactClarification(BaseModel, extra="forbid", strict=True):
     reasoning: str = ""
     clarification_question: str
 
@@ -84,15 +78,11 @@ class ClarificationFormat(AnswerFormat):
 
     def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
         """Also: the object in a list or an object of its own."""
-        while not isinstance(data, Mapping) or CLARIFICATION not in data:
-            inner = list(data.values()) if isinstance(data, Mapping) else data
-            if not isinstance(inner, list) or len(inner) != 1:
-                raise FormatError(f'the answer has no key "{CLARIFICATION}"')
-            data = inner[0]
-        text = one_line(text_of(data[CLARIFICATION], MAX_CLARIFICATION) or "")
+        holder = holder_of(data, [CLARIFICATION], f'the answer has no key "{CLARIFICATION}"')
+        text = one_line(text_of(holder[CLARIFICATION], MAX_CLARIFICATION) or "")
         if not text:
             raise FormatError(f'"{CLARIFICATION}" is not a text, or is empty')
-        return Prediction(reasoning=reasoning_of(data), task_output={CLARIFICATION: text})
+        return Prediction(reasoning=reasoning_of(holder), task_output={CLARIFICATION: text})
 
 
 _DETECTION = Flow(

@@ -51,13 +51,9 @@ def option_sums(
     gold option has one form, swapping the sides swaps precision and recall.
     """
     pairs = option_pairs(predicted, gold, common)
-    found = [ratios((predicted[p],), gold[r], common) for p, r in pairs]
-    return OptionSums(
-        sum(one.precision for one in found),
-        float(len(predicted)),
-        sum(one.recall for one in found),
-        float(len(gold)),
-    )
+    shares = [ratios((predicted[p],), gold[r], common) for p, r in pairs]
+    precision, recall = (sum(share[part] for share in shares) for part in (0, 1))
+    return OptionSums(precision, float(len(predicted)), recall, float(len(gold)))
 
 
 def option_pairs(
@@ -140,20 +136,14 @@ _AUTOJUNK = 200
 substring, which is there at a tenth of the cost."""
 
 
-class PublishedQuestion(NamedTuple):
-    """What the published parser reads; the category has its "Which"."""
-
-    category: str
-    options: tuple[str, ...]
-
-
-def published_parse(text: str) -> PublishedQuestion:
-    """Everything before the first colon, and what is between commas behind it."""
+def published_parse(text: str) -> tuple[str, tuple[str, ...]]:
+    """The category, which is everything before the first colon, and what is between commas behind
+    it."""
     category, colon, written = text.partition(":")
     if not colon:
-        return PublishedQuestion(INVALID_FORM, (INVALID_FORM,))
+        return INVALID_FORM, (INVALID_FORM,)
     parts = (part for piece in written.split(", or") for part in piece.split(","))
-    return PublishedQuestion(category, tuple(part.strip(" ?") for part in parts))
+    return category, tuple(part.strip(" ?") for part in parts)
 
 
 def published_sums(predicted: Sequence[str], gold: Sequence[Forms]) -> OptionSums:
@@ -162,30 +152,27 @@ def published_sums(predicted: Sequence[str], gold: Sequence[Forms]) -> OptionSum
     if not predicted or not gold:
         right = 0.0 if predicted or gold else 1.0
         return OptionSums(right, counts[0], right, counts[1])
-    found = [[_published_ratios(one, forms) for one in predicted] for forms in gold]
-    return OptionSums(
-        _greatest_sum([[cell.precision for cell in row] for row in found]),
-        counts[0],
-        _greatest_sum([[cell.recall for cell in row] for row in found]),
-        counts[1],
+    cells = [[_published_ratios(one, forms) for one in predicted] for forms in gold]
+    precision, recall = (
+        _greatest_sum([[cell[part] for cell in row] for row in cells]) for part in (0, 1)
     )
+    return OptionSums(precision, counts[0], recall, counts[1])
 
 
 def _published_ratios(predicted: str, forms: Forms) -> OptionRatios:
     """Of the first form with the longest common text."""
-    lengths = [_published_common(compared(form), compared(predicted)) for form in forms]
+    text, lengths = compared(predicted), []
+    for form in map(compared, forms):
+        if len(text) < _AUTOJUNK:
+            lengths.append(longest_substring(form, text))
+        else:
+            matcher = SequenceMatcher(None, form, text)
+            lengths.append(matcher.find_longest_match(0, len(form), 0, len(text)).size)
     longest = max(lengths)
     if not longest:
         return OptionRatios(0.0, 0.0)
     form = forms[lengths.index(longest)]
-    return OptionRatios(longest / len(compared(predicted)), longest / len(compared(form)))
-
-
-def _published_common(gold: str, predicted: str) -> int:
-    if len(predicted) < _AUTOJUNK:
-        return longest_substring(gold, predicted)
-    matcher = SequenceMatcher(None, gold, predicted)
-    return matcher.find_longest_match(0, len(gold), 0, len(predicted)).size
+    return OptionRatios(longest / len(text), longest / len(compared(form)))
 
 
 def _greatest_sum(values: Sequence[Sequence[float]]) -> float:
@@ -210,7 +197,6 @@ class OptionsWay:
         return self.common is None
 
     def sums(self, predicted: Sequence[str], gold: Sequence[Forms]) -> OptionSums:
-        """A question's addends."""
         if self.common is None:
             return published_sums(predicted, gold)
         return option_sums(predicted, gold, self.common)
@@ -267,14 +253,15 @@ def options_beside(
     """Gold options and predicted ones by their mapping; `wanted` and `texts` are what is compared
     of each. Gold in its order, then what stands for none of it."""
     pairs = {r: p for p, r in option_pairs(texts, wanted)}
-    found = []
-    for place, own in enumerate(gold):
-        p = pairs.get(place)
-        shares = None if p is None else ratios((texts[p],), wanted[place])
-        scores = [("P", shares.precision), ("R", shares.recall)] if shares else []
-        found.append(Beside(own, None if p is None else said[p], scores))
+    beside = []
+    for place, option in enumerate(gold):
+        if (p := pairs.get(place)) is None:
+            beside.append(Beside(option, None))
+            continue
+        shares = ratios((texts[p],), wanted[place])
+        beside.append(Beside(option, said[p], [("P", shares.precision), ("R", shares.recall)]))
     taken = set(pairs.values())
-    return found + [Beside(None, one) for p, one in enumerate(said) if p not in taken]
+    return beside + [Beside(None, one) for p, one in enumerate(said) if p not in taken]
 
 
 def _names(of: str) -> tuple[str, ...]:

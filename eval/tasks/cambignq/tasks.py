@@ -1,10 +1,11 @@
 """CAmbigNQ's tasks that ask back: the question back, an answer to each option, and all in a row."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from branchwise.agents.format_error import FormatError
 from branchwise.agents.prediction import Prediction
@@ -40,7 +41,21 @@ from branchwise.graphs.pipeline import VERDICT, with_answers
 
 
 class AskedBackTask(Task):
-    """A task of questions that are asked back."""
+    """A task of questions that are asked back; `way`: how options and answers are compared."""
+
+    names_evidence = True
+
+    def __init__(self, way: OptionsWay = SUBSTRING) -> None:
+        self.way, self.matcher, self.columns = way, way.matcher, self.columns_by(way)
+
+    @abstractmethod
+    def columns_by(self, way: OptionsWay) -> tuple[Column, ...]:
+        """What the answers to a question are scored by."""
+        ...
+
+    def asked(self, item: AnsweredItem) -> AskedBack:
+        """The question back of an item."""
+        return read_asked(said_question(item.prediction), as_published=self.way.as_published)
 
     def message(self, question: Question, flow: Flow, *, has_tools: bool) -> str:
         """The question; by a protocol that tells the gold answers these, of all readings, in an
@@ -48,8 +63,8 @@ class AskedBackTask(Task):
         message = super().message(question, flow, has_tools=has_tools)
         if not flow.tells_answers:
             return message
-        told = (one_line(answer.text) for one in question.branches for answer in one.answers)
-        return with_answers(message, shuffled(question, told))
+        gold = (one_line(answer.text) for one in question.branches for answer in one.answers)
+        return with_answers(message, shuffled(question, gold))
 
     def asked_back(self, question: Question, flow: Flow) -> str:
         return gold_text(question) if flow.tells_question else ""
@@ -67,9 +82,7 @@ WHOLE, CATEGORY = 4, 1
 """Orders of BLEU."""
 
 
-class _AskedOutput(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
+class _AskedOutput(BaseModel, extra="ignore", strict=True):
     clarification_question: str
 
 
@@ -94,29 +107,14 @@ class ClarificationTask(AskedBackTask):
 
     name = "clarification"
     version = 1
-    names_evidence = True
     flow = ASKED_BACK
 
-    def __init__(self, way: OptionsWay = SUBSTRING) -> None:
-        self.way = way
-        self.matcher = way.matcher
-        self.columns = (
-            Column(
-                "bleu4",
-                "BLEU-4",
-                _QUESTION,
-                3,
-                _BLEU_NOTE,
-                role="headline",
-                total=Total(bleu_names(WHOLE), corpus_bleu),
-            ),
+    def columns_by(self, way: OptionsWay) -> tuple[Column, ...]:
+        bleu4, bleu1 = (Total(bleu_names(order), corpus_bleu) for order in (WHOLE, CATEGORY))
+        return (
+            Column("bleu4", "BLEU-4", _QUESTION, 3, _BLEU_NOTE, role="headline", total=bleu4),
             Column("category_exact", "category\nEM", _QUESTION, role="exact"),
-            Column(
-                "category_bleu1",
-                "category\nBLEU-1",
-                _QUESTION,
-                total=Total(bleu_names(CATEGORY), corpus_bleu),
-            ),
+            Column("category_bleu1", "category\nBLEU-1", _QUESTION, total=bleu1),
             *option_columns("option", _OPTIONS, way),
             Column("option_count", "options\nnumber", _OPTIONS, 1, unit="value"),
             Column("form_errors", "form\nerrors", _OPTIONS, note=_ASKED_FORMAT_NOTE),
@@ -124,16 +122,16 @@ class ClarificationTask(AskedBackTask):
 
     def score(self, item: AnsweredItem) -> Metrics:
         """Options' addends, the counts of both BLEUs, and whether the category is gold's."""
+        asked = self.asked(item)
         wanted = gold_options(item.question, as_published=self.way.as_published)
         if not wanted:
             unscored = [column.key for column in self.columns if not column.total]
-            return {**dict.fromkeys(unscored), **option_metrics("option", None), **_whole(None)}
-        asked = read_asked(said_question(item.prediction), as_published=self.way.as_published)
+            none = {**option_metrics("option", None), **_whole(asked, None)}
+            return {**dict.fromkeys(unscored), **none}
         gold = gold_asked(item.question, as_published=self.way.as_published)
-        forms = [[option] for option in wanted]
         return {
-            **option_metrics("option", self.way.sums(asked.options, forms)),
-            **_whole((asked, gold) if gold else None),
+            **option_metrics("option", self.way.sums(asked.options, [[one] for one in wanted])),
+            **_whole(asked, gold),
             "option_count": float(len(asked.options)),
             "form_errors": float(is_format_error(item, asked)),
         }
@@ -142,32 +140,25 @@ class ClarificationTask(AskedBackTask):
         return read_model(_AskedOutput, data)
 
     def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
-        """Options as they are scored."""
         options, gold = read_asked(said_question(prediction)).options, gold_options(question)
         wanted, said = [(one, ()) for one in gold], [(one, ()) for one in options]
         return options_beside(wanted, [[one] for one in gold], said, options)
 
 
-def _whole(pair: tuple[AskedBack, AskedBack] | None) -> Metrics:
+def _whole(asked: AskedBack, gold: AskedBack | None) -> Metrics:
     """Of the question said and the gold one; a gold one that is not of the form has no category."""
-    if pair is None:
-        return {**_bleu_metrics("bleu4", WHOLE), **_category(None)}
-    said, gold = pair
-    return {**_bleu_metrics("bleu4", WHOLE, (said.text, gold.text)), **_category(pair)}
+    text, category = (gold.text, gold.category) if gold else ("", "")
+    return {
+        **_bleu("bleu4", WHOLE, asked.text, text),
+        "category_exact": float(asked.category == category) if category else None,
+        **_bleu("category_bleu1", CATEGORY, asked.category, category),
+    }
 
 
-def _category(pair: tuple[AskedBack, AskedBack] | None) -> Metrics:
-    if pair is None or not pair[1].category:
-        return {"category_exact": None, **_bleu_metrics("category_bleu1", CATEGORY)}
-    said, gold = pair[0].category, pair[1].category
-    exact = {"category_exact": float(said == gold)}
-    return {**exact, **_bleu_metrics("category_bleu1", CATEGORY, (said, gold))}
-
-
-def _bleu_metrics(key: str, order: int, texts: tuple[str, str] | None = None) -> Metrics:
-    if texts is None:
+def _bleu(key: str, order: int, text: str, gold: str) -> Metrics:
+    if not gold:
         return dict.fromkeys((key, *bleu_names(order)))
-    counts = bleu_counts(*texts, order)
+    counts = bleu_counts(text, gold, order)
     return {key: corpus_bleu(*counts), **dict(zip(bleu_names(order), counts, strict=True))}
 
 
@@ -184,41 +175,15 @@ _PLACED = ("answer_exact", "answer_contains", "answers_placed")
 AnsweredOptions = list[Annotated[list[str | list[str]], Field(min_length=2, max_length=2)]]
 
 
-class ClarifiedOutput(BaseModel):
+class ClarifiedOutput(BaseModel, extra="ignore", strict=True):
     """The question that was asked back, and for each of its options the texts of its answer."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
 
     clarification_question: str
     answers: AnsweredOptions
 
 
-def answer_columns(way: OptionsWay) -> tuple[Column, ...]:
-    """What the answers of a question's options are scored by."""
-    return (
-        *option_columns("answer", _ANSWERS, way),
-        Column("answer_count", "number", _ANSWERS, 1, _NUMBER_NOTE, unit="value"),
-        Column("different_answers", "different", _ANSWERS, 1, unit="value"),
-        Column("form_errors", "form\nerrors", _ANSWERS, note=_FORMAT_NOTE),
-        Column(
-            "option_exact",
-            "EM",
-            _GOLD,
-            note=_GOLD_NOTE,
-            total=Total((_PLACED[0], _PLACED[2]), share),
-        ),
-        Column(
-            "option_accuracy",
-            "accuracy",
-            _GOLD,
-            role="headline",
-            total=Total((_PLACED[1], _PLACED[2]), share),
-        ),
-    )
-
-
 def answer_metrics(item: AnsweredItem, way: OptionsWay, *, format_error: bool) -> Metrics:
-    """Values of `answer_columns` and of their sums; a question with one reading has no gold."""
+    """Values of the columns of answers and of their sums."""
     said = [bare_answer(text) for _, texts in said_answers(item.prediction) for text in texts]
     gold = [[bare_answer(form) for form in forms] for forms in gold_answers(item.question)]
     return {
@@ -247,49 +212,46 @@ def _of_gold_options(item: AnsweredItem, gold: Sequence[Sequence[str]]) -> Metri
     }
 
 
-def answers_beside(question: Question, prediction: Prediction) -> list[Beside]:
-    """Gold options with their answers beside the predicted answers that stand for them; the only
-    reading of a question stands for itself."""
-    named = [one for one in question.branches if one.name != DEFAULT_BRANCH]
-    only = [one for one in question.branches if one.name == DEFAULT_BRANCH]
-    said = [(name, (text,)) for name, texts in said_answers(prediction) for text in texts]
-    found = options_beside(
-        [(one.name, [answer.text for answer in one.answers]) for one in named],
-        [[bare_answer(form) for form in forms] for forms in gold_answers(question)],
-        said,
-        [bare_answer(text) for _, (text,) in said],
-    )
-    texts = ((one.name, [answer.text for answer in one.answers]) for one in only)
-    return [*found, *(Beside(gold, None) for gold in texts)]
-
-
 class ClarifiedTask(AskedBackTask):
     """Answers to the options of its own clarification question, or of the gold one."""
 
     name = "clarified"
     version = 2
-    names_evidence = True
     flow = CLARIFIED
 
-    def __init__(self, way: OptionsWay = SUBSTRING) -> None:
-        self.way = way
-        self.matcher = way.matcher
-        self.columns = answer_columns(way)
+    def columns_by(self, way: OptionsWay) -> tuple[Column, ...]:
+        exact, contains = (Total((part, _PLACED[2]), share) for part in _PLACED[:2])
+        return (
+            *option_columns("answer", _ANSWERS, way),
+            Column("answer_count", "number", _ANSWERS, 1, _NUMBER_NOTE, unit="value"),
+            Column("different_answers", "different", _ANSWERS, 1, unit="value"),
+            Column("form_errors", "form\nerrors", _ANSWERS, note=_FORMAT_NOTE),
+            Column("option_exact", "EM", _GOLD, note=_GOLD_NOTE, total=exact),
+            Column("option_accuracy", "accuracy", _GOLD, role="headline", total=contains),
+        )
 
     def score(self, item: AnsweredItem) -> Metrics:
         """Answers' addends, and how many there are; all None for a question with one reading."""
         if not gold_answers(item.question):
-            found = answer_metrics(item, self.way, format_error=False)
-            return dict.fromkeys(found)
-        asked = read_asked(said_question(item.prediction), as_published=self.way.as_published)
-        return answer_metrics(item, self.way, format_error=is_format_error(item, asked))
+            return dict.fromkeys(answer_metrics(item, self.way, format_error=False))
+        is_wrong = is_format_error(item, self.asked(item))
+        return answer_metrics(item, self.way, format_error=is_wrong)
 
     def read_output(self, data: Any) -> Any:
         return read_output(ClarifiedOutput, data)
 
     def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
-        """Answers as they are scored."""
-        return answers_beside(question, prediction)
+        """Gold options with their answers beside the predicted answers that stand for them; the
+        only reading of a question stands for itself."""
+        gold = [(one.name, [answer.text for answer in one.answers]) for one in question.branches]
+        said = [(name, (text,)) for name, texts in said_answers(prediction) for text in texts]
+        pairs = options_beside(
+            [one for one in gold if one[0] != DEFAULT_BRANCH],
+            [[bare_answer(form) for form in forms] for forms in gold_answers(question)],
+            said,
+            [bare_answer(text) for _, (text,) in said],
+        )
+        return [*pairs, *(Beside(one, None) for one in gold if one[0] == DEFAULT_BRANCH)]
 
 
 def read_output(model: type[ClarifiedOutput], data: Any) -> dict[str, Any]:
@@ -312,33 +274,29 @@ class _ClarifyOutput(ClarifiedOutput):
     answers: AnsweredOptions = Field(default_factory=list)
 
 
-class ClarifyTask(AskedBackTask):
-    """The whole pipeline, scored by its answers; detection stands beside them."""
+class ClarifyTask(ClarifiedTask):
+    """The whole pipeline, scored by its answers; detection stands beside them.
+
+    What goes wrong is carried on: a question called unambiguous has no option, and its gold answers
+    count as missed; one that is not ambiguous has no gold, and what is answered to its options is
+    wrong.
+    """
 
     name = "clarify"
     version = 1
-    names_evidence = True
     flow = CLARIFY
     live = LIVE
 
-    def __init__(self, way: OptionsWay = SUBSTRING) -> None:
-        self.way = way
-        self.matcher = way.matcher
-        found = [replace(one, role=None) for one in _DETECTS.columns if one.key != _NOT_HERE]
-        self.columns = (*answer_columns(way), *found)
+    def columns_by(self, way: OptionsWay) -> tuple[Column, ...]:
+        detected = [replace(one, role=None) for one in _DETECTS.columns if one.key != _NOT_HERE]
+        return (*super().columns_by(way), *detected)
 
     def score(self, item: AnsweredItem) -> Metrics:
-        """Answers' addends and detection's counts."""
-        asked = read_asked(said_question(item.prediction), as_published=self.way.as_published)
         output = item.prediction.task_output
         asks = not isinstance(output, dict) or output.get(VERDICT, False)
-        wrong = bool(asks) and is_format_error(item, asked)
+        is_wrong = bool(asks) and is_format_error(item, self.asked(item))
         detected = {k: v for k, v in _DETECTS.score(item).items() if k != _NOT_HERE}
-        return {**answer_metrics(item, self.way, format_error=wrong), **detected}
+        return {**answer_metrics(item, self.way, format_error=is_wrong), **detected}
 
     def read_output(self, data: Any) -> Any:
         return read_output(_ClarifyOutput, data)
-
-    def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
-        """Answers as they are scored."""
-        return answers_beside(question, prediction)

@@ -6,7 +6,8 @@ the code pairs greedily (github.com/innovation64/CondAmbigQA, `experiment_code/c
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from operator import mul
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -33,18 +34,21 @@ from branchwise.eval.tasks.task import Column, Metrics, Total
 from branchwise.graphs.own_settings import DEFAULT_PROTOCOL
 
 
-class _Weights(NamedTuple):
+class PartScores(NamedTuple):
+    """Of the parts of a pair, or their weights, or sums over pairs."""
+
     condition: float
     answer: float
     citation: float
 
 
-_GREEDY: Mapping[str, _Weights] = MappingProxyType(
+_PARTS = PartScores._fields
+_GREEDY: Mapping[str, PartScores] = MappingProxyType(
     {
-        DEFAULT_PROTOCOL: _Weights(0.3, 0.5, 0.2),
-        "standard": _Weights(0.0, 0.7, 0.3),
-        "guided": _Weights(0.0, 0.6, 0.4),
-        "closed": _Weights(0.0, 1.0, 0.0),
+        DEFAULT_PROTOCOL: PartScores(0.3, 0.5, 0.2),
+        "standard": PartScores(0.0, 0.7, 0.3),
+        "guided": PartScores(0.0, 0.6, 0.4),
+        "closed": PartScores(0.0, 1.0, 0.0),
     }
 )
 """How the published code weighs the grades of a pair, by protocol."""
@@ -53,62 +57,37 @@ _SURPLUS_COUNTS: frozenset[str] = frozenset({"guided", "closed"})
 the others it leaves it out."""
 
 
-@dataclass(frozen=True)
-class GreedySums:
-    """A question's sums over its scored predictions, `scored` of them; means are taken over all
-    questions' predictions together. `condition` is 0 in protocols that ask for none."""
-
-    condition: float = 0.0
-    answer: float = 0.0
-    citation: float = 0.0
-    scored: int = 0
-
-
 def greedy_sums(
     grades: Grades,
     predicted: Sequence[ConditionalAnswer],
     gold: Sequence[ConditionalAnswer],
     protocol: str,
-) -> GreedySums:
-    """What the published code adds up of one question.
+) -> tuple[PartScores, int]:
+    """What the published code adds up of one question, and over how many predictions.
 
     Each predicted property, in the model's order, takes the free gold property with the greatest
-    weighted sum of grades and citation precision, however small, the first of equal ones.
+    weighted sum of grades and citation precision, however small, the first of equal ones. The sum
+    of conditions is 0 in protocols that ask for none.
     """
     weights, free = _GREEDY[protocol], list(range(len(gold)))
-    found = []
-    for p, property in enumerate(predicted):
-        if not free:
-            break
-        graded = {g: _graded(grades, PropertyPair(p, g), property, gold[g]) for g in free}
-        best = max(graded, key=lambda g: _weighed(graded[g], weights))
+    taken: list[PartScores] = []
+    for p, property in enumerate(predicted[: len(gold)]):
+        scores = {g: _scores(grades, PropertyPair(p, g), property, gold[g]) for g in free}
+        best = max(scores, key=lambda g: sum(map(mul, scores[g], weights)))
         free.remove(best)
-        found.append(graded[best])
-    scored = len(predicted) if protocol in _SURPLUS_COUNTS else len(found)
-    return GreedySums(
-        sum(one.condition for one in found) if weights.condition else 0.0,
-        sum(one.answer for one in found),
-        sum(one.citation for one in found),
-        scored,
-    )
+        taken.append(scores[best])
+    sums = PartScores(*(sum(scores[part] for scores in taken) for part in range(len(_PARTS))))
+    if not weights.condition:
+        sums = sums._replace(condition=0.0)
+    return sums, len(predicted) if protocol in _SURPLUS_COUNTS else len(taken)
 
 
-class _Graded(NamedTuple):
-    condition: float
-    answer: float
-    citation: float
-
-
-def _graded(
+def _scores(
     grades: Grades, pair: PropertyPair, predicted: ConditionalAnswer, gold: ConditionalAnswer
-) -> _Graded:
-    condition, answer = grades.get(pair, (0.0, 0.0))
+) -> PartScores:
     cited = predicted.citations
-    return _Graded(condition, answer, len(cited & gold.citations) / len(cited) if cited else 0.0)
-
-
-def _weighed(graded: _Graded, weights: _Weights) -> float:
-    return sum(value * weight for value, weight in zip(graded, weights, strict=True))
+    citation = len(cited & gold.citations) / len(cited) if cited else 0.0
+    return PartScores(*grades.get(pair, (0.0, 0.0)), citation)
 
 
 _GRADED, _PROXIES = "graded answers", "shared tokens, a proxy"
@@ -167,9 +146,6 @@ def _ratio(total: float, scored: float) -> float | None:
     return total / scored if scored else None
 
 
-_PARTS = ("condition", "answer", "citation")
-
-
 class PublishedCodeTask(CondAmbigQATask):
     """The same grades, paired and averaged as the published code does it."""
 
@@ -205,14 +181,13 @@ class PublishedCodeTask(CondAmbigQATask):
             for g in range(len(gold))
             if PropertyPair(place, g) in graded.grades
         }
-        found = greedy_sums(grades, given, gold, item.protocol)
-        values = {part: getattr(found, part) for part in _PARTS}
-        scored = dict.fromkeys(_PARTS, float(found.scored))
+        parts, count = greedy_sums(grades, given, gold, item.protocol)
+        values, scored = parts._asdict(), dict.fromkeys(_PARTS, float(count))
         if item.protocol not in ASKS_FOR_CONDITIONS:
             scored["condition"] = 0.0
         if item.protocol == "closed":
             # There a question's mean is taken first, and is 0 where nothing was said.
-            values = {part: _ratio(values[part], found.scored) or 0.0 for part in _PARTS}
+            values = {part: _ratio(values[part], count) or 0.0 for part in _PARTS}
             scored |= {"answer": 1.0, "citation": 0.0}
         return {
             **{f"{part}_sum": values[part] for part in _PARTS},

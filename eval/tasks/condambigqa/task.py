@@ -122,7 +122,6 @@ class CondAmbigQATask(Task):
     )
 
     def questions_words(self, subset: str) -> str:
-        """By how many conditions they have."""
         with_conditions = {
             "ambiguous": "questions with several conditions",
             "unambiguous": "questions with one condition",

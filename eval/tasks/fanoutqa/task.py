@@ -28,7 +28,6 @@ def found_strings(gold: Sequence[Sequence[str]], written: str) -> int:
 
 
 def loose(text: str) -> str:
-    """A text as it is compared."""
     folded = unicodedata.normalize("NFC", text).lower()
     return " ".join(_THOUSANDS.sub("", folded).translate(_SIGNS).split())
 
@@ -83,7 +82,6 @@ class FanOutQATask(BranchesTask):
 
 
 def _strings(branches: GoldSet) -> Iterator[tuple[str, ...]]:
-    """Each name and each answer, in all its forms."""
     for branch in branches:
         if branch.name != DEFAULT_BRANCH:
             yield (branch.name,)
