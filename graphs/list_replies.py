@@ -1,4 +1,4 @@
-"""A model's list, one item per line, in any dress: bullets, fences, quotes, JSON."""
+"""A model's list, one item per line in any dress, such as the readings of a question."""
 
 import json
 import re
@@ -33,9 +33,11 @@ def listed(text: str) -> list[str]:
     White space is collapsed; nothing else is changed. Never raises, whatever the text.
     """
     lines = without_fences(text)
-    whole = _json_items("\n".join(lines))
-    items = whole if whole is not None else [item for line in lines for item in _line_items(line)]
-    return [item for item in (one_line(item) for item in items) if item]
+    items = _json_items("\n".join(lines))
+    if items is None:
+        each = [(line, _json_items(line)) for line in lines]
+        items = [one for line, inner in each for one in ([line] if inner is None else inner)]
+    return [item for item in map(one_line, items) if item]
 
 
 def without_fences(text: str) -> list[str]:
@@ -69,17 +71,10 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _line_items(line: str) -> list[str]:
-    items = _json_items(line)
-    return [line] if items is None else items
-
-
 def _json_items(text: str) -> list[str] | None:
     """The texts of a JSON list, or of the one list in a JSON object; None for anything else."""
     text = text.strip()
-    if not (text.startswith("[") and text.endswith("]")) and not (
-        text.startswith("{") and text.endswith("}")
-    ):
+    if (text[:1], text[-1:]) not in (("[", "]"), ("{", "}")):
         return None
     try:
         data: Any = json.loads(text)
@@ -129,9 +124,14 @@ def read_readings(text: str) -> Readings:
     dropped: list[Dropped] = []
     for n, reading in enumerate(looked_at):
         words = tuple(_WORD.findall(reading.casefold()))
-        why = NOT_A_READING if n in talk else _refusal(reading, words in kept, len(kept))
-        if why:
-            dropped.append(not_taken(reading, why))
+        faults = {
+            NOT_A_READING: n in talk,
+            REPEATED: words in kept,
+            TOO_LONG: len(reading) > MAX_CHARS,
+            TOO_MANY: len(kept) >= MAX_READINGS,
+        }
+        if fault := next((fault for fault, holds in faults.items() if holds), None):
+            dropped.append(not_taken(reading, fault))
         else:
             kept[words] = reading
     if len(items) > MAX_ITEMS:
@@ -140,14 +140,6 @@ def read_readings(text: str) -> Readings:
         (alone,) = kept.values()
         return Readings((), (not_taken(alone, ALONE), *dropped))
     return Readings(tuple(kept.values()), tuple(dropped))
-
-
-def _refusal(reading: str, repeated: bool, kept: int) -> str | None:
-    if repeated:
-        return REPEATED
-    if len(reading) > MAX_CHARS:
-        return TOO_LONG
-    return TOO_MANY if kept >= MAX_READINGS else None
 
 
 def _clean(item: str) -> str:

@@ -1,4 +1,4 @@
-"""A model's reply as the trace keeps it, and the message made from it."""
+"""A model's reply as a trace keeps it, and conversations that must fit a context window."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -104,7 +104,11 @@ _BYTES_OF_A_TOKEN = 2.5
 
 
 class PromptGrowth:
-    """Follows the requests of one conversation."""
+    """Whether a server cuts prompts in silence: its count of tokens stands still while they grow.
+
+    Ollama drops the oldest messages of what does not fit its context, and answers; so do servers
+    with a sliding window and gateways that compress in the middle.
+    """
 
     def __init__(self) -> None:
         self._messages: list[BaseMessage] = []

@@ -1,4 +1,4 @@
-"""One model call of a module: a failure of it is not the item's."""
+"""Model calls of modules and plug-ins: a failure of one is not the item's."""
 
 import asyncio
 import time

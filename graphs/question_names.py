@@ -1,4 +1,4 @@
-"""The names in a question: quoted text and capitalised spans."""
+"""The names in a question, and which titles share one: quoted text and capitalised spans."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -149,7 +149,11 @@ class QuestionNames:
         taken: list[_Span] = []
         kept = set()
         for name in sorted(given, key=lambda one: -len(folded(one))):
-            free = [span for span in self._places(name) if not _is_within(span, taken)]
+            free = [
+                (first, end)
+                for first, end in self._places(name)
+                if not any(a <= first and end <= b and (a, b) != (first, end) for a, b in taken)
+            ]
             taken += free
             if free:
                 kept.add(name)
@@ -165,28 +169,23 @@ class QuestionNames:
 
     @cached_property
     def _folded(self) -> tuple[str, ...]:
-        return tuple(word for found in self._words for word in folded(found[0]))
+        return tuple(part for word in self._words for part in folded(word[0]))
 
     def _places(self, name: str) -> list[_Span]:
         """Where the question has a name: numbers of its first word and of the one behind it."""
         words = folded(name)
         if not words or (len(words) < _SHORT and COMMON.issuperset(words)):
             return []
+        is_free = not self.names or words in map(folded, self.names)
         starts = range(len(self._folded) - len(words) + 1)
         spans = [(start, start + len(words)) for start in starts]
-        return [span for span in spans if self._folded[slice(*span)] == words and self._shows(span)]
-
-    def _shows(self, span: _Span) -> bool:
-        """Whether the question writes as a name what stands there."""
-        if not self.names or self._folded[slice(*span)] in map(folded, self.names):
-            return True
-        return any(is_capital(found[0]) for found in self._words[slice(*span)])
-
-
-def _is_within(span: _Span, others: Iterable[_Span]) -> bool:
-    return any(
-        start <= span[0] and span[1] <= end and span != (start, end) for start, end in others
-    )
+        return [
+            (start, end)
+            for start, end in spans
+            if self._folded[start:end] == words
+            # The question must write it as a name.
+            and (is_free or any(is_capital(word[0]) for word in self._words[start:end]))
+        ]
 
 
 def _bases(title: str) -> list[str]:

@@ -1,5 +1,7 @@
-"""Settings that do not fit together: the same rules for the command line, for study files and for
-Python, each worded for its place."""
+"""What a system searches: as its settings name it, as they must fit each other, and opened.
+
+A refusal is the same for the command line, study files and Python, worded for its place.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,7 +11,6 @@ from pydantic import BaseModel
 
 from branchwise.base.errors import FLAGS, SettingError, SettingNames
 from branchwise.base.keys import Keys
-from branchwise.base.setting import Declared
 from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.reranking import RerankingRetriever
 from branchwise.corpora.retrieval import Retriever
@@ -41,14 +42,19 @@ def check_system(system: System, words: SettingNames = FLAGS) -> None:
     What was set for a module that is off means that the module was forgotten; a default was not
     set.
     """
-    for one in SETTINGS:
-        module = one.setting.module
-        if module and not getattr(system, module) and _is_set(system, one):
+    for setting in SETTINGS:
+        name, module = setting.name, setting.setting.module
+        if not module or getattr(system, module):
+            continue
+        part: BaseModel = system
+        for step in setting.path[:-1]:
+            part = getattr(part, step)
+        if name in part.model_fields_set and getattr(part, name) is not None:
             raise SettingError(
-                one.name,
+                name,
                 f"has no effect without {words.name(module)}",
-                where=words.name(one.name),
-                remedy=f"{words.add(module)}, or leave out {words.name(one.name)}",
+                where=words.name(name),
+                remedy=f"{words.add(module)}, or leave out {words.name(name)}",
             )
     for role, module in MODULES.items():
         if role in system.role_decoding and not getattr(system, module):
@@ -59,13 +65,6 @@ def check_system(system: System, words: SettingNames = FLAGS) -> None:
                 remedy=f"{words.add(module)}, or leave it out",
             )
     check_search(system, sources_of(system), tools_of(system), words)
-
-
-def _is_set(system: System, one: Declared) -> bool:
-    part: BaseModel = system
-    for name in one.path[:-1]:
-        part = getattr(part, name)
-    return one.name in part.model_fields_set and getattr(part, one.name) is not None
 
 
 def check_search(
@@ -140,13 +139,11 @@ def retriever_of(system: System) -> Retriever | None:
     """What the system searches; None if nothing. Raises InputError."""
     if system.corpus is None and needs_corpus(system.retriever):
         return None
-    found = open_retriever(
-        _corpus(system), system.retriever, system.settings, Keys(system.keys), system.headers
+    keys = Keys(system.keys)
+    retriever = open_retriever(
+        _corpus(system), system.retriever, system.settings, keys, system.headers
     )
-    if system.reranker is None:
-        return found
-
-    return RerankingRetriever(found, Path(system.reranker))
+    return RerankingRetriever(retriever, Path(system.reranker)) if system.reranker else retriever
 
 
 def _corpus(system: System) -> Path | None:

@@ -1,4 +1,4 @@
-"""Several conversations of one item: what each records is its own, and in an order that lasts."""
+"""What flows through a graph, and what the nodes of an item share besides."""
 
 import hashlib
 import operator

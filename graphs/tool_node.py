@@ -1,4 +1,7 @@
-"""The tool calls of one turn, run concurrently; every call gets a result message."""
+"""The tool calls of one turn, run concurrently; every call gets a result message.
+
+Searches wait for a server that is gone, instead of telling the agent that they failed.
+"""
 
 import asyncio
 import hashlib

@@ -99,7 +99,7 @@ UNUSABLE, OTHER = "no usable reply", "other"
 _KINDS = frozenset(get_args(FailureKind))
 _REASONS = frozenset(
     {
-        *(replies.NOT_IN_PASSAGE, replies.REPEATED, replies.TOO_MANY),
+        replies.NOT_IN_PASSAGE,
         *(list_replies.NOT_A_READING, list_replies.REPEATED, list_replies.TOO_LONG),
         *(list_replies.TOO_MANY, list_replies.ALONE),
     }

@@ -1,4 +1,4 @@
-"""The tasks there are: each folder of `eval/tasks` registers its own."""
+"""The tasks there are, each registered by its folder, and how a system puts their questions."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files

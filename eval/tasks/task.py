@@ -1,4 +1,6 @@
-"""Columns of reports: what a metric is called, what it is among the others, how it is combined."""
+"""What a task is: how a kind of question is put to an agent, how its answers are scored, and the
+columns of reports.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,16 @@
-"""AmbigQA's evaluation (Min et al. 2020, section 2.2), by its published code."""
+"""AmbigQA's evaluation (Min et al. 2020, section 2.2), by its published code.
+
+F1 of answers: gold answers of an annotator and predicted ones are paired in the order in which they
+are given, each with the first partner that is left, where their texts agree in lower case, without
+ASCII punctuation, the articles a, an, the, and further spaces. Reading and branch of an answer play
+no part; an answer that is given twice is two.
+
+EDIT-F1 and BLEU-4 of rewrites: `codes/ambigqa_evaluate_script.py` (the older script beside it gives
+0 where neither rewrite changes anything, and knows one wording of a question), BLEU as in
+coco-caption. Questions are cut into tokens as Stanford's PTBTokenizer does, then lower case,
+without punctuation and articles. Our rules give the same tokens for 99.9% of the 24,181 questions
+and readings of AmbigNQ's training data; otherwise they part in names such as "Wand'rin'".
+"""
 
 import re
 import string

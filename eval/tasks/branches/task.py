@@ -1,4 +1,4 @@
-"""Entities under the names of readings."""
+"""The task `branches`: find every reading of a question and every entity of its answer set."""
 
 from branchwise.eval.alignment import MATCHER
 from branchwise.eval.branch_scores import align_answers, gold_branches, pooled_score, strict_score

@@ -2,6 +2,10 @@
 
 Gold options are the question's named branches, or what its own clarification question offers; a
 question with one reading has none. Predicted ones come from `prediction.task_output`.
+
+BLEU of a question set (Papineni et al. 2002) is a function of counts that are summed over its
+questions; tokens and signature are sacrebleu's (Post 2018). It is not smoothed: n-grams that are
+nowhere right make it 0, and multiplying all counts by one number changes nothing.
 """
 
 import re

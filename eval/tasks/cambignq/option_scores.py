@@ -137,8 +137,8 @@ substring, which is there at a tenth of the cost."""
 
 
 def published_parse(text: str) -> tuple[str, tuple[str, ...]]:
-    """The category, which is everything before the first colon, and what is between commas behind
-    it."""
+    """Category and options as the published code reads them: it separates at every comma, and never
+    at a bare "or"."""
     category, colon, written = text.partition(":")
     if not colon:
         return INVALID_FORM, (INVALID_FORM,)
@@ -147,7 +147,12 @@ def published_parse(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def published_sums(predicted: Sequence[str], gold: Sequence[Forms]) -> OptionSums:
-    """A question's addends as the published code adds them up."""
+    """A question's addends as CAmbigNQ's published code adds them up.
+
+    Other than in the paper, precision and recall have mappings of their own; the common text is
+    difflib's, which leaves out what is frequent in texts of 200 and more characters; a question
+    without options on either side counts as right; and no number that is divided by is below 1.
+    """
     counts = float(max(len(predicted), 1)), float(max(len(gold), 1))
     if not predicted or not gold:
         right = 0.0 if predicted or gold else 1.0

@@ -103,7 +103,11 @@ def is_format_error(item: AnsweredItem, asked: AskedBack) -> bool:
 
 
 class ClarificationTask(AskedBackTask):
-    """One question back, scored against the gold one and against the gold readings."""
+    """One question back, scored as a whole (BLEU-4), by category (exact match, BLEU-1) and options.
+
+    Whole and category count only where gold has the question; options go by the names of branches
+    else. A question with one reading has no gold, and is in no score.
+    """
 
     name = "clarification"
     version = 1

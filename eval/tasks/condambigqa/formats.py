@@ -1,4 +1,4 @@
-"""`{"conditions": [{"condition", "answer", "citations"}]}`: CondAmbigQA's main protocol."""
+"""CondAmbigQA's answers in sentences, with citations, and with or without a condition each."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

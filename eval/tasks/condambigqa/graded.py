@@ -1,4 +1,4 @@
-"""How CondAmbigQA's published code pairs graded properties and adds up their grades.
+"""CondAmbigQA's answers as a judge grades them: one-to-one, and as its published code adds up.
 
 The paper defines the scores of a pair, but not which predicted property stands for which gold one;
 the code pairs greedily (github.com/innovation64/CondAmbigQA, `experiment_code/core`, commit

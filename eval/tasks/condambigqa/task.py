@@ -1,4 +1,9 @@
-"""What a system may be asked for in CondAmbigQA's questions alone."""
+"""The task `condambigqa`: answers in free text, each with its condition and its citations.
+
+Gold: a branch is a property, its name the condition, its answer the reference text. Without
+tools the question's own passages are given, which is the main protocol of the CondAmbigQA paper;
+with tools the agent searches, and cites passage ids.
+"""
 
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -14,7 +19,6 @@ from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import (
     Aligned,
-    ConditionalAnswer,
     align_properties,
     cite_everything,
     gold_properties,
@@ -191,20 +195,19 @@ class CondAmbigQATask(Task):
         """Gold properties in their order, then the predicted ones that stand for none."""
         gold, predicted = gold_properties(question), predicted_properties(prediction)
         pairs = {pair.gold: pair for pair in align_properties(predicted, gold)}
-        found = []
+        said = [(one.condition or DEFAULT_BRANCH, one.answers) for one in predicted]
+        beside = []
         for place, wanted in enumerate(gold):
             # The first wording: the others are what counts as it, too.
-            own = _name(wanted), wanted.answers[:1]
-            pair = pairs.get(place)
-            if pair is None:
-                found.append(Beside(own, None))
+            own = wanted.condition or DEFAULT_BRANCH, wanted.answers[:1]
+            if (pair := pairs.get(place)) is None:
+                beside.append(Beside(own, None))
                 continue
             scores = [("answer F1", pair.answer_f1)]
             scores += [("condition F1", pair.condition_f1)] if wanted.condition else []
-            found.append(Beside(own, _said(predicted[pair.predicted]), scores))
+            beside.append(Beside(own, said[pair.predicted], scores))
         aligned = {pair.predicted for pair in pairs.values()}
-        alone = [one for place, one in enumerate(predicted) if place not in aligned]
-        return found + [Beside(None, _said(one)) for one in alone]
+        return beside + [Beside(None, one) for p, one in enumerate(said) if p not in aligned]
 
 
 CITATIONS = frozenset(one.key for one in CondAmbigQATask.columns if one.table == _CITED)
@@ -225,11 +228,3 @@ def citation_metrics(item: AnsweredItem, pairs: Sequence[Aligned]) -> Metrics:
         "citation_f1": cited.f1,
         "citation_recall_question": cited.of_question,
     }
-
-
-def _name(one: ConditionalAnswer) -> str:
-    return one.condition or DEFAULT_BRANCH
-
-
-def _said(one: ConditionalAnswer) -> tuple[str, tuple[str, ...]]:
-    return _name(one), one.answers

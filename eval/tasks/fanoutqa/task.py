@@ -1,10 +1,12 @@
-"""FanOutQA's loose accuracy (Zhu et al. 2024, section 4): gold strings found in a written answer.
+"""The task `fanoutqa`: answers under the names of things, and FanOutQA's accuracy beside sets.
 
-Texts are compared in lower case, without thousands commas, the signs , . ? ! : ; and further white
-space; a gold string is found where its words stand together. The published code also lemmatises
-each text on its own, so that "Left" (leave) is not found in "left - right", and sets a word
-boundary before every string, so that none that begins with a sign ("$5 billion") is ever found.
-Neither is done here (docs/benchmarks/fanoutqa.md says what that changes).
+A gold branch is a thing that is asked about, its name part of the answer. Loose accuracy (Zhu et
+al. 2024, section 4) is the share of gold strings found in the written answer. Texts are compared in
+lower case, without thousands commas, the signs , . ? ! : ; and further white space; a gold string
+is found where its words stand together. The published code also lemmatises each text on its own, so
+that "Left" (leave) is not found in "left - right", and sets a word boundary before every string, so
+that none that begins with a sign ("$5 billion") is ever found. Neither is done here
+(docs/benchmarks/fanoutqa.md says what that changes).
 """
 
 import re

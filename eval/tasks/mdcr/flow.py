@@ -1,4 +1,7 @@
-"""What a system may be asked for in MDCR's questions alone."""
+"""How MDCR's questions are put, with or without hints, and what their scores are broken down by.
+
+The documents are in the user's message, with or without tools.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
