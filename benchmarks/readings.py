@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 from branchwise import System, run, score
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.passages import to_passage
-from branchwise.graphs.readings import MAX_READINGS
-from branchwise.graphs.title_list import namesakes
+from branchwise.graphs.expand_node import namesakes
+from branchwise.graphs.list_replies import MAX_READINGS
 from branchwise.runs.store import open_run
 from branchwise.trace.events import Expansion
 

@@ -15,7 +15,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.properties import Grades
-from branchwise.graphs.asking import DEFAULT_PROTOCOL
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL
 
 if TYPE_CHECKING:
     from branchwise.eval.tasks import Column, Metrics, Task

@@ -1,15 +1,17 @@
 """An agent made from a system: ask it a question, get an outcome."""
 
 import asyncio
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
@@ -17,30 +19,28 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.replay import OpenRecordings
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.base.keys import Keys
+from branchwise.base.setting import digested
 from branchwise.corpora.retrieval import Retriever
+from branchwise.graphs.agent_node import PROMPTS as BUDGET_PROMPTS
 from branchwise.graphs.base import recursion_limit
-from branchwise.graphs.budget_words import budget_stated
-from branchwise.graphs.choices import Person
-from branchwise.graphs.expand_node import shown_readings
+from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
+from branchwise.graphs.expand_node import TitleSearcher, shown_readings
 from branchwise.graphs.flows import Brief, Flow, GraphParts, default_flow
-from branchwise.graphs.identity import digest_of, identity_of
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
+from branchwise.graphs.pipeline import Person
 from branchwise.graphs.plugin_nodes import check_named, make_nodes
 from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.reduce import begun, given_ids
-from branchwise.graphs.sources import OpenSources, repeats_passages
+from branchwise.graphs.sources import OpenSources, check_search, repeats_passages
 from branchwise.graphs.state import ItemContext, Spent
-from branchwise.graphs.system import System
-from branchwise.graphs.system_checks import check_search
-from branchwise.graphs.title_search import TitleSearcher
+from branchwise.graphs.system import System, all_settings
 from branchwise.kg.answers import Graph
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.plugin_tools import plugin_sections
+from branchwise.tools.plugin_tools import PluggedTool, plugin_sections
 from branchwise.tools.registry import (
     NAMES_TOOL,
     SEARCH_TOOL,
-    ToolContext,
     close_now,
     default_tools,
     injection_context,
@@ -50,7 +50,61 @@ from branchwise.tools.registry import (
 from branchwise.trace.events import Event, Start
 
 if TYPE_CHECKING:
-    from branchwise.graphs.flows.flow import AgentGraph
+    from branchwise.graphs.flows import AgentGraph
+
+
+def identity_of(system: System, parts: GraphParts, sources: OpenSources) -> Mapping[str, Any]:
+    """Everything that a system's answers depend on; JSON-serialisable, free of paths and keys."""
+    flow = parts.flow
+    # The system's own settings whose values answers depend on, where their module is on.
+    settings = {
+        one.name: system.asked(one.name) if one.setting.of_task else getattr(system, one.name)
+        for one in all_settings()
+        if len(one.path) == 1
+        and one.setting.changes == "answers"
+        and (one.setting.module is None or getattr(system, one.setting.module))
+    }
+    tools = [
+        convert_to_openai_tool(tool)
+        | ({"plugin": dict(tool.plugin_identity)} if isinstance(tool, PluggedTool) else {})
+        for tool in parts.tools
+    ]
+    return {
+        **({"kg": sources.kg.identity()} if sources.kg else {}),
+        **({"nodes": [node.identity for node in parts.plugins]} if parts.plugins else {}),
+        **parts.models.identity,
+        "budget": digested(system.budget),
+        "prompts": parts.prompts.digest_of(_used_prompts(system, parts)),
+        "tools": tools,
+        "retriever": dict(sources.retriever.identity) if sources.retriever else None,
+        "format": flow.format.name,
+        **({"flow": flow.name} if flow.graph else {}),
+        **settings,
+    }
+
+
+def digest_of(identity: Mapping[str, Any]) -> str:
+    return hashlib.sha256(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _used_prompts(system: System, parts: GraphParts) -> set[str]:
+    flow, stages = parts.flow, parts.flow.stages or (parts.flow,)
+    settings = {"search"} if parts.tools else {"given", "direct"}
+    names = {name for one in stages for setting, name in one.prompts.items() if setting in settings}
+    names |= {*(one.format.repair for one in stages), *flow.own_prompts}
+    names |= {name for section in flow.sections(system) for name in section.names}
+    if parts.tools:
+        tools = [tool.name for tool in parts.tools]
+        names |= {"text_protocol", "budget_spent", *sections(tools, system.prompt_set)}
+        names |= BUDGET_PROMPTS if parts.shows_budget else set()
+    if parts.models.expander:
+        names |= EXPANDER_PROMPTS if parts.searcher else {"expander"}
+        names |= {one.readings for one in stages}
+    if parts.models.extractor:
+        names |= {"extractor"}
+        names |= {"extractor_several"} if parts.extracts_by == "search" else set()
+    return names
+
 
 # LangGraph reads the keys of its output after every step, in its first version twice.
 _OUTCOME = ("prediction", "how", "problem", "evidence", "spent")
@@ -104,28 +158,37 @@ class Agent:
         models = Models.of(system, self.prompts, model, restraints, recordings, keys)
         self._sources = OpenSources.of(system, keys, retriever, kg)
         context = self._sources.tool_context(system, flow, keys)
-        self.tools = _make_tools(system, context)
+        names = default_tools(context.sources) if system.tools is None else system.tools
+        self.tools = make_tools(names, context)
+        check_search(system, context.sources, [tool.name for tool in self.tools])
         self.nodes = make_nodes(system.nodes, injection_context(context))
-        parts = self._parts_with(models)
-        self._parts = replace(parts, sections=_prompt_sections(system, parts))
-        self.graph = self._built()
-        self._entered: dict[str, AgentGraph] = {}
-        models.explain(lambda: self.identity)
-
-    def _parts_with(self, models: Models) -> GraphParts:
-        system = self.system
-        return GraphParts(
+        shows_budget = system.budget_shown == "on" and bool(self.tools)
+        self._parts = GraphParts(
             models,
             self.tools,
             self.prompts,
             self.flow,
             system.budget,
             self.nodes,
-            shows_budget=system.budget_shown == "on" and bool(self.tools),
+            shows_budget=shows_budget,
             repeats_passages=repeats_passages(system),
             extracts_by=system.extract_by,
             searcher=self._searcher() if models.expander else None,
+            sections=self._prompt_sections(shows_budget=shows_budget),
         )
+        self.graph = self.flow.build(self._parts)
+        self._entered: dict[str, AgentGraph] = {"": self.graph}
+        models.explain(lambda: self.identity)
+
+    def _prompt_sections(self, *, shows_budget: bool) -> list[str]:
+        system, prompts = self.system, self.prompts
+        names = sections([tool.name for tool in self.tools], system.prompt_set)
+        texts = [prompts.render(name) for name in names] + plugin_sections(self.tools)
+        texts += [section.rendered(prompts) for section in self.flow.sections(system)]
+        if shows_budget:
+            budget = system.budget
+            texts.append(prompts.render("budget", turns=str(budget.turns), calls=str(budget.calls)))
+        return texts
 
     def _searcher(self) -> TitleSearcher | None:
         """What expansion looks for names with: the agent's own tools, if the system wants that."""
@@ -137,8 +200,7 @@ class Agent:
         return TitleSearcher(passages, kg) if passages or kg else None
 
     def check_settings(self) -> None:
-        """Raise InputError for settings of plug-ins that the system lacks, such as a misspelt
-        name."""
+        """Raise InputError for settings of plug-ins that the system lacks."""
         names = [tool.name for tool in self.tools] + [node.name for node in self.nodes]
         check_named(self.system.settings, names, self.system.retriever)
 
@@ -153,8 +215,7 @@ class Agent:
         return digest_of(self.identity)
 
     async def aclose(self) -> None:
-        """Close the connections to models and MCP servers, which reopen, and the graph, which does
-        not."""
+        """Close connections to models and MCP servers, which reopen, and the knowledge graph."""
         await self._parts.models.aclose()
         await asyncio.to_thread(close_now, self.tools)
         if self._sources.kg:
@@ -191,8 +252,9 @@ class Agent:
         if not opening:
             context.event(self._start(brief))
         limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget, len(self.nodes)))
-        graph = self._graph_at(entry.node)
-        ended = await graph.ainvoke(
+        if entry.node not in self._entered:
+            self._entered[entry.node] = self.flow.build(self._parts, entry.node)
+        ended = await self._entered[entry.node].ainvoke(
             entry.state, config=limit, context=context, output_keys=_OUTCOME, version="v2"
         )
         end = ended.value
@@ -214,7 +276,6 @@ class Agent:
         return rebuild(opening, self._parts.route, shown, ledger or Ledger())
 
     def beginning(self, brief: Brief) -> ResumePoint:
-        """The state in which the graph starts a question."""
         start = self._start(brief)
         return ResumePoint("", begun(start), tuple(given_ids(start)))
 
@@ -223,33 +284,3 @@ class Agent:
         system_prompt = "" if self.flow.stages else self._parts.system_prompt(brief.prompt)
         given = {"passages": [passage.model_dump() for passage in brief.passages]}
         return Start(system=system_prompt, content=brief.message, artifact=given)
-
-    def _graph_at(self, node: str) -> "AgentGraph":
-        """The graph entered at a node, compiled on first use; "" is the start."""
-        if not node:
-            return self.graph
-        if node not in self._entered:
-            self._entered[node] = self._built(node)
-        return self._entered[node]
-
-    def _built(self, start_at: str | None = None) -> "AgentGraph":
-        return self.flow.build(self._parts, start_at)
-
-
-def _make_tools(system: System, context: ToolContext) -> list[BaseTool]:
-    """The tools that the system names, or those that have something to search."""
-    names = default_tools(context.sources) if system.tools is None else system.tools
-    tools = make_tools(names, context)
-    check_search(system, context.sources, [tool.name for tool in tools])
-    return tools
-
-
-def _prompt_sections(system: System, parts: GraphParts) -> list[str]:
-    """What the system prompt says below the prompt of a question."""
-    tools = [tool.name for tool in parts.tools]
-    said = [parts.prompts.render(name) for name in sections(tools, system.prompt_set)]
-    said += plugin_sections(parts.tools)
-    said += [section.rendered(parts.prompts) for section in parts.flow.sections(system)]
-    if parts.shows_budget:
-        said.append(budget_stated(parts.prompts, system.budget))
-    return said

@@ -1,6 +1,7 @@
 """One model turn: ask the model with its tools, or tell it that the budget is spent."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -11,16 +12,51 @@ from langgraph.types import Command
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import ModelError, Reply
-from branchwise.graphs.budget_words import spent_reason
-from branchwise.graphs.context_window import oldest_to_omit, with_omissions
+from branchwise.graphs.flows import Route
 from branchwise.graphs.ledger import AGENT
-from branchwise.graphs.messages import recorded_turn
-from branchwise.graphs.prompt_growth import PROMPT_CUT
+from branchwise.graphs.messages import PROMPT_CUT, oldest_to_omit, recorded_turn, with_omissions
 from branchwise.graphs.reduce import StateUpdate, entering, folded, told, trimmed, turned
-from branchwise.graphs.route import Route
-from branchwise.graphs.state import AgentState, GraphNode, ItemContext
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.trace.events import BudgetSpent, ContextTrimmed
+
+PROMPTS = frozenset({"budget", "budget_left", "budget_low"})
+LOW = 1 / 5
+"""The share of a part of the budget at which the agent is told that an answer must follow."""
+
+
+def budget_left(prompts: Prompts, budget: Budget, spent: Spent) -> str:
+    """The end of a tool result. Seconds are left out: a resumed question must read the same."""
+    turns, calls = max(0, budget.turns - spent.turns), max(0, budget.calls - spent.calls)
+    low = (
+        turns - 1 <= LOW * budget.turns
+        or calls <= LOW * budget.calls
+        or budget.tokens - spent.tokens <= LOW * budget.tokens
+    )
+    return prompts.render(
+        "budget_low" if low else "budget_left",
+        turns_left=str(turns),
+        turns=str(budget.turns),
+        calls_left=str(calls),
+        calls=str(budget.calls),
+    )
+
+
+def spent_reason(budget: Budget, spent: Spent, seconds: float) -> str | None:
+    """Which part of the budget is spent, in words; None while some of each is left.
+
+    The last model turn is reserved for the answer, so `turns` is spent one turn early.
+    """
+    if spent.turns >= budget.turns - 1:
+        return f"{budget.turns} model turns"
+    if spent.calls >= budget.calls:
+        return f"{budget.calls} tool calls"
+    if spent.tokens >= budget.tokens:
+        return f"{budget.tokens} tokens"
+    if seconds >= budget.seconds:
+        return f"{budget.seconds:g} seconds"
+    return None
+
 
 # The last answer is requested even when the seconds are spent; this limits how long it may take.
 GRACE_SECONDS = 30.0
@@ -41,7 +77,9 @@ def make_agent_node(
 
     async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
         context, change = runtime.context, StateUpdate()
-        reason = _reason(state, context)
+        reason = None
+        if tools and not state.get("told"):
+            reason = spent_reason(budget, state["spent"], context.elapsed)
         if reason:
             note = BudgetSpent(reason=reason, text=prompts.render("budget_spent", reason=reason))
             context.event(note)
@@ -51,14 +89,19 @@ def make_agent_node(
         joined = entering(seen)
         messages = [*seen["messages"], *joined]
         omitted = state.get("omitted", 0)
+        ask = partial(_ask, caller, messages, asked, schema, context)
         try:
-            reply = await _ask(caller, messages, omitted, asked, schema, context)
+            reply = await ask(omitted)
         except ModelError as error:
-            trim = _trim(error, messages, omitted)
+            # After a context-length refusal more of the tool results are left out, once.
+            more = oldest_to_omit(messages, omitted) if error.kind == "context_length" else omitted
+            if more == omitted:
+                raise
+            trim = ContextTrimmed(omitted=more, newly=more - omitted)
             context.event(trim)
             change |= trimmed(trim)
-            omitted = trim.omitted
-            reply = await _ask(caller, messages, omitted, asked, schema, context)
+            omitted = more
+            reply = await ask(omitted)
         context.charge(AGENT, reply)
         context.waited += reply.waited
         if context.prompts_seen.is_cut(messages, omitted, reply.usage):
@@ -70,21 +113,16 @@ def make_agent_node(
         change |= turned(turn, reply.message, joined, seen)
         return Command(update=change, goto=goes_on)
 
-    def _reason(state: AgentState, context: ItemContext) -> str | None:
-        if not tools or state.get("told"):
-            return None
-        return spent_reason(budget, state["spent"], context.elapsed)
-
     return agent
 
 
 async def _ask(
     caller: ModelCaller,
     messages: Sequence[BaseMessage],
-    omitted: int,
     tools: Sequence[BaseTool],
     schema: Mapping[str, Any] | None,
     context: ItemContext,
+    omitted: int,
 ) -> Reply:
     return await caller.ask(
         with_omissions(messages, omitted),
@@ -93,11 +131,3 @@ async def _ask(
         journal=context.journal,
         time_left=max(context.time_left, GRACE_SECONDS),
     )
-
-
-def _trim(error: ModelError, messages: Sequence[BaseMessage], omitted: int) -> ContextTrimmed:
-    """Which tool results to leave out after a context-length refusal; re-raises the rest."""
-    more = oldest_to_omit(messages, omitted) if error.kind == "context_length" else omitted
-    if more == omitted:
-        raise error
-    return ContextTrimmed(omitted=more, newly=more - omitted)

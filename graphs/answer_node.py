@@ -1,6 +1,6 @@
 """From the agent's last message to a prediction: parse, at most one repair call, then an error."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -14,10 +14,9 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reasoning import has_reasoning
 from branchwise.agents.reply import TEXT_CALLS, ModelError, Reply
 from branchwise.graphs.agent_node import GRACE_SECONDS
-from branchwise.graphs.context_window import with_omissions
 from branchwise.graphs.ledger import AGENT
-from branchwise.graphs.messages import recorded_turn
-from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
+from branchwise.graphs.messages import recorded_turn, with_omissions
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.trace.events import REPAIR, AnswerRead, Repair, RepairFailed
 from branchwise.trace.parts import Predicted
 
@@ -34,34 +33,42 @@ def make_answer_node(
     async def answer(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
         context, last = runtime.context, state["messages"][-1]
         assert isinstance(last, AIMessage)
-        if declined := DECLINED.get(state["finish"]):
-            parsed = ParsedAnswer(None, "failed", declined)
-            return _finished(context, parsed, parsed.how, last.text, state["spent"])
-        read: Callable[[str], ParsedAnswer] = lambda text: parse_answer(  # noqa: E731
-            text, answer_format, context.fragments
-        )
-        if state["finish"] == "text_calls":
+
+        finish = state["finish"]
+        may_repair = finish not in DECLINED
+        if not may_repair:
+            parsed = ParsedAnswer(None, "failed", DECLINED[finish])
+        elif finish == "text_calls":
             parsed = ParsedAnswer(None, "failed", TEXT_CALLS)
-            if not any(isinstance(message, ToolMessage) for message in state["messages"]):
-                # None of its calls was ever read: it would answer without having searched.
-                return _finished(context, parsed, parsed.how, last.text, state["spent"])
+            # If none of its calls was ever read, it would answer without having searched.
+            may_repair = any(isinstance(message, ToolMessage) for message in state["messages"])
         else:
-            parsed = read(last.text)
-        if parsed.prediction is not None:
-            return _finished(context, parsed, parsed.how, last.text, state["spent"])
-        if not last.text.strip() and has_reasoning(last):
-            parsed = ParsedAnswer(None, "failed", f"{parsed.problem}: {_IN_REASONING}")
-        reply = await _repair(caller, prompts, answer_format, state, parsed, context)
-        if reply is None:
-            return _finished(context, parsed, "failed", last.text, state["spent"])
-        parsed = read(reply.message.text)
-        if not reply.message.text.strip() and reply.reasoning:
-            parsed = ParsedAnswer(None, "failed", f"{parsed.problem}: {_IN_REASONING}")
-        how = "repaired" if parsed.prediction is not None else "failed"
-        spent = state["spent"].plus(usage=reply.usage)
-        return _finished(context, parsed, how, reply.message.text, spent)
+            parsed = parse_answer(last.text, answer_format, context.fragments)
+        if may_repair:
+            parsed = _placed(parsed, last.text, has_reasoning(last))
+        how: str = parsed.how
+        text, spent = last.text, state["spent"]
+        if parsed.prediction is None and may_repair:
+            reply = await _repair(caller, prompts, answer_format, state, parsed, context)
+            how = "failed"
+            if reply is not None:
+                text, spent = reply.message.text, spent.plus(usage=reply.usage)
+                parsed = parse_answer(text, answer_format, context.fragments)
+                parsed = _placed(parsed, text, bool(reply.reasoning))
+                how = "failed" if parsed.prediction is None else "repaired"
+        prediction, raw = parsed.prediction or Prediction(), text if how == "failed" else None
+        predicted = Predicted.read(prediction.model_dump(mode="json"))
+        context.event(AnswerRead(how=how, problem=parsed.problem, raw=raw, prediction=predicted))
+        return {"prediction": prediction, "how": how, "problem": parsed.problem, "spent": spent}
 
     return answer
+
+
+def _placed(parsed: ParsedAnswer, text: str, has_reasoned: bool) -> ParsedAnswer:
+    """The same, but for an answer that stands in the reasoning alone: its problem says so."""
+    if parsed.prediction is None and not text.strip() and has_reasoned:
+        return ParsedAnswer(None, "failed", f"{parsed.problem}: {_IN_REASONING}")
+    return parsed
 
 
 async def _repair(
@@ -73,7 +80,11 @@ async def _repair(
     context: ItemContext,
 ) -> Reply | None:
     """Ask once for the same answer in the right shape; None if even that call fails."""
-    note = _repair_note(prompts, answer_format, parsed.problem or "there is no answer in it")
+    # The shape again that the answer must have: its form, or the JSON schema.
+    form = answer_format.form
+    shape = {"form": form} if form else {"schema": orjson.dumps(answer_format.schema).decode()}
+    problem = parsed.problem or "there is no answer in it"
+    note = prompts.render(answer_format.repair, problem=problem, **shape)
     context.event(Repair(problem=parsed.problem, text=note))
     messages: Sequence[BaseMessage] = [*_closed(state["messages"]), HumanMessage(note)]
     try:
@@ -93,14 +104,6 @@ async def _repair(
     return reply
 
 
-def _repair_note(prompts: Prompts, answer_format: AnswerFormat, problem: str) -> str:
-    """The shape again that the answer must have: its form, or the JSON schema."""
-    if answer_format.form:
-        return prompts.render(answer_format.repair, problem=problem, form=answer_format.form)
-    schema = orjson.dumps(answer_format.schema).decode()
-    return prompts.render(answer_format.repair, problem=problem, schema=schema)
-
-
 def _closed(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Without open tool calls in the last message: servers refuse a call that has no result.
 
@@ -113,13 +116,3 @@ def _closed(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     if isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls):
         last = AIMessage(last.text or "(no answer)")
     return [*before, last]
-
-
-def _finished(
-    context: ItemContext, parsed: ParsedAnswer, how: str, text: str, spent: Spent
-) -> dict[str, Any]:
-    prediction = parsed.prediction or Prediction()
-    raw = text if how == "failed" else None
-    predicted = Predicted.read(prediction.model_dump(mode="json"))
-    context.event(AnswerRead(how=how, problem=parsed.problem, raw=raw, prediction=predicted))
-    return {"prediction": prediction, "how": how, "problem": parsed.problem, "spent": spent}

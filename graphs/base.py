@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.graph import END, START, StateGraph
 
-from branchwise.graphs.agent_node import make_agent_node
+from branchwise.graphs.agent_node import budget_left, make_agent_node
 from branchwise.graphs.answer_node import make_answer_node
-from branchwise.graphs.budget_words import budget_left
 from branchwise.graphs.expand_node import make_expand_node
-from branchwise.graphs.extraction.by_passage import make_extract_by_passage_node
-from branchwise.graphs.extraction.by_search import make_extract_by_search_node
-from branchwise.graphs.extraction.read_before import ReadBefore
-from branchwise.graphs.flows.flow import GraphParts
+from branchwise.graphs.extraction.nodes import (
+    make_extract_by_passage_node,
+    make_extract_by_search_node,
+)
+from branchwise.graphs.flows import GraphParts, NodeSlot
 from branchwise.graphs.plugin_nodes import make_plugin_node
-from branchwise.graphs.route import NodeSlot
-from branchwise.graphs.shown import KnownPassages, ShownWhole
+from branchwise.graphs.shown import KnownPassages, ReadBefore, ShownWhole
 from branchwise.graphs.state import AgentState, ItemContext
 from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.trace.events import graph_name
 
 if TYPE_CHECKING:
-    from branchwise.graphs.flows.flow import AgentGraph
+    from branchwise.graphs.flows import AgentGraph
 
+_Graph = StateGraph[AgentState, ItemContext, Any, Any]
 
 _EXTRACT_NODES = {
     "search": make_extract_by_search_node,
@@ -45,13 +45,12 @@ def build_graph(parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
     return graph.compile()
 
 
-def new_graph() -> "StateGraph[AgentState, ItemContext, Any, Any]":
-    """A graph without nodes."""
+def new_graph() -> _Graph:
     # ItemContext is not declared: it is not JSON, and LangGraph's tools require a schema of all.
     return StateGraph(AgentState)
 
 
-def add_answer(graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: GraphParts) -> str:
+def add_answer(graph: _Graph, parts: GraphParts) -> str:
     """Add the node that reads the last message, after the plug-ins' nodes before it.
 
     Returns the first of them, to which the agent's last message goes.
@@ -63,9 +62,7 @@ def add_answer(graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: Gr
     return parts.route.into("before_answer")
 
 
-def add_agent(
-    graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: GraphParts, *, then: str
-) -> str:
+def add_agent(graph: _Graph, parts: GraphParts, *, then: str) -> str:
     """Add `[expand]? -> agent <-> (tools -> [extract]?)`; its last message goes to the node `then`.
 
     A module exists if there is a model for it. Returns the first node.
@@ -86,28 +83,19 @@ def add_agent(
         graph.add_node("extract", make(models.extractor, prompts))
     if parts.tools:
         left = partial(budget_left, prompts, parts.budget) if parts.shows_budget else None
-        tools = make_tool_node(
-            parts.tools, parts.budget, models.agent, left, _known_passages(parts)
-        )
+        known: KnownPassages | None = None
+        if not parts.repeats_passages:
+            known = ReadBefore() if models.extractor else ShownWhole()
+        tools = make_tool_node(parts.tools, parts.budget, models.agent, left, known)
         graph.add_node("tools", tools)
     _add_slots(graph, parts, "before_agent", *(("after_tools",) if parts.tools else ()))
     return route.first
 
 
-def _known_passages(parts: GraphParts) -> KnownPassages | None:
-    if parts.repeats_passages:
-        return None
-    return ReadBefore() if parts.models.extractor else ShownWhole()
-
-
-def _add_slots(
-    graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: GraphParts, *slots: NodeSlot
-) -> None:
-    """Add the plug-ins' nodes of these slots, and the edges along them."""
-    for made in parts.plugins:
-        if made.slot in slots:
-            step = make_plugin_node(made, parts.models.agent)
-            graph.add_node(graph_name(made.name), step)
+def _add_slots(graph: _Graph, parts: GraphParts, *slots: NodeSlot) -> None:
+    for plugin in parts.plugins:
+        if plugin.slot in slots:
+            graph.add_node(graph_name(plugin.name), make_plugin_node(plugin, parts.models.agent))
     for slot in slots:
         for before, then in pairwise(parts.route.along(slot)):
             graph.add_edge(before, then)

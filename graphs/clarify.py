@@ -7,7 +7,7 @@ person chooses, and then a question that has not several is answered as it is.
 """
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -20,25 +20,28 @@ from typing_extensions import TypedDict
 from branchwise.agents.answer import UNREADABLE
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
-from branchwise.graphs.choices import ChoiceError, Person, PersonAsked, read_choice
-from branchwise.graphs.flows.flow import GraphParts
-from branchwise.graphs.flows.pipeline import (
+from branchwise.graphs.flows import GraphParts
+from branchwise.graphs.pipeline import (
     CLARIFICATION,
     MAX_OPTIONS,
     OPTION_ANSWERS,
     VERDICT,
+    ChoiceError,
+    Person,
+    PersonAsked,
     Pipeline,
     different_answers,
+    read_choice,
     with_answers,
 )
 from branchwise.graphs.reduce import StateUpdate
-from branchwise.graphs.stage import StageGraph, StageRead
+from branchwise.graphs.stage import StageGraph, StageRead, texts_of
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.trace.events import AnswerRead, StageEnded
 from branchwise.trace.parts import Predicted
 
 if TYPE_CHECKING:
-    from branchwise.graphs.flows.flow import AgentGraph
+    from branchwise.graphs.flows import AgentGraph
 
 _READ_HOW = ("strict", "tolerant", "repaired")
 """How answers are read, the best first."""
@@ -122,9 +125,7 @@ def _list_answers(stage: StageGraph) -> Any:
     steps = stage.steps
 
     async def list_answers(state: ClarifyState, runtime: Runtime[ItemContext]) -> StateUpdate:
-        context = runtime.context
-        question, tokens = context.question, state["spent"].tokens
-        ended = await stage.run(steps, context, question, question, tokens)
+        ended = await stage.run(steps, runtime.context, tokens=state["spent"].tokens)
         ended.tell(answers=ended.texts)
         listed = {name: list(texts) for name, texts in ended.prediction.answers.items()}
         return {**ended.adds, "listed": listed}
@@ -132,21 +133,15 @@ def _list_answers(stage: StageGraph) -> Any:
     return list_answers
 
 
-def _texts(listed: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The answers of all readings, each once, in order."""
-    return tuple(dict.fromkeys(text for texts in listed.values() for text in texts))
-
-
 def _detect(stage: StageGraph, plain: str) -> Any:
     steps = stage.steps
 
     async def detect(state: ClarifyState, runtime: Runtime[ItemContext]) -> Command[str]:
-        context = runtime.context
-        question, tokens = context.question, state["spent"].tokens
-        ended = await stage.run(steps, context, question, question, tokens)
+        ended = await stage.run(steps, runtime.context, tokens=state["spent"].tokens)
         verdict = ended.output.get(VERDICT)
         ended.tell(ambiguous=verdict)
-        return _detected(verdict, plain, ended.adds)
+        update = {**ended.adds, "ambiguous": verdict}
+        return Command(update=update, goto="ask_back" if verdict else plain)
 
     return detect
 
@@ -155,28 +150,23 @@ def _detect_by_answers(plain: str) -> Any:
     """Several different answers mean several readings; none, that there is one."""
 
     async def detect(state: ClarifyState, runtime: Runtime[ItemContext]) -> Command[str]:
-        listed, is_read = _texts(state["listed"]), state["reads"][-1]["how"] != UNREADABLE
+        listed, is_read = texts_of(state["listed"]), state["reads"][-1]["how"] != UNREADABLE
         verdict = len(different_answers(listed)) > 1 if is_read else None
         runtime.context.event(StageEnded(name="detection", ambiguous=verdict, answers=listed))
-        return _detected(verdict, plain, {})
+        return Command(update={"ambiguous": verdict}, goto="ask_back" if verdict else plain)
 
     return detect
-
-
-def _detected(verdict: bool | None, plain: str, adds: StateUpdate) -> Command[str]:
-    following = "ask_back" if verdict else plain
-    return Command(update={**adds, "ambiguous": verdict}, goto=following)
 
 
 def _ask_back(stage: StageGraph, pipeline: Pipeline) -> Any:
     steps = stage.steps
 
     async def ask_back(state: ClarifyState, runtime: Runtime[ItemContext]) -> StateUpdate:
-        context, question = runtime.context, runtime.context.question
+        context = runtime.context
         message = str(state["pending"][-1].text)
         if pipeline.asks == "answers":
-            message = with_answers(question, _texts(state["listed"]))
-        ended = await stage.run(steps, context, question, message, state["spent"].tokens)
+            message = with_answers(context.question, texts_of(state["listed"]))
+        ended = await stage.run(steps, context, message=message, tokens=state["spent"].tokens)
         asked = ended.output.get(CLARIFICATION, "")
         options, problem = _offered(asked)
         ended.tell(question=asked, options=options, problem=ended.problem or problem)
@@ -186,11 +176,11 @@ def _ask_back(stage: StageGraph, pipeline: Pipeline) -> Any:
 
 
 async def _take_question(state: ClarifyState, runtime: Runtime[ItemContext]) -> StateUpdate:
-    """The question back is given."""
     asked = runtime.context.asked_back
     options, problem = _offered(asked)
-    ended = StageEnded(name="question", question=asked, options=options, problem=problem)
-    runtime.context.event(ended)
+    runtime.context.event(
+        StageEnded(name="question", question=asked, options=options, problem=problem)
+    )
     return {"asked": asked}
 
 
@@ -207,6 +197,12 @@ def _offered(asked: str) -> tuple[tuple[str, ...], str | None]:
     return options, None if few else f"of {several} options the first {MAX_OPTIONS} are answered"
 
 
+def different_options(asked: str) -> list[str]:
+    """The options of a question back that can be answered, each once; none if it is not of the
+    form."""
+    return list(dict.fromkeys(_offered(asked)[0]))[:MAX_OPTIONS]
+
+
 def _choose(pipeline: Pipeline, parts: GraphParts, plain: str) -> Any:
     """Which options are answered: those that a person means, or else all."""
 
@@ -221,19 +217,16 @@ def _choose(pipeline: Pipeline, parts: GraphParts, plain: str) -> Any:
             context.event(StageEnded(name="choice", options=tuple(options)))
         left = max(0, parts.budget.tokens - state["spent"].tokens)
         tokens = parts.budget.tokens - left // len(options)
-        asked = [
-            Send("answer_option", _option_asked(context.question, state["asked"], n, one, tokens))
-            for n, one in enumerate(options)
-        ]
-        return Command(update={"chosen": list(options)}, goto=asked)
+        asked, sends = state["asked"], []
+        for place, option in enumerate(options):
+            question = parse_clarification(asked).chosen(context.question, option)
+            to_answer = OptionAsked(
+                option=option, place=place, question=question, asked=asked, tokens=tokens
+            )
+            sends.append(Send("answer_option", to_answer))
+        return Command(update={"chosen": list(options)}, goto=sends)
 
     return choose
-
-
-def different_options(asked: str) -> list[str]:
-    """The options of a question back that can be answered, each once; none if it is not of the
-    form."""
-    return list(dict.fromkeys(_offered(asked)[0]))[:MAX_OPTIONS]
 
 
 async def _chosen(
@@ -242,24 +235,19 @@ async def _chosen(
     """What a person says, who is asked until it is a choice. Their time is not the item's."""
     problem = ""
     while True:
-        told = PersonAsked(
+        to_person = PersonAsked(
             question=context.question,
             clarification_question=asked,
             options=list(options),
             problem=problem,
         )
         before = context.clock()
-        said = await person(told)
+        choice = await person(to_person)
         context.waited += context.clock() - before
         try:
-            return read_choice(said, options)
+            return read_choice(choice, options)
         except ChoiceError as error:
             problem = str(error)
-
-
-def _option_asked(question: str, asked: str, place: int, option: str, tokens: int) -> OptionAsked:
-    chosen = parse_clarification(asked).chosen(question, option)
-    return OptionAsked(option=option, place=place, question=chosen, asked=asked, tokens=tokens)
 
 
 def _answer_option(stage: StageGraph, pipeline: Pipeline) -> Any:
@@ -270,17 +258,15 @@ def _answer_option(stage: StageGraph, pipeline: Pipeline) -> Any:
 
     async def answer_option(asked: OptionAsked, runtime: Runtime[ItemContext]) -> StateUpdate:
         context, place, option = runtime.context, asked["place"], asked["option"]
-        opening: tuple[str, ...] = (asked["question"],)
-        if pipeline.in_turns:
-            opening = (context.question, asked["asked"], option)
+        in_turns = pipeline.in_turns
         try:
             ended = await stage.run(
                 steps,
                 context,
                 asked["question"],
-                opening[0],
-                asked["tokens"],
-                turns=opening[1:],
+                context.question if in_turns else asked["question"],
+                tokens=asked["tokens"],
+                turns=(asked["asked"], option) if in_turns else (),
                 option=option,
                 lane=place,
             )
@@ -291,8 +277,8 @@ def _answer_option(stage: StageGraph, pipeline: Pipeline) -> Any:
             raise
         context.lanes.end(place)
         evidence = list(dict.fromkeys(ended.state["evidence"]))
-        found = OptionAnswer(option=option, answers=list(ended.texts), evidence=evidence)
-        return {**ended.adds, "answered": [found]}
+        answer = OptionAnswer(option=option, answers=list(ended.texts), evidence=evidence)
+        return {**ended.adds, "answered": [answer]}
 
     return answer_option
 
@@ -341,14 +327,12 @@ def _reading(pipeline: Pipeline, state: ClarifyState) -> tuple[str, str | None]:
     reads: Sequence[StageRead] = state.get("reads", ())
     failed = {read["of"]: read["problem"] for read in reads if read["how"] == UNREADABLE}
     problem = next((f"{of}: {why}" for of, why in failed.items()), None)
-    if _is_undecided(pipeline, state, failed):
+    if pipeline.person:
+        shown = [f"option {option}" for option in state.get("chosen", ())] or ["answers"]
+        is_undecided = all(name in failed for name in shown)
+    else:
+        is_undecided = state["ambiguous"] is None if pipeline.detects else "question" in failed
+    if is_undecided:
         return UNREADABLE, problem
     hows = [read["how"] for read in reads if read["how"] in _READ_HOW]
     return max(hows, key=_READ_HOW.index, default=_READ_HOW[0]), problem
-
-
-def _is_undecided(pipeline: Pipeline, state: ClarifyState, failed: Mapping[str, Any]) -> bool:
-    if pipeline.person:
-        shown = [f"option {one}" for one in state.get("chosen", ())] or ["answers"]
-        return all(one in failed for one in shown)
-    return state["ambiguous"] is None if pipeline.detects else "question" in failed

@@ -5,10 +5,11 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import RunnableLambda
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
@@ -18,13 +19,12 @@ from branchwise.base.errors import InputError
 from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.graphs.agent import Agent
-from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.base import recursion_limit
-from branchwise.graphs.checkpoints import from_any_loop
-from branchwise.graphs.choices import Person, PersonAsked
 from branchwise.graphs.clarify import ClarifyState, different_options
 from branchwise.graphs.flows import FLOWS, Brief, Flow, default_flow
 from branchwise.graphs.ledger import Ledger
+from branchwise.graphs.own_settings import PROTOCOL
+from branchwise.graphs.pipeline import Person, PersonAsked
 from branchwise.graphs.state import AgentState, ItemContext
 from branchwise.graphs.system import System
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from langgraph.types import Checkpointer
 
     _Steps = CompiledStateGraph[AgentState, ItemContext, Any, Any]
+
 
 MAX_QUESTION_CHARS = 100_000
 NODE = "branchwise"
@@ -156,7 +157,6 @@ def build_clarify(
 
 
 async def _interrupted(asked: PersonAsked) -> Any:
-    """What the graph is resumed with."""
     return interrupt(asked)
 
 
@@ -185,8 +185,8 @@ def _add_node(
             ledger=ledger,
             person=person,
         )
-        begun = agent.beginning(brief).state
-        end = await steps.ainvoke(begun, {"recursion_limit": limit}, context=context)
+        start = agent.beginning(brief).state
+        end = await steps.ainvoke(start, {"recursion_limit": limit}, context=context)
         return read(end, ledger)
 
     # Both name `steps` themselves: LangGraph looks there for the graph within a node.
@@ -205,14 +205,14 @@ def _by_protocol(flow: Flow, system: System) -> Flow:
     """How the system puts such questions, which come without gold."""
     protocol = system.asked(PROTOCOL)
     try:
-        found = flow.by(protocol)
+        asked = flow.by(protocol)
     except KeyError:
         what = f"the answer format {flow.name} has no protocol {protocol!r}"
         raise InputError(what, remedy="leave it out") from None
-    if found.tells_gold:
+    if asked.tells_gold:
         what = f"the protocol {protocol} tells what a question set has"
         raise InputError(what, remedy="leave it out")
-    return found
+    return asked
 
 
 def _brief(state: Mapping[str, Any], flow: Flow, *, has_tools: bool) -> Brief:
@@ -244,16 +244,16 @@ def _answered(end: AgentState, ledger: Ledger) -> Answered:
 
 def _clarified(end: ClarifyState, ledger: Ledger) -> Clarified:
     asked, chosen = end.get("asked", ""), end.get("chosen", [])
-    found = {one["option"]: one["evidence"] for one in end.get("answered", ())}
-    plain = {DEFAULT_BRANCH: list(dict.fromkeys(end["evidence"]))}
-    answers = end["prediction"].model_dump(mode="json")["answers"]
+    evidence = {option["option"]: option["evidence"] for option in end.get("answered", ())}
+    if not chosen:
+        evidence = {DEFAULT_BRANCH: list(dict.fromkeys(end["evidence"]))}
     return Clarified(
         ambiguous=end["ambiguous"],
         clarification_question=asked if chosen else "",
         options=different_options(asked) if chosen else [],
         chosen=chosen,
-        answers=answers,
-        evidence=found if chosen else plain,
+        answers=end["prediction"].model_dump(mode="json")["answers"],
+        evidence=evidence,
         how=end["how"],
         problem=end["problem"],
         usage=ledger.record(),
@@ -279,3 +279,71 @@ class _Loop:
         except BaseException:
             done.cancel()
             raise
+
+
+def from_any_loop(checkpointer: "Checkpointer") -> "Checkpointer":
+    """The same checkpointer, also usable in an event loop.
+
+    The steps are asynchronous even where `invoke` is not, and `SqliteSaver` and others have no
+    asynchronous methods: what is missing is called on a thread.
+    """
+    if isinstance(checkpointer, BaseCheckpointSaver):
+        return _FromAnyLoop(checkpointer)
+    return checkpointer
+
+
+class _FromAnyLoop(BaseCheckpointSaver[Any]):
+    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
+        super().__init__(serde=saver.serde)
+        self._saver = saver
+
+    @property
+    def config_specs(self) -> list[Any]:
+        return self._saver.config_specs
+
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> "_FromAnyLoop":
+        return _FromAnyLoop(self._saver.with_allowlist(extra_allowlist))
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        return self._saver.get_next_version(current, channel)
+
+    def get_tuple(self, *given: Any, **named: Any) -> Any:
+        return self._saver.get_tuple(*given, **named)
+
+    def list(self, *given: Any, **named: Any) -> Iterator[Any]:
+        return self._saver.list(*given, **named)
+
+    def put(self, *given: Any, **named: Any) -> Any:
+        return self._saver.put(*given, **named)
+
+    def put_writes(self, *given: Any, **named: Any) -> None:
+        self._saver.put_writes(*given, **named)
+
+    def delete_thread(self, *given: Any, **named: Any) -> None:
+        self._saver.delete_thread(*given, **named)
+
+    async def aget_tuple(self, *given: Any, **named: Any) -> Any:
+        return await self._either("get_tuple", *given, **named)
+
+    async def alist(self, *given: Any, **named: Any) -> AsyncIterator[Any]:
+        try:
+            async for one in self._saver.alist(*given, **named):
+                yield one
+        except NotImplementedError:
+            for one in await asyncio.to_thread(lambda: [*self._saver.list(*given, **named)]):
+                yield one
+
+    async def aput(self, *given: Any, **named: Any) -> Any:
+        return await self._either("put", *given, **named)
+
+    async def aput_writes(self, *given: Any, **named: Any) -> None:
+        await self._either("put_writes", *given, **named)
+
+    async def adelete_thread(self, *given: Any, **named: Any) -> None:
+        await self._either("delete_thread", *given, **named)
+
+    async def _either(self, method: str, *given: Any, **named: Any) -> Any:
+        try:
+            return await getattr(self._saver, f"a{method}")(*given, **named)
+        except NotImplementedError:
+            return await asyncio.to_thread(getattr(self._saver, method), *given, **named)

@@ -27,7 +27,6 @@ class RoleUsage:
     written: int = 0
 
     def plus(self, usage: Usage, seconds: float) -> "RoleUsage":
-        """With one more call."""
         return RoleUsage(
             self.calls + 1,
             self.input + usage.input,
@@ -40,8 +39,10 @@ class RoleUsage:
 
     def record(self) -> dict[str, Any]:
         """JSON-serialisable; `written` only where something was."""
-        kept = {**vars(self), "seconds": round(self.seconds, 4)}
-        return kept if self.written else {name: kept[name] for name in kept if name != "written"}
+        record = {**vars(self), "seconds": round(self.seconds, 4)}
+        if not self.written:
+            del record["written"]
+        return record
 
 
 class Ledger:
@@ -57,7 +58,6 @@ class Ledger:
         self._remarks: dict[str, Counter[str]] = {}
 
     def charge(self, role: str, reply: Reply) -> None:
-        """Count a reply."""
         self.count(role, reply.usage, reply.seconds)
         if reply.api == "responses":
             self.remark(role, BY_RESPONSES)
@@ -69,12 +69,10 @@ class Ledger:
         self._remarks.setdefault(role, Counter())[words] += 1
 
     def count(self, role: str, usage: Usage, seconds: float) -> None:
-        """Count a call from its record."""
         self._roles[role] = self._roles.get(role, RoleUsage()).plus(usage, seconds)
 
     @property
     def roles(self) -> Mapping[str, RoleUsage]:
-        """What each role has used so far."""
         return dict(self._roles)
 
     def record(self) -> dict[str, dict[str, Any]]:

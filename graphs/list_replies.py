@@ -1,8 +1,9 @@
-"""A model's list, one item per line, in any dress: bullets, fences, quotes, JSON."""
+"""A model's list, one item per line in any dress, such as the readings of a question."""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from branchwise.base.text import one_line, whole_characters
@@ -32,9 +33,11 @@ def listed(text: str) -> list[str]:
     White space is collapsed; nothing else is changed. Never raises, whatever the text.
     """
     lines = without_fences(text)
-    whole = _json_items("\n".join(lines))
-    items = whole if whole is not None else [item for line in lines for item in _line_items(line)]
-    return [item for item in (one_line(item) for item in items) if item]
+    items = _json_items("\n".join(lines))
+    if items is None:
+        each = [(line, _json_items(line)) for line in lines]
+        items = [one for line, inner in each for one in ([line] if inner is None else inner)]
+    return [item for item in map(one_line, items) if item]
 
 
 def without_fences(text: str) -> list[str]:
@@ -68,17 +71,10 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _line_items(line: str) -> list[str]:
-    items = _json_items(line)
-    return [line] if items is None else items
-
-
 def _json_items(text: str) -> list[str] | None:
     """The texts of a JSON list, or of the one list in a JSON object; None for anything else."""
     text = text.strip()
-    if not (text.startswith("[") and text.endswith("]")) and not (
-        text.startswith("{") and text.endswith("}")
-    ):
+    if (text[:1], text[-1:]) not in (("[", "]"), ("{", "}")):
         return None
     try:
         data: Any = json.loads(text)
@@ -91,3 +87,76 @@ def _json_items(text: str) -> list[str] | None:
         return None
     # Escapes may spell lone surrogates, which no record can hold.
     return [whole_characters(item) for item in data]
+
+
+MAX_READINGS = 14
+MAX_CHARS = 500
+"""Of one reading: an agent could not repeat a longer one as a key."""
+NOT_A_READING, REPEATED, TOO_LONG = "not a reading", "repeated", "too long"
+TOO_MANY, ALONE = "too many", "no other reading beside it"
+_LABEL = re.compile(r"^(?:reading|interpretation)\s*\d{1,3}\s*[:.)–—-]\s*", re.IGNORECASE)
+_TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+# Marks that turn the direction of all text behind them (Unicode UAX 9, explicit formatting).
+_TURNING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+_LETTER = re.compile(r"[^\W\d_]")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The readings in a reply, likeliest first: none, or at least two."""
+
+    kept: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
+def read_readings(text: str) -> Readings:
+    """Read a reply, one reading per line.
+
+    Keeps at most 14 lines of at most 500 characters with different words (ignoring case). A line
+    that only talks about the readings does not count. A single reading, such as the question
+    itself, is not an expansion. Never raises.
+    """
+    items = [item for item in listed(text) if _LETTER.search(item)]
+    looked_at = [clean for item in items[:MAX_ITEMS] if _LETTER.search(clean := _clean(item))]
+    talk = _talk(looked_at)
+    kept: dict[tuple[str, ...], str] = {}
+    dropped: list[Dropped] = []
+    for n, reading in enumerate(looked_at):
+        words = tuple(_WORD.findall(reading.casefold()))
+        faults = {
+            NOT_A_READING: n in talk,
+            REPEATED: words in kept,
+            TOO_LONG: len(reading) > MAX_CHARS,
+            TOO_MANY: len(kept) >= MAX_READINGS,
+        }
+        if fault := next((fault for fault, holds in faults.items() if holds), None):
+            dropped.append(not_taken(reading, fault))
+        else:
+            kept[words] = reading
+    if len(items) > MAX_ITEMS:
+        dropped.append(Dropped(f"({len(items) - MAX_ITEMS} more lines)", TOO_MANY))
+    if len(kept) == 1:
+        (alone,) = kept.values()
+        return Readings((), (not_taken(alone, ALONE), *dropped))
+    return Readings(tuple(kept.values()), tuple(dropped))
+
+
+def _clean(item: str) -> str:
+    """Without bullet, number, label, quotation marks and unprintable characters."""
+    shown = _TURNING.sub("", _TERMINAL.sub("", item))
+    visible = "".join(" " if ord(c) < 32 or 127 <= ord(c) < 160 else c for c in shown)
+    *_, bare = undressed(one_line(visible))
+    *_, bare = undressed(_LABEL.sub("", bare))
+    return bare
+
+
+def _talk(readings: Sequence[str]) -> set[int]:
+    """Positions of lines that talk about the readings: "Here they are:", "I hope this helps!".
+
+    The latter is recognised only if the other lines are questions, and only at either end.
+    """
+    headings = {n for n, reading in enumerate(readings) if reading.endswith(":")}
+    asked = sum(reading.endswith("?") for reading in readings)
+    ends = {0, len(readings) - 1} if asked > 1 else set()
+    return headings | {n for n in ends if not readings[n].endswith("?")}

@@ -14,7 +14,7 @@ from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.graphs.role_decoding import decoding_with
+from branchwise.graphs.own_settings import decoding_with
 from branchwise.graphs.system import System
 
 if TYPE_CHECKING:
@@ -48,15 +48,38 @@ class Models:
         `recordings` opens the runs of replays; `keys` are for the model servers. Raises InputError
         for an invalid spec and for a model that cannot be used at all.
         """
-        spec = ModelSpec.parse(system.model)
+        agent_spec = ModelSpec.parse(system.model)
         if model is None:
-            check_ready(spec, keys)
-        callers = _Callers(system, prompts, model, restraints, Replays(recordings), spec, keys)
+            check_ready(agent_spec, keys)
+        replays = Replays(recordings)
+        made: dict[tuple[ModelSpec, Decoding, str], ModelCaller] = {}
+
+        def caller(role: str, text: str | None) -> ModelCaller:
+            known = {spec for spec, *_ in made}
+            spec = agent_spec if text is None else _ready(f"--{role}", text, known, keys)
+            is_given = model is not None and spec == agent_spec
+            is_replay = spec.provider == "replay" and not is_given
+            decoding = system.decoding_of(role)
+            # A recorded run has one model per role.
+            key = (spec, decoding, role if is_replay else "")
+            if key not in made:
+                made[key] = ModelCaller(
+                    spec,
+                    decoding,
+                    prompts,
+                    model=model if is_given else None,
+                    restraints=restraints,
+                    recorded=_recorded(replays, system, spec, role) if is_replay else None,
+                    keys=keys,
+                    headers=system.headers,
+                )
+            return made[key]
+
         return cls(
-            callers.of("agent", None),
-            callers.of("expander", system.roles.expander) if system.expand else None,
-            callers.of("extractor", system.roles.extractor) if system.extract else None,
-            callers.replays,
+            caller("agent", None),
+            caller("expander", system.roles.expander) if system.expand else None,
+            caller("extractor", system.roles.extractor) if system.extract else None,
+            replays,
         )
 
     def explain(self, identity: Callable[[], Mapping[str, Any]]) -> None:
@@ -72,53 +95,18 @@ class Models:
         return {"model": self.agent.identity} | modules
 
     async def aclose(self) -> None:
-        """Close all connections; they reopen with the next request."""
         callers = [self.agent, self.expander, self.extractor]
         for caller in {id(caller): caller for caller in callers if caller}.values():
             await caller.aclose()
 
 
-@dataclass
-class _Callers:
-    """The callers made so far, by spec and decoding; a recorded run has one model per role."""
-
-    system: System
-    prompts: Prompts
-    model: BaseChatModel | None
-    restraints: Restraints
-    replays: Replays
-    spec: ModelSpec
-    keys: Keys
-    made: dict[tuple[ModelSpec, Decoding, str], ModelCaller] = field(default_factory=dict)
-
-    def of(self, role: str, text: str | None) -> ModelCaller:
-        """The model for a role; the agent's if `text` is empty."""
-        known = {spec for spec, *_ in self.made}
-        spec = self.spec if text is None else _ready(f"--{role}", text, known, self.keys)
-        is_given = self.model is not None and spec == self.spec
-        is_replay = spec.provider == "replay" and not is_given
-        decoding = self.system.decoding_of(role)
-        key = (spec, decoding, role if is_replay else "")
-        if key not in self.made:
-            self.made[key] = ModelCaller(
-                spec,
-                decoding,
-                self.prompts,
-                model=self.model if is_given else None,
-                restraints=self.restraints,
-                recorded=self._recorded(spec, role) if is_replay else None,
-                keys=self.keys,
-                headers=self.system.headers,
-            )
-        return self.made[key]
-
-    def _recorded(self, spec: ModelSpec, role: str) -> RecordedModel:
-        recorded = self.replays.model(spec, role)
-        # What is set for the agent is not said of modules, whose replies may be of another run.
-        if role == "agent" or role in self.system.role_decoding:
-            own = self.system.role_decoding.get(role, {})
-            recorded.check_decoding(decoding_with(Decoding(), own) if own else self.system.decoding)
-        return recorded
+def _recorded(replays: Replays, system: System, spec: ModelSpec, role: str) -> RecordedModel:
+    recorded = replays.model(spec, role)
+    # What is set for the agent is not said of modules, whose replies may be of another run.
+    if role == "agent" or role in system.role_decoding:
+        own = system.role_decoding.get(role, {})
+        recorded.check_decoding(decoding_with(Decoding(), own) if own else system.decoding)
+    return recorded
 
 
 def _ready(option: str, text: str, known: Collection[ModelSpec], keys: Keys) -> ModelSpec:

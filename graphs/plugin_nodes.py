@@ -30,10 +30,10 @@ from branchwise.base.plugins.faults import WrongResult
 from branchwise.base.plugins.specs import find_plugin, load_plugin
 from branchwise.base.text import one_line, storable
 from branchwise.corpora.open import is_plugin_retriever
-from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
+from branchwise.graphs.flows import SLOTS, NodeSlot
+from branchwise.graphs.list_replies import MAX_CHARS, MAX_READINGS
+from branchwise.graphs.module_call import PluginCall, count_asked
 from branchwise.graphs.reduce import StateUpdate, tokens_of
-from branchwise.graphs.route import SLOTS, NodeSlot
-from branchwise.graphs.run_contexts import PluginCall, count_asked
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.tools.tool_results import bounded, read_artifact
 from branchwise.trace.events import Node as NodeEvent
@@ -152,8 +152,6 @@ def check_named(settings: Iterable[str], names: Iterable[str], retriever: str | 
 
 @dataclass(frozen=True)
 class NodeResult(Record):
-    """The result of a call, as the journal keeps it."""
-
     OPTIONAL = frozenset({"asked"})
     asked: tuple[ModelQuestion, ...] = ()
     error: str | None = None
@@ -246,7 +244,6 @@ def applied(node: NodeEvent, state: AgentState) -> StateUpdate:
 
 
 def _message(changed: ChangedMessage) -> BaseMessage:
-    """A message of the system, the user or the agent."""
     return _KINDS[changed.type or ""](content=changed.content)
 
 
@@ -295,7 +292,6 @@ def _readings(value: Any, state: AgentState) -> tuple[str, ...] | None:
 
 
 def _results(value: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None:
-    """The tool messages of a turn that were changed."""
     messages, before = _messages(value, "pending"), state["pending"]
     ids = [[getattr(one, "tool_call_id", None) for one in some] for some in (messages, before)]
     if ids[0] != ids[1]:

@@ -1,8 +1,12 @@
-"""The names in a question: quoted text and capitalised spans."""
+"""The names in a question, and which titles share one: quoted text and capitalised spans."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+
+from branchwise.corpora.passages import name_of
 
 MAX_QUESTION_CHARS = 2000
 MAX_NAME_CHARS = 200
@@ -107,3 +111,87 @@ def _without_opening(run: Sequence[_Word]) -> Sequence[_Word]:
         if is_article or word[0].casefold() not in COMMON:
             return run[n:]
     return []
+
+
+_PLACE = re.compile(r",\s+(?=[^\W\d_])")
+_SHORT = 3
+"""Words: more behind a comma are a title's own ("The Good, the Bad and the Ugly"); as many common
+ones are a name ("Do You Love Me")."""
+
+_Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class QuestionNames:
+    """A question, to be compared with titles."""
+
+    question: str
+
+    @cached_property
+    def names(self) -> list[str]:
+        return names_in(self.question)
+
+    def name_of(self, title: str) -> str:
+        """The name that a title bears and the question uses, as the question has it; "" if none.
+
+        It is the title without what tells it apart: brackets at its end, a place behind a comma.
+        Where the question capitalises names, it must capitalise this one.
+        """
+        for base in _bases(title):
+            for first, end in self._places(base):
+                start, stop = self._words[first].start(), self._words[end - 1].end()
+                return without_possessive(self.question[start:stop])
+        return ""
+
+    def whole(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that are not, wherever the question has them, part of a longer one."""
+        given = list(dict.fromkeys(names))
+        taken: list[_Span] = []
+        kept = set()
+        for name in sorted(given, key=lambda one: -len(folded(one))):
+            free = [
+                (first, end)
+                for first, end in self._places(name)
+                if not any(a <= first and end <= b and (a, b) != (first, end) for a, b in taken)
+            ]
+            taken += free
+            if free:
+                kept.add(name)
+        return [name for name in given if name in kept]
+
+    def tells_apart(self, title: str, name: str) -> bool:
+        """Whether the question has the whole title, with what tells it apart from its namesakes."""
+        return folded(title) != folded(name) and bool(self._places(title))
+
+    @cached_property
+    def _words(self) -> list[re.Match[str]]:
+        return list(WORD.finditer(self.question[:MAX_QUESTION_CHARS]))
+
+    @cached_property
+    def _folded(self) -> tuple[str, ...]:
+        return tuple(part for word in self._words for part in folded(word[0]))
+
+    def _places(self, name: str) -> list[_Span]:
+        """Where the question has a name: numbers of its first word and of the one behind it."""
+        words = folded(name)
+        if not words or (len(words) < _SHORT and COMMON.issuperset(words)):
+            return []
+        is_free = not self.names or words in map(folded, self.names)
+        starts = range(len(self._folded) - len(words) + 1)
+        spans = [(start, start + len(words)) for start in starts]
+        return [
+            (start, end)
+            for start, end in spans
+            if self._folded[start:end] == words
+            # The question must write it as a name.
+            and (is_free or any(is_capital(word[0]) for word in self._words[start:end]))
+        ]
+
+
+def _bases(title: str) -> list[str]:
+    """The title without brackets at its end, and without a place behind its last comma too."""
+    bare = name_of(title[:MAX_NAME_CHARS])
+    *before, place = _PLACE.split(bare)
+    if before and place[0].isupper() and len(WORD.findall(place)) <= _SHORT:
+        return [bare, bare[: -len(place)].rstrip(" ,")]
+    return [bare]

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from branchwise.graphs.answer_node import DECLINED
+from branchwise.graphs.flows import SLOTS, Route
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.messages import message_of
-from branchwise.graphs.module_call import SILENT
+from branchwise.graphs.module_call import SILENT, count_asked
 from branchwise.graphs.plugin_nodes import applied
 from branchwise.graphs.reduce import (
     StateUpdate,
@@ -21,8 +22,6 @@ from branchwise.graphs.reduce import (
     trimmed,
     turned,
 )
-from branchwise.graphs.route import SLOTS, Route
-from branchwise.graphs.run_contexts import count_asked
 from branchwise.graphs.state import AgentState
 from branchwise.trace.events import (
     Body,
@@ -36,7 +35,7 @@ from branchwise.trace.events import (
     Start,
     Tool,
 )
-from branchwise.trace.parts import ModelQuestion, Usage
+from branchwise.trace.parts import Usage
 
 
 @dataclass(frozen=True)
@@ -114,12 +113,16 @@ class _Rebuilt:
                 self.node = "agent"
                 return extracted(body, state)
             case Node():
-                return self._plugin(body, state)
+                count_asked(body.name, body.asked, self.ledger)
+                self.ran.append(body.name)
+                (slot,) = (slot for slot in SLOTS if slot == body.slot)
+                self.node = self.route.into(slot, self.ran)
+                return applied(body, state)
         return {}
 
     def _result(self, tool: Tool, state: AgentState) -> StateUpdate:
         """One of a turn's results: they are shown once all have arrived."""
-        self._count(tool.call.tool, tool.asked)
+        count_asked(tool.call.tool, tool.asked, self.ledger)
         results = {**state.get("kept", {}), tool.of: tool}
         last = state["messages"][-1]
         made = len(last.tool_calls) + len(last.invalid_tool_calls)  # type: ignore[attr-defined]
@@ -127,16 +130,6 @@ class _Rebuilt:
             return {"kept": results}
         self.node, self.ran = self.route.into("after_tools"), []
         return answered([results[of] for of in range(made)], {**state, "kept": results})
-
-    def _plugin(self, node: Node, state: AgentState) -> StateUpdate:
-        self._count(node.name, node.asked)
-        self.ran.append(node.name)
-        (slot,) = (slot for slot in SLOTS if slot == node.slot)
-        self.node = self.route.into(slot, self.ran)
-        return applied(node, state)
-
-    def _count(self, name: str, asked: Sequence[ModelQuestion]) -> None:
-        count_asked(name, asked, self.ledger)
 
     def _charge(self, role: str, error: str | None, usage: Usage, seconds: float) -> None:
         """A call that got a reply; failed calls are not in the ledger."""

@@ -15,7 +15,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from branchwise.graphs.extraction.earlier import extracts_after
+from branchwise.graphs.extraction.materials import extracts_after
 from branchwise.graphs.state import AgentState, Spent
 from branchwise.trace.events import (
     BudgetSpent,
@@ -36,7 +36,6 @@ NOT_RUN: Literal["not_run"] = "not_run"
 
 
 def folded(state: AgentState, change: Mapping[str, Any]) -> AgentState:
-    """The state after a change."""
     before: Mapping[str, Any] = state
     added = [key for key in ("messages", "evidence") if key in change]
     grown = {key: [*before.get(key, ()), *change[key]] for key in added}
@@ -44,7 +43,6 @@ def folded(state: AgentState, change: Mapping[str, Any]) -> AgentState:
 
 
 def begun(start: Start) -> AgentState:
-    """The state in which the graph starts a question."""
     return AgentState(
         messages=[],
         pending=[SystemMessage(start.system), HumanMessage(start.content)],
@@ -74,7 +72,6 @@ def expanded(expansion: Expansion, state: AgentState, shown: str) -> StateUpdate
 
 
 def told(note: BudgetSpent, state: AgentState) -> StateUpdate:
-    """The agent is told to answer."""
     return {"pending": [*state["pending"], HumanMessage(note.text)], "told": True}
 
 
@@ -85,16 +82,13 @@ def trimmed(event: ContextTrimmed) -> StateUpdate:
 
 def entering(state: AgentState) -> list[BaseMessage]:
     """What is pending as it joins the conversation: results end with what is left of the budget."""
-    return [_with_left(message) for message in state["pending"]]
-
-
-def _with_left(message: BaseMessage) -> BaseMessage:
-    left = message.additional_kwargs.get(_LEFT)
-    if not left:
-        return message
-    return message.model_copy(
-        update={"content": f"{message.text}\n\n{left}", "additional_kwargs": {}}
-    )
+    joined: list[BaseMessage] = []
+    for message in state["pending"]:
+        if left := message.additional_kwargs.get(_LEFT):
+            update = {"content": f"{message.text}\n\n{left}", "additional_kwargs": {}}
+            message = message.model_copy(update=update)
+        joined.append(message)
+    return joined
 
 
 def turned(
@@ -111,7 +105,6 @@ def turned(
 
 
 def answered(results: Sequence[Tool], state: AgentState) -> StateUpdate:
-    """The results of a turn, one for each call, in order."""
     messages = [
         ToolMessage(
             result.content,

@@ -1,15 +1,26 @@
 """Which passages a search need not bring whole, for the tool calls of a turn in their order."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from langchain_core.messages import ToolMessage
 
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.graphs.messages import calls_of
-from branchwise.graphs.state import AgentState
+from branchwise.graphs.extraction.materials import (
+    Material,
+    all_spans,
+    asked_words,
+    asks_for_more,
+    has_before_it,
+    materials_of,
+    searched,
+)
+from branchwise.graphs.messages import calls_of, with_omissions
+from branchwise.graphs.state import AgentState, PassageExtract
 from branchwise.tools.result_text import shown_whole
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.records import mapping
@@ -70,11 +81,11 @@ class TurnPassages:
         self._ended[of].set()
 
     def at(self, of: int) -> "CallPassages":
-        """What call number `of` finds."""
-        return CallPassages(self, of)
+        # What the calls before it bring is not known yet.
+        return CallPassages(MAX_K if of else len(self.before[0]), partial(self._until, of))
 
-    async def until(self, of: int) -> frozenset[str]:
-        """Ids of what is known to call number `of`, once the calls before it have ended."""
+    async def _until(self, of: int) -> frozenset[str]:
+        """What is known to call number `of`, once the calls before it have ended."""
         for ended in self._ended[:of]:
             await ended.wait()
         return frozenset(self.before[of]).union(*self._brought[:of])
@@ -84,13 +95,39 @@ class TurnPassages:
 class CallPassages:
     """`ShownPassages` for one call of a turn."""
 
-    turn: TurnPassages
-    of: int
+    most: int
+    ids: Callable[[], Coroutine[Any, Any, Collection[str]]]
 
-    @property
-    def most(self) -> int:
-        # What the calls before it bring is not known yet.
-        return MAX_K if self.of else len(self.turn.before[0])
 
-    async def ids(self) -> Collection[str]:
-        return await self.turn.until(self.of)
+class ReadBefore:
+    """`KnownPassages` where passages are extracted: those that were read for what a call asks.
+
+    Nothing was found in them, or the agent has before it what was. What the calls before bring in
+    the same turn is read for all its searches.
+    """
+
+    def before(self, state: AgentState, question: str) -> list[frozenset[str]]:
+        known = asked_words(question, state.get("readings", ()))
+        read = list(_read(state))
+        return [
+            frozenset(id for id, of in read if not asks_for_more([searched(call)], known, of))
+            for call in calls_of(state)
+        ]
+
+    def brought(self, content: str, artifact: Mapping[str, Any]) -> Iterable[str]:
+        return (passage.id for passage in Artifact(artifact).passages)
+
+
+def _read(state: AgentState) -> Iterator[tuple[str, PassageExtract]]:
+    """By their ids, the passages of the conversation that need not be shown again."""
+    extracts = state.get("extracts") or {}
+    materials: dict[str, Material] = {}
+    results: dict[str, list[str]] = defaultdict(list)
+    for message in with_omissions(state["messages"], state.get("omitted", 0)):
+        for material in materials_of(message):
+            results[materials.setdefault(material.key, material).key].append(message.text)
+    for key, material in materials.items():
+        if before := extracts.get(key):
+            spans = all_spans(before, material.text)
+            if not spans or has_before_it(results[key], material, spans, before):
+                yield material.id, before

@@ -1,18 +1,95 @@
-"""What a system searches, opened: the corpus behind a retriever, and the graph."""
+"""What a system searches: as its settings name it, as they must fit each other, and opened.
 
+A refusal is the same for the command line, study files and Python, worded for its place.
+"""
+
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import BaseModel
+
+from branchwise.base.errors import FLAGS, SettingError, SettingNames
 from branchwise.base.keys import Keys
 from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.reranking import RerankingRetriever
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.flows import Flow
-from branchwise.graphs.system import System
+from branchwise.graphs.system import MODULES, SETTINGS, System
 from branchwise.kg.answers import Graph
 from branchwise.kg.open import open_kg
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.registry import ToolContext
+from branchwise.tools.registry import ToolContext, check_source, default_tools
+
+
+def sources_of(system: System) -> frozenset[str]:
+    """What there is to search, as the settings that name it: `corpus`, `kg`."""
+    searches = system.corpus is not None or not needs_corpus(system.retriever)
+    there = {"corpus": searches, "kg": system.kg is not None}
+    return frozenset(source for source in there if there[source])
+
+
+def tools_of(system: System) -> tuple[str, ...]:
+    """The tools that a system's agent has: those named, else all that corpus and graph allow."""
+    if system.tools is None:
+        return default_tools(sources_of(system))
+    return tuple(dict.fromkeys(system.tools))
+
+
+def check_system(system: System, words: SettingNames = FLAGS) -> None:
+    """Raise SettingError where settings do not fit each other.
+
+    What was set for a module that is off means that the module was forgotten; a default was not
+    set.
+    """
+    for setting in SETTINGS:
+        name, module = setting.name, setting.setting.module
+        if not module or getattr(system, module):
+            continue
+        part: BaseModel = system
+        for step in setting.path[:-1]:
+            part = getattr(part, step)
+        if name in part.model_fields_set and getattr(part, name) is not None:
+            raise SettingError(
+                name,
+                f"has no effect without {words.name(module)}",
+                where=words.name(name),
+                remedy=f"{words.add(module)}, or leave out {words.name(name)}",
+            )
+    for role, module in MODULES.items():
+        if role in system.role_decoding and not getattr(system, module):
+            raise SettingError(
+                "role_decoding",
+                f"what is set for the {role} has no effect without {words.name(module)}",
+                where=words.name("role_decoding"),
+                remedy=f"{words.add(module)}, or leave it out",
+            )
+    check_search(system, sources_of(system), tools_of(system), words)
+
+
+def check_search(
+    system: System, sources: Collection[str], tools: Collection[str], words: SettingNames = FLAGS
+) -> None:
+    """Raise SettingError if a system with these sources and tools lacks something to search."""
+    for setting in ("retriever", "k", "reranker"):
+        if getattr(system, setting) is not None and "corpus" not in sources:
+            raise SettingError(
+                setting,
+                "needs a corpus to search",
+                where=words.name(setting),
+                remedy=words.add("corpus", "DIR"),
+            )
+    for tool in tools:
+        check_source(tool, sources, words)
+    if system.extract and not tools:
+        # With no tools by choice a corpus would not help.
+        source = "name a tool" if system.tools == () else words.add("corpus", "DIR")
+        raise SettingError(
+            "extract",
+            "no tool returns passages to extract evidence from",
+            where=words.name("extract"),
+            remedy=f"{source}, or leave out {words.name('extract')}",
+        )
 
 
 @dataclass(frozen=True)
@@ -38,7 +115,6 @@ class OpenSources:
         return cls(searched, kg or (open_kg(system.kg, keys) if system.kg else None))
 
     def tool_context(self, system: System, flow: Flow, keys: Keys) -> ToolContext:
-        """What the tools of a system are made from."""
         return ToolContext(
             self.retriever,
             system.k,
@@ -63,13 +139,11 @@ def retriever_of(system: System) -> Retriever | None:
     """What the system searches; None if nothing. Raises InputError."""
     if system.corpus is None and needs_corpus(system.retriever):
         return None
-    found = open_retriever(
-        _corpus(system), system.retriever, system.settings, Keys(system.keys), system.headers
+    keys = Keys(system.keys)
+    retriever = open_retriever(
+        _corpus(system), system.retriever, system.settings, keys, system.headers
     )
-    if system.reranker is None:
-        return found
-
-    return RerankingRetriever(found, Path(system.reranker))
+    return RerankingRetriever(retriever, Path(system.reranker)) if system.reranker else retriever
 
 
 def _corpus(system: System) -> Path | None:

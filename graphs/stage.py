@@ -1,25 +1,24 @@
 """A stage of an item: a conversation of its own, with the item's journal, ledger and budget."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from typing_extensions import TypedDict
 
 from branchwise.agents.answer import UNREADABLE
 from branchwise.agents.prediction import Prediction
 from branchwise.graphs.base import recursion_limit
-from branchwise.graphs.flows.flow import Flow, GraphParts
-from branchwise.graphs.lanes import ConversationJournal
+from branchwise.graphs.flows import Flow, GraphParts
 from branchwise.graphs.reduce import StateUpdate, begun
-from branchwise.graphs.state import AgentState, ItemContext, Spent
+from branchwise.graphs.state import AgentState, ConversationJournal, ItemContext, Spent
 from branchwise.trace.events import Stage, StageEnded, Start
 
 if TYPE_CHECKING:
-    from branchwise.graphs.flows.flow import AgentGraph
+    from branchwise.graphs.flows import AgentGraph
 
 
 class StageRead(TypedDict):
@@ -28,6 +27,10 @@ class StageRead(TypedDict):
     of: str
     how: str
     problem: str | None
+
+
+def texts_of(answers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for texts in answers.values() for text in texts))
 
 
 @dataclass(frozen=True)
@@ -42,24 +45,19 @@ class StageResult:
 
     @property
     def prediction(self) -> Prediction:
-        """Its answer; an empty one where it could not be read."""
         return self.state["prediction"]
 
     @property
     def output(self) -> Mapping[str, Any]:
-        """What is no set of answers."""
-        found = self.prediction.task_output
-        return found if isinstance(found, Mapping) else {}
+        output = self.prediction.task_output
+        return output if isinstance(output, Mapping) else {}
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The answers of all branches, each once, in order."""
-        listed = (text for texts in self.prediction.answers.values() for text in texts)
-        return tuple(dict.fromkeys(listed))
+        return texts_of(self.prediction.answers)
 
     @property
     def problem(self) -> str | None:
-        """Why its answer could not be read."""
         return self.state["problem"] if self.state["how"] == UNREADABLE else None
 
     @property
@@ -72,10 +70,9 @@ class StageResult:
             "reads": [StageRead(of=of, how=self.state["how"], problem=self.problem)],
         }
 
-    def tell(self, **found: Any) -> None:
-        """Append what came of it to the trace."""
-        told = {"problem": self.problem, **found}
-        self.context.event(StageEnded(name=self.name, option=self.option, **told))
+    def tell(self, **result: Any) -> None:
+        result = {"problem": self.problem, **result}
+        self.context.event(StageEnded(name=self.name, option=self.option, **result))
 
 
 @dataclass(frozen=True)
@@ -95,19 +92,22 @@ class StageGraph:
         self,
         steps: "AgentGraph",
         context: ItemContext,
-        question: str,
-        message: str,
-        tokens: int,
+        question: str = "",
+        message: str = "",
         *,
+        tokens: int,
         turns: tuple[str, ...] = (),
         option: str = "",
         lane: int | None = None,
     ) -> StageResult:
-        """Converse about `question`, beginning with `message`, `tokens` of the budget being spent.
+        """Converse about `question` (the item's), beginning with `message` (the question), `tokens`
+        of the budget being spent.
 
         `turns`: what is said behind the message, the agent's and the user's in turn, the last one
         the user's. Stages with a `lane` run at the same time (`Lanes`).
         """
+        question = question or context.question
+        message = message or question
         lanes = None if lane is None else context.lanes
         journal = ConversationJournal(context.journal, f"{self.name}\0{option}", lanes, lane or 0)
         own = context.within(question, journal)
@@ -116,7 +116,8 @@ class StageGraph:
         stage = Stage(name=self.name, option=option, system=system, content=message, turns=turns)
         own.event(stage)
         start = begun(Start(system=system, content=message, artifact={}))
-        start["pending"] += [_said(n, text) for n, text in enumerate(turns)]
+        for n, text in enumerate(turns):
+            start["pending"].append(HumanMessage(text) if n % 2 else AIMessage(text))
         limit = recursion_limit(self.parts.budget, len(self.parts.plugins))
         end = await steps.ainvoke(
             {**start, "spent": Spent(tokens=tokens)},
@@ -126,7 +127,3 @@ class StageGraph:
         # Stages that wait at the same time wait once.
         context.waited = max(context.waited, own.waited)
         return StageResult(self.name, option, cast(AgentState, end), own, tokens)
-
-
-def _said(place: int, text: str) -> BaseMessage:
-    return HumanMessage(text) if place % 2 else AIMessage(text)

@@ -28,8 +28,13 @@ from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.base.setting import Declared, NamedSettings, Setting, declared
 from branchwise.corpora.kinds import NAMES
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.graphs.asking import asking_settings, checked_asking
-from branchwise.graphs.role_decoding import RoleDecoding, checked_roles, decoding_with
+from branchwise.graphs.own_settings import (
+    RoleDecoding,
+    asking_settings,
+    checked_asking,
+    checked_roles,
+    decoding_with,
+)
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
 """Settings of plug-ins by their names."""
@@ -88,30 +93,23 @@ class Roles(BaseModel, metaclass=NamedSettings):
 class System(BaseModel, metaclass=NamedSettings):
     """Model, tools, modules, retriever settings, decoding, budget and prompts.
 
-    `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only one
-    there is, else `flat`), or is `http:URL` or `flashrag:CONFIG.yaml`, which need no corpus; `k`
-    fixes the number of passages per search and removes it from the tool's schema. `reranker`: the
-    folder of a cross-encoder, which ranks the retriever's passages anew. `kg` is the
-    folder of a built graph or the address of a SPARQL endpoint. `tools`: None is `local_retriever`
+    `branchwise run --help` says what each is. `corpus`, `prompts` and `reranker` are folders; `kg`
+    is a built graph's or the address of a SPARQL endpoint. `retriever`: None is the corpus's only
+    index, else `flat`; `http:URL` and `flashrag:CONFIG.yaml` need no corpus. `k` fixes the number
+    of passages per search and removes it from the tool's schema. `tools`: None is `local_retriever`
     if there is a retriever, and `wikidata_search` and `wikisparql` if there is a graph; without
     tools the model answers directly. A tool or node is named, or is `file.py:NAME` or
     `package.module:NAME` (base/plugins/specs.py); `settings` are theirs, by their names. `nodes`
-    are the plug-in steps, in order. `expand`: a model first writes the question's readings, for the
-    agent to answer each; `readings_from`: it goes by what the agent's tools find for the names in
-    the question, or by memory alone. `extract`: the agent sees only what a model copied out of each
-    retrieved passage. `extract_by`: search, which asks about the passages of a turn's searches
-    together and about a passage once, unless a search asks for something else; or passage, which
-    asks about each passage of each result. `per_name`: of the passages whose titles differ only by
-    a disambiguator in brackets, this many come before others; None keeps the retriever's ranking.
+    are the plug-in steps, in order. `extract_by`: search, which asks about the passages of a turn's
+    searches together and about a passage once, unless a search asks for something else; or passage,
+    which asks about each passage of each result. `per_name`: of the passages whose titles differ
+    only by a disambiguator in brackets, this many come before others; None keeps the ranking.
     `repeat_passages`: a passage that the agent has before it, or that was extracted for what a
-    search asks, is shown whole again, instead of by its title, when the search finds it.
-    `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
-    the built-in prompts, and what tools say of themselves (`base/prompt_sets.py`). `asking`: the
-    settings of tasks that are not their defaults (`graphs/asking.py`). They may also be given among
-    the others, as records have them: `System(protocol="guided")`.
-    `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`base/keys.py`);
-    no answer depends on them, nor on `headers`, which go to model servers. `role_decoding`: by role
-    the decoding settings that are not the agent's.
+    search asks, is shown whole again, instead of by its title. `asking`: the settings of tasks that
+    are not their defaults (`graphs/own_settings.py`); they may also be given among the others, as
+    records have them: `System(protocol="guided")`. `keys`: by HOST or HOST:PORT the environment
+    variable whose key goes there (`base/keys.py`); no answer depends on them, nor on `headers`.
+    `role_decoding`: by role the decoding settings that are not the agent's.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -316,17 +314,14 @@ class System(BaseModel, metaclass=NamedSettings):
     @model_serializer(mode="wrap")
     def _spread_asking(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Records have every setting of tasks among the others."""
-        found: dict[str, Any] = {}
+        record: dict[str, Any] = {}
         for name, value in dump(self).items():
-            if name == "asking":
-                found |= {one: self.asked(one) for one in asking_settings()}
-            else:
-                found[name] = value
-        return found
+            asked = {setting: self.asked(setting) for setting in asking_settings()}
+            record |= asked if name == "asking" else {name: value}
+        return record
 
     @classmethod
     def declared_elsewhere(cls) -> Collection[str]:
-        """The names of settings that are no fields: those of tasks."""
         return asking_settings()
 
     def asked(self, name: str) -> Any:

@@ -1,13 +1,16 @@
-"""The tool calls of one turn, run concurrently; every call gets a result message."""
+"""The tool calls of one turn, run concurrently; every call gets a result message.
+
+Searches wait for a server that is gone, instead of telling the agent that they failed.
+"""
 
 import asyncio
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import orjson
 from langchain_core.tools import BaseTool
@@ -15,16 +18,19 @@ from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
 from branchwise.agents.caller import ModelCaller
-from branchwise.agents.journal import CallKey, Slot
+from branchwise.agents.journal import CallKey, Slot, item_of
 from branchwise.agents.outages import PassEndedError
+from branchwise.base.absence import Sign
+from branchwise.base.errors import DamagedDataError
 from branchwise.base.text import one_line, whole_characters
+from branchwise.corpora.retrieval import KeyRefusedError, RetrieverError
 from branchwise.graphs.messages import calls_of
+from branchwise.graphs.module_call import PluginCall, count_asked
 from branchwise.graphs.reduce import NOT_RUN, StateUpdate, answered
-from branchwise.graphs.run_contexts import PluginCall, count_asked
-from branchwise.graphs.search_outages import waited_for
 from branchwise.graphs.shown import KnownPassages, TurnPassages
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
+from branchwise.kg.answers import KgError
 from branchwise.tools.artifacts import ToolArtifact
 from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.plugin_tools import PluggedTool
@@ -35,9 +41,13 @@ from branchwise.trace.events import Tool
 from branchwise.trace.parts import ModelQuestion
 from branchwise.trace.records import Record
 
+T = TypeVar("T")
+E = TypeVar("E", bound=BaseException)
 MAX_ERROR_CHARS = 500
 # A call made just before the item's seconds run out still gets this long.
 MIN_TOOL_SECONDS = 10.0
+_TRIES = 3
+"""Failures of one search at a server that answers others, until it counts as failed."""
 
 Failure = Literal["arguments", "unknown_tool", "failed", "not_run"]
 """Why a call has no result: its arguments, its tool's name, the tool itself, or the budget."""
@@ -70,14 +80,14 @@ def make_tool_node(
     the budget. `known`: passages that are named where a search finds them again; None shows all
     whole.
     """
-    by_name = {tool.name: _Called(tool, caller) for tool in tools}
+    by_name = {tool.name: tool for tool in tools}
 
     async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
         calls, kept = calls_of(state), state.get("kept") or {}
         allowed = max(0, budget.calls - state["spent"].calls)
         context = runtime.context
         shown = TurnPassages(known, state, context.question) if known else None
-        turn = _Turn(by_name, context, state["spent"], left, shown)
+        turn = _Turn(by_name, caller, context, state["spent"], left, shown)
         for n, result in kept.items():
             turn.end(n, result.content, result.artifact)
         for n, call in enumerate(calls):
@@ -100,31 +110,11 @@ def make_tool_node(
 
 
 @dataclass(frozen=True)
-class _Called:
-    """A tool and, for a plug-in, the model that it may ask."""
-
-    tool: BaseTool
-    caller: ModelCaller | None
-
-    async def answer(
-        self,
-        call: Mapping[str, Any],
-        context: ItemContext,
-        slot: Slot,
-        shown: ShownPassages | None,
-        on_wait: Callable[[float], None],
-    ) -> CallOutcome:
-        if isinstance(self.tool, PluggedTool):
-            return await _call_plugged(self.tool, call, context, slot, self.caller)
-        assert isinstance(self.tool, BuiltInTool)
-        return await _call_built_in(self.tool, call, context, shown, on_wait)
-
-
-@dataclass(frozen=True)
 class _Turn:
     """The calls of one turn; `spent` before them."""
 
-    tools: Mapping[str, _Called]
+    tools: Mapping[str, BaseTool]
+    caller: ModelCaller | None
     context: ItemContext
     spent: Spent
     left: Callable[[Spent], str] | None
@@ -160,9 +150,11 @@ class _Turn:
             self.end(of, result.content, result.artifact)
         seconds = time.perf_counter() - began - self.waits[of]
         about = {"of": of, "seconds": round(seconds, 4), "replayed": replayed}
-        made = {"id": call["id"], "name": call["name"], "args": call["args"]}
-        left = {"left": self._left(of)} if self.left and result is not _NOT_RUN else {}
-        event = Tool.read({"call": made, **about, **result.record(), **left})
+        own = {"id": call["id"], "name": call["name"], "args": call["args"]}
+        left = {}
+        if self.left and result is not _NOT_RUN:
+            left = {"left": self.left(self.spent.plus(calls=of + 1))}
+        event = Tool.read({"call": own, **about, **result.record(), **left})
         self.context.event(event)
         return event
 
@@ -176,21 +168,21 @@ class _Turn:
             result = CallOutcome.read(slot.value)
             count_asked(call["name"], result.asked, self.context.ledger)
             return result
-        shown = self.shown.at(of) if self.shown else None
-        on_wait = partial(self._wait, of)
-        result = await self.tools[call["name"]].answer(call, self.context, slot, shown, on_wait)
+        tool = self.tools[call["name"]]
+        if isinstance(tool, PluggedTool):
+            result = await _call_plugged(tool, call, self.context, slot, self.caller)
+        else:
+            assert isinstance(tool, BuiltInTool)
+            shown = self.shown.at(of) if self.shown else None
+            result = await _call_built_in(tool, call, self.context, shown, partial(self._wait, of))
         await self.context.journal.keep(slot, result.record())
         return result
 
     def _wait(self, of: int, seconds: float) -> None:
         self.waits[of] += seconds
 
-    def _left(self, of: int) -> str:
-        assert self.left is not None
-        return self.left(self.spent.plus(calls=of + 1))
 
-
-def _refusal(call: Mapping[str, Any], tools: Mapping[str, _Called]) -> CallOutcome | None:
+def _refusal(call: Mapping[str, Any], tools: Mapping[str, BaseTool]) -> CallOutcome | None:
     """Why a call cannot be made at all: arguments that are not a JSON object, an unknown tool."""
     if call.get("type") == "invalid_tool_call" or not isinstance(call["args"], dict):
         return _refused(
@@ -241,9 +233,8 @@ async def _call_built_in(
         where = ".".join(str(part) for part in first["loc"])
         return _failure(f"bad arguments: {where}: {first['msg']}", "arguments")
     except ToolError as error:
-        told = bounded(whole_characters(str(error)))
-        line = one_line(told)[:MAX_ERROR_CHARS]
-        return CallOutcome(f"Error: {told}", {}, line, "failed")
+        text = bounded(whole_characters(str(error)))
+        return CallOutcome(f"Error: {text}", {}, one_line(text)[:MAX_ERROR_CHARS], "failed")
     except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
         return _failure(f"{type(error).__name__}: {error}")
     return CallOutcome(bounded(whole_characters(text)), artifact)
@@ -257,16 +248,16 @@ async def _call_plugged(
     caller: ModelCaller | None,
 ) -> CallOutcome:
     """Call a plug-in's tool, which always returns a result."""
-    its_call = PluginCall(tool.name, context, caller)
+    plugin_call = PluginCall(tool.name, context, caller)
     seconds = max(context.time_left, MIN_TOOL_SECONDS)
-    with its_call.context(slot.asker):
+    with plugin_call.context(slot.asker):
         result = await tool.call(call["args"], seconds, str(call["id"] or ""))
     return CallOutcome(
         result.content if result.error is None else bounded(result.content),
         result.artifact,
         None if result.error is None else result.error[:MAX_ERROR_CHARS],
         result.failure,
-        tuple(its_call.asked),
+        tuple(plugin_call.asked),
     )
 
 
@@ -279,3 +270,48 @@ def bounded(text: str) -> str:
     if len(text) <= MAX_RESULT_CHARS:
         return text
     return f"{text[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters]"
+
+
+async def waited_for(
+    search: Callable[[], Awaitable[T]],
+    server: str | None,
+    context: ItemContext,
+    on_wait: Callable[[float], None],
+) -> T:
+    """What `search` brings; it is repeated once its server is back. `server` None: it asks none.
+
+    `on_wait` gets the seconds of each wait, which are not the question's. Raises what the search
+    raises, ServerGoneError, and PassEndedError where the server no longer takes the key, or what
+    is searched here is damaged.
+    """
+    watch = None
+    if server is not None and context.outages is not None:
+        watch = context.outages.at(server)
+    item = item_of(context.journal)
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            if watch is None:
+                return await search()
+            return await watch.asked(search, of=item, sign=_sign, on_wait=on_wait)
+        except DamagedDataError as error:
+            raise PassEndedError(str(error)) from error
+        except Exception as error:
+            if watch is None:
+                raise
+            if refusal := _cause(error, KeyRefusedError):
+                raise PassEndedError(f"{server}: {refusal}; {refusal.remedy}") from error
+            if _sign(error) not in ("gone", "lost") or not (tries_left and watch.patience):
+                raise
+    raise AssertionError
+
+
+def _sign(error: BaseException | None) -> Sign | None:
+    """What a failed search says of its server, also where a tool tells it in words of its own."""
+    failed = _cause(error, RetrieverError) or _cause(error, KgError)
+    return failed.sign if failed else None
+
+
+def _cause(error: BaseException | None, of: type[E]) -> E | None:
+    while error is not None and not isinstance(error, of):
+        error = error.__cause__
+    return error

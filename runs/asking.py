@@ -7,9 +7,9 @@ from branchwise.agents.restraints import Restraints
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import DEFAULT, task_that_asks_back
-from branchwise.eval.tasks.protocols import flow_of
-from branchwise.graphs.asking import PROTOCOL
-from branchwise.graphs.choices import Person
+from branchwise.eval.tasks.registry import flow_of
+from branchwise.graphs.own_settings import PROTOCOL
+from branchwise.graphs.pipeline import Person
 from branchwise.graphs.system import System
 from branchwise.runs.store.recordings import open_recordings
 

@@ -26,7 +26,7 @@ from branchwise.eval.plugin_metrics import load_metrics
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.selection import CONCURRENCY, Selection
 from branchwise.eval.tasks import get_task, gold_of
-from branchwise.eval.tasks.protocols import check_questions, flow_of
+from branchwise.eval.tasks.registry import check_questions, flow_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
 from branchwise.kg.open import is_address
 from branchwise.runs.costs.kept_prices import keep_limit, keep_prices

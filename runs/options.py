@@ -28,7 +28,7 @@ from branchwise.base.setting import NamedSettings, Setting, Text, refused
 from branchwise.eval.scoring_choice import CheckChoice, JudgePairs, ScoringChoice, check_of
 from branchwise.eval.selection import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS, Shard
 from branchwise.eval.tasks import TASKS, known_variants
-from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, asked_by, checked_roles
+from branchwise.graphs.own_settings import SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.on_ray.connection import RayPlace
 

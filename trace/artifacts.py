@@ -4,7 +4,8 @@
 only passed on.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from branchwise.trace.records import listed, mapping
@@ -27,14 +28,11 @@ class _View:
     @property
     def more(self) -> dict[str, Any]:
         """What is not known, and what should be a text and is not."""
-        return {key: value for key, value in self.data.items() if not self._is_known(key, value)}
+        texts = {key for key in self.TEXTS if isinstance(self.data.get(key), str | None)}
+        return self.without(*self.OTHERS, *texts)
 
     def without(self, *names: str) -> dict[str, Any]:
-        """All of it but these fields."""
         return {key: value for key, value in self.data.items() if key not in names}
-
-    def _is_known(self, key: str, value: Any) -> bool:
-        return key in self.OTHERS or (key in self.TEXTS and isinstance(value, str | None))
 
     def _text(self, key: str) -> str:
         value = self.data.get(key)
@@ -58,7 +56,6 @@ class ShownPassage(_View):
 
     @property
     def score(self) -> Any:
-        """A number; None where the retriever gives none."""
         return self.data.get("score")
 
     @property
@@ -69,7 +66,6 @@ class ShownPassage(_View):
 
     @property
     def whole(self) -> str:
-        """The title, and the text below it."""
         return f"{self.title}\n{self.text}"
 
 
@@ -144,17 +140,14 @@ class ResultRows(_View):
 
     @property
     def labels(self) -> Mapping[str, Any]:
-        """Names of IRIs in the rows."""
         return mapping(self.data.get("labels"))
 
     @property
     def complete(self) -> bool:
-        """Whether there were no more rows."""
         return self.data.get("complete") is not False
 
     @property
     def boolean(self) -> bool | None:
-        """The answer of an ASK."""
         value = self.data.get("boolean")
         return None if value is None else bool(value)
 
@@ -169,14 +162,11 @@ class ResultRows(_View):
         rows = self.data.get("rows")
         for row in rows[:most] if isinstance(rows, list) else ():
             if isinstance(row, list):
-                yield [_cell(value) for value in row[:columns]]
-
-
-def _cell(value: Any) -> ResultCell | None:
-    cell = mapping(value)
-    if not cell:
-        return None
-    return ResultCell(str(cell.get("type")), str(cell.get("value")))
+                cells = map(mapping, row[:columns])
+                yield [
+                    ResultCell(str(cell.get("type")), str(cell.get("value"))) if cell else None
+                    for cell in cells
+                ]
 
 
 class Artifact(_View):
@@ -196,7 +186,6 @@ class Artifact(_View):
 
     @property
     def lists_passages(self) -> bool:
-        """Whether it says which passages were shown, if only that there were none."""
         return "passages" in self.data
 
     @property
@@ -207,12 +196,11 @@ class Artifact(_View):
 
     @property
     def passage_records(self) -> list[Mapping[str, Any]]:
-        """The passages as they are kept."""
         return listed(self.data.get("passages"))
 
     @property
     def repeats(self) -> list[ShownPassage]:
-        """Passages that the agent had before it already, shown by their titles."""
+        """Passages that the agent had before it, shown by their titles."""
         return [ShownPassage(one) for one in listed(self.data.get("repeats"))]
 
     @property
@@ -231,3 +219,83 @@ class Artifact(_View):
     def rendered(self) -> Any:
         """Lines for the trace app, by the tool's own renderer."""
         return self.data.get(RENDERED)
+
+
+_ROWS_SHOWN = re.compile(r"\((\d+) of them shown;")
+_LABEL = "Label"
+
+
+class EvidencePiece(NamedTuple):
+    """A passage, a row of a query, a match of a search by name, or a text.
+
+    `number`: among the pieces of its kind, from 0. `things`: entities with all their names;
+    `texts`: literals of a row, or the text.
+    """
+
+    passage: ShownPassage | None = None
+    number: int | None = None
+    things: Sequence[tuple[str, Sequence[str]]] = ()
+    texts: Sequence[str] = ()
+
+    @property
+    def wording(self) -> Iterator[str]:
+        """All of it in which an answer may be named."""
+        if self.passage:
+            yield self.passage.whole
+        for _, names in self.things:
+            yield from names
+        yield from self.texts
+
+
+def pieces(found: Artifact, content: str) -> Iterator[EvidencePiece]:
+    """What a tool brought that it put out: rows behind those that fitted were not retrieved.
+
+    Where it has no passages, rows or matches, it is the text.
+    """
+    for number, passage in enumerate(found.passages):
+        yield EvidencePiece(passage, number)
+    yield from other_pieces(found, content)
+
+
+def other_pieces(found: Artifact, content: str) -> Iterator[EvidencePiece]:
+    """What of `pieces` is not a passage."""
+    if found.is_text:
+        yield EvidencePiece(texts=(content,))
+    if (rows := found.rows) is not None:
+        yield from _rows(rows, content)
+    for number, match in enumerate(found.matches or ()):
+        yield EvidencePiece(number=number, things=[(match.id, (match.label, match.name))])
+
+
+def _rows(rows: ResultRows, content: str) -> Iterator[EvidencePiece]:
+    """Each row: its entities with their labels, and its other texts.
+
+    A literal ?xLabel beside an IRI ?x is its label.
+    """
+    for number, cells in enumerate(rows.cells(_rows_shown(content))):
+        named = {name: cell for name, cell in zip(rows.variables, cells, strict=False) if cell}
+        things, texts = [], []
+        for name, cell in named.items():
+            if cell.is_iri:
+                label, beside = rows.labels.get(cell.text), named.get(f"{name}{_LABEL}")
+                names = (label if isinstance(label, str) else "", beside.text if beside else "")
+                things.append((cell.text, names))
+            elif cell.is_literal:
+                entity = named.get(name.removesuffix(_LABEL)) if name.endswith(_LABEL) else None
+                if entity is None or not entity.is_iri:
+                    texts.append(cell.text)
+        yield EvidencePiece(None, number, things, texts)
+
+
+def _rows_shown(content: str) -> int | None:
+    """How many rows the tool put out, where it says that these are not all.
+
+    Rows are lines; the one that says so stands behind as many as it says, below the heading.
+    """
+    lines = content.split("\n")
+    counts = (
+        number - 1
+        for number, line in enumerate(lines)
+        if (cut := _ROWS_SHOWN.match(line)) and cut[1] == str(number - 1)
+    )
+    return max(counts, default=None)

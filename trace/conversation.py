@@ -1,6 +1,7 @@
 """A trace in the order of the conversation: its turns, their tool calls, and how it ended."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -63,61 +64,52 @@ class Conversation:
 
 
 @dataclass
-class Turn:
-    """A model turn with what its calls brought; `model` is None before the first.
+class _Turn:
+    """What the calls of a model turn brought, by the place of the call, before the first turn too.
 
-    `results`: by the place of the call, in the order in which they ended; `extractions`: by place;
-    `nodes`: that stand behind the tools. `tokens`: of all model calls until the turn's calls were
-    made; `omitted`: how many of the oldest results of the item were left out behind it.
+    `results` in the order in which they ended. `calls`: how many the model made; `tokens`: of all
+    model calls until then; `omitted`: how many of the item's oldest results were left out later.
     """
 
-    model: Event | None = None
+    calls: int = 0
     tokens: int = 0
-    results: dict[int, Event] = field(default_factory=dict)
-    extractions: dict[int, Event] = field(default_factory=dict)
-    nodes: list[Event] = field(default_factory=list)
+    results: dict[int, tuple[int, Tool]] = field(default_factory=dict)
+    extractions: dict[int, Extraction] = field(default_factory=dict)
+    changes: dict[int, list[Change]] = field(default_factory=lambda: defaultdict(list))
     omitted: int = 0
 
-    @property
-    def calls(self) -> int:
-        """How many calls the model made."""
-        body = self.model.body if self.model else None
-        return len(body.calls) if isinstance(body, Model) else 0
-
-    def place(self, event: Event) -> int:
-        """The place of the call that a result belongs to: of two for one, the second is none's."""
-        of = event.body.of if isinstance(event.body, Tool) else 0
-        return of if of not in self.results else max(self.calls, *self.results) + 1
+    def add(self, step: int, result: Tool) -> None:
+        """Add a result: of two for one call, the second is none's."""
+        taken = result.of in self.results
+        self.results[max(self.calls, *self.results) + 1 if taken else result.of] = (step, result)
 
 
 def read_conversation(events: Iterable[Event]) -> Conversation:
     """Read a trace once, whatever it was written by: what is not there is left out."""
-    turns, tokens, count = [Turn()], 0, 0
+    turns, tokens, count = [_Turn()], 0, 0
     last: dict[str, Event] = {}
     modules: list[Event] = []
     for event in events:
         count += 1
         body, turn = event.body, turns[-1]
         tokens += body.tokens
+        if isinstance(body, Tool | Extraction | Node | Expansion):
+            modules.append(event)
         match body:
             case Tool():
-                turn.results[turn.place(event)] = event
-                modules.append(event)
+                turn.add(event.seq, body)
             case Extraction():
-                turn.extractions[body.of] = event
-                modules.append(event)
+                turn.extractions[body.of] = body
             case Node():
-                modules.append(event)
                 if body.update.messages is not None:
                     last["rewritten"] = event
                 elif body.slot == "after_tools":
-                    turn.nodes.append(event)
+                    for message in body.update.results:
+                        turn.changes[message.of or 0].append(Change(event.seq, message))
             case Model(is_repair=False):
-                turns.append(Turn(event, tokens))
+                turns.append(_Turn(len(body.calls), tokens))
                 last["answering"] = event
                 last.pop("rewritten", None)
-            case Expansion():
-                modules.append(event)
             case ContextTrimmed():
                 turn.omitted = body.omitted
             case Start() | BudgetSpent():
@@ -128,32 +120,93 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
     return Conversation(calls, tokens, events=count, modules=tuple(modules), **last)
 
 
-def _numbered(turns: Iterable[Turn]) -> Iterator[ToolCall]:
+def _numbered(turns: Iterable[_Turn]) -> Iterator[ToolCall]:
     made = 0
     for turn in turns:
-        changes = changes_by_place(turn.nodes) if turn.nodes else {}
-        for place in sorted(turn.results):
+        for place, (step, result) in sorted(turn.results.items()):
             made += 1
-            event, extraction = turn.results[place], turn.extractions.get(place)
-            assert isinstance(event.body, Tool)
             yield ToolCall(
                 number=made,
-                step=event.seq,
-                result=event.body,
+                step=step,
+                result=result,
                 tokens=turn.tokens,
-                extraction=extraction.body if extraction else None,  # type: ignore[arg-type]
+                extraction=turn.extractions.get(place),
                 # What was left out in an earlier turn had been seen; only this turn's had not.
                 seen=made > turn.omitted,
-                changes=tuple(changes.get(place, ())),
+                changes=tuple(turn.changes.get(place, ())),
             )
 
 
-def changes_by_place(nodes: Iterable[Event]) -> dict[int, list[Change]]:
-    """What the nodes behind a turn's tools changed, by the place of the call."""
-    found: dict[int, list[Change]] = {}
-    for event in nodes:
-        update = event.body.update if isinstance(event.body, Node) else None
-        for message in update.results if update else ():
-            if message.of is not None:
-                found.setdefault(message.of, []).append(Change(event.seq, message))
-    return found
+_LASTING = ("tools", "extract", "answer")
+"""Nodes that may write several of the events that tell them."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One run of a node: `events[first:end]` of the trace. `start` and `error` are not nodes."""
+
+    node: str
+    first: int
+    end: int
+
+
+def executions(events: Sequence[Event]) -> list[Execution]:
+    """The executions of a trace, in order; together they hold every event.
+
+    Retries, a note of the budget and whatever nodes of later versions write stand before the event
+    that tells whose they are. What ended in an error is one with it. What follows the last
+    execution belongs to it.
+    """
+    done: list[Execution] = []
+    reached = 0
+    for n, event in enumerate(events):
+        node = event.body.step
+        if node is None:
+            continue
+        last = done[-1] if done else None
+        if last and _goes_on(events, last, node):
+            done[-1] = Execution(last.node, last.first, n + 1)
+        else:
+            done.append(Execution(node, reached, n + 1))
+        reached = n + 1
+    if reached < len(events) and done:
+        done[-1] = Execution(done[-1].node, done[-1].first, len(events))
+    return done
+
+
+def _goes_on(events: Sequence[Event], last: Execution, node: str) -> bool:
+    if node != "error":
+        return node == last.node and node in _LASTING
+    own = events[last.first : last.end]
+    if last.node == "answer":
+        return not isinstance(own[-1].body, AnswerRead)
+    if last.node != "tools":
+        return False
+    results = sum(isinstance(event.body, Tool) for event in own)
+    before = (event.body for event in reversed(events[: last.first]))
+    turn = next((body for body in before if isinstance(body, Model) and not body.is_repair), None)
+    return turn is not None and results < len(turn.calls)
+
+
+def taken_up_at(events: Sequence[Event], place: int) -> int:
+    """How many first events are left as they were where the one at `place` is made again.
+
+    The whole execution is made again; of a turn's tool calls, those that ended before stay. Raises
+    ValueError where no execution holds the event: the trace tells of none.
+    """
+    execution = execution_of(events, place)
+    if execution.node != "tools":
+        return execution.first
+    own = range(execution.first, execution.end)
+    ends = [n + 1 for n in own if isinstance(events[n].body, Tool)]
+    if not ends or place >= ends[-1]:
+        return execution.first
+    return max((end for end in ends if end <= place), default=execution.first)
+
+
+def execution_of(events: Sequence[Event], place: int) -> Execution:
+    """The execution that wrote an event. Raises ValueError where the trace tells of none."""
+    for execution in executions(events):
+        if execution.first <= place < execution.end:
+            return execution
+    raise ValueError("no step of the graph wrote the event")

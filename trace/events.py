@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.parts import (
@@ -30,11 +30,13 @@ REPAIR = "repair"
 class Body(Record):
     """What an event holds.
 
-    `KIND`: what the trace calls it. `INCIDENTAL`: it tells how requests travelled, not what was
+    `KIND`: what the trace calls it. `STEP`: the node of the graph that wrote it; None for what
+    belongs to the event that follows. `INCIDENTAL`: it tells how requests travelled, not what was
     done. `FAILED`: it always tells of a failure. `edited`: a fork put a text of its own into it.
     """
 
     KIND: ClassVar[str] = ""
+    STEP: ClassVar[str | None] = None
     INCIDENTAL: ClassVar[bool] = False
     FAILED: ClassVar[bool] = False
     OPTIONAL = frozenset({"edited"})
@@ -42,17 +44,14 @@ class Body(Record):
     edited: bool = False
 
     def written(self) -> tuple[str, dict[str, Any]]:
-        """Its kind and its record: what a journal takes."""
         return self.KIND, self.record()
 
     @property
     def step(self) -> str | None:
-        """The node of the graph that wrote it; None for what belongs to the event that follows."""
-        return None
+        return self.STEP
 
     @property
     def failed(self) -> bool:
-        """Whether the step brought an error."""
         return self.FAILED
 
     @property
@@ -65,18 +64,13 @@ class Body(Record):
 class Start(Body):
     """The question was put: the system's and the user's message, the passages in it."""
 
-    KIND = "start"
+    KIND, STEP = "start", "start"
     system: str
     content: str
     artifact: Mapping[str, Any]
 
     @property
-    def step(self) -> str:
-        return "start"
-
-    @property
     def given(self) -> Artifact:
-        """The passages that came with the question."""
         return Artifact(self.artifact)
 
 
@@ -85,7 +79,7 @@ class Expansion(Body):
     """The question's readings. `how`: readings, none or failed; `looked`: what was searched for
     first, for the expander to choose from."""
 
-    KIND = "expansion"
+    KIND, STEP = "expansion", "expand"
     OPTIONAL = Body.OPTIONAL | frozenset({"looked"})
     question: str = ""
     looked: tuple[TitleSearch, ...] = ()
@@ -98,10 +92,6 @@ class Expansion(Body):
     usage: Usage
     seconds: float
     replayed: bool = False
-
-    @property
-    def step(self) -> str:
-        return "expand"
 
     @property
     def failed(self) -> bool:
@@ -146,7 +136,6 @@ class Model(Body):
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """All calls of the turn, in their order."""
         return (*self.tool_calls, *self.invalid_tool_calls)
 
     @property
@@ -164,7 +153,7 @@ class Tool(Body):
     the model reads; `failure`: which kind of error it is; `left`: what is left of the budget, as it
     stands at the end of what the model reads."""
 
-    KIND = "tool"
+    KIND, STEP = "tool", "tools"
     OPTIONAL = Body.OPTIONAL | frozenset({"asked", "left"})
     call: Call
     of: int
@@ -186,10 +175,6 @@ class Tool(Body):
     def shown(self) -> str:
         """What the model reads where no module changes it."""
         return f"{self.content}\n\n{self.left}" if self.left else self.content
-
-    @property
-    def step(self) -> str:
-        return "tools"
 
     @property
     def failed(self) -> bool:
@@ -224,7 +209,7 @@ class Extraction(Body):
     """The passages of tool call `of` were extracted; `content`: what the model reads now;
     `requests`: for several passages each, the first of which is this call's."""
 
-    KIND = "extraction"
+    KIND, STEP = "extraction", "extract"
     OPTIONAL = Body.OPTIONAL | frozenset({"requests"})
     call: Call = field(default_factory=lambda: Call(None))
     of: int
@@ -236,10 +221,6 @@ class Extraction(Body):
     def model_calls(self) -> tuple[Extracted | ExtractionRequest, ...]:
         """The requests that it stands for: shared ones, and those for a passage alone."""
         return (*self.requests, *(one for one in self.passages if one.asked_alone))
-
-    @property
-    def step(self) -> str:
-        return "extract"
 
     @property
     def failed(self) -> bool:
@@ -303,41 +284,29 @@ class Remark(Body):
 class Repair(Body):
     """An answer could not be read; `text`: what the agent was told."""
 
-    KIND = "repair"
+    KIND, STEP = "repair", "answer"
     problem: str | None = None
     text: str = ""
-
-    @property
-    def step(self) -> str:
-        return "answer"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RepairFailed(Body):
     """The call that was to write the answer once more failed."""
 
-    KIND, FAILED = "repair_failed", True
+    KIND, STEP, FAILED = "repair_failed", "answer", True
     error: str = ""
     message: str = ""
-
-    @property
-    def step(self) -> str:
-        return "answer"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerRead(Body):
     """The last text was read. `how`: strict, tolerant, repaired or failed (`raw` has the text)."""
 
-    KIND = "answer"
+    KIND, STEP = "answer", "answer"
     how: str
     problem: str | None = None
     raw: str | None = None
     prediction: Predicted
-
-    @property
-    def step(self) -> str:
-        return "answer"
 
     @property
     def failed(self) -> bool:
@@ -350,17 +319,13 @@ class Stage(Body):
     `option` which option of the question that was asked back it answers. `turns`: what was said
     behind `content` before it began, the agent's and the user's in turn."""
 
-    KIND = "stage"
+    KIND, STEP = "stage", "stage"
     OPTIONAL = Body.OPTIONAL | frozenset({"option", "turns"})
     name: str
     option: str = ""
     system: str
     content: str
     turns: tuple[str, ...] = ()
-
-    @property
-    def step(self) -> str:
-        return "stage"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -369,7 +334,7 @@ class StageEnded(Body):
     options, the options that a person chose, or the answers. `problem`: why there is less than was
     asked for."""
 
-    KIND = "stage_end"
+    KIND, STEP = "stage_end", "stage"
     OPTIONAL = Body.OPTIONAL | frozenset(
         {"option", "ambiguous", "question", "options", "answers", "problem"}
     )
@@ -382,10 +347,6 @@ class StageEnded(Body):
     problem: str | None = None
 
     @property
-    def step(self) -> str:
-        return "stage"
-
-    @property
     def failed(self) -> bool:
         return bool(self.problem)
 
@@ -394,13 +355,9 @@ class StageEnded(Body):
 class Error(Body):
     """The question failed."""
 
-    KIND, FAILED = "error", True
+    KIND, STEP, FAILED = "error", "error", True
     kind: str = ""
     message: str = ""
-
-    @property
-    def step(self) -> str:
-        return "error"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -412,30 +369,10 @@ class Unknown(Body):
         return bool(self.more.get("error")) or self.more.get("how") == "failed"
 
 
-AnyBody = (
-    Start
-    | Expansion
-    | Model
-    | Tool
-    | Node
-    | Extraction
-    | BudgetSpent
-    | ContextTrimmed
-    | Retry
-    | LeftOut
-    | Remark
-    | Repair
-    | RepairFailed
-    | AnswerRead
-    | Stage
-    | StageEnded
-    | Error
-    | Unknown
-)
-KINDS: Mapping[str, type[AnyBody]] = {cls.KIND: cls for cls in get_args(AnyBody) if cls.KIND}
+KINDS: Mapping[str, type[Body]] = {cls.KIND: cls for cls in Body.__subclasses__() if cls.KIND}
 
 
-def read_body(kind: str, data: Any) -> AnyBody:
+def read_body(kind: str, data: Any) -> Body:
     """What an event of this kind holds. Never raises."""
     return KINDS.get(kind, Unknown).read(mapping(data))
 
@@ -451,8 +388,7 @@ class Event:
     data: Mapping[str, Any]
 
     @cached_property
-    def body(self) -> AnyBody:
-        """What the event holds."""
+    def body(self) -> Body:
         return read_body(self.kind, self.data)
 
     def record(self) -> dict[str, Any]:
@@ -460,7 +396,6 @@ class Event:
         return {"seq": self.seq, "kind": self.kind, "at": self.at, "data": self.data}
 
     def with_body(self, body: Body) -> "Event":
-        """The same step with another content."""
         return Event(self.seq, self.kind, self.at, body.record())
 
 

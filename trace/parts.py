@@ -41,7 +41,6 @@ class Call(Record):
 
     @property
     def tool(self) -> str:
-        """The name that the model called."""
         return str(self.name)
 
 
@@ -155,7 +154,6 @@ class ChangedMessage(Record):
 
     @property
     def found(self) -> Artifact:
-        """What the tool's result holds beside its text."""
         return Artifact(mapping(self.artifact))
 
 
@@ -170,12 +168,10 @@ class Update(Record):
 
     @property
     def results(self) -> tuple[ChangedMessage, ...]:
-        """The tool results that it changed."""
         return tuple(one for one in self.pending or () if one.of is not None)
 
     @property
     def is_empty(self) -> bool:
-        """Whether it changed nothing."""
         return not self.record()
 
 
@@ -190,12 +186,10 @@ class Predicted(Record):
 
     @property
     def branches(self) -> dict[str, list[str]]:
-        """The texts of each branch."""
         return {str(name): _texts(texts) for name, texts in self.answers.items()}
 
     @property
     def cited(self) -> dict[str, list[str]]:
-        """Ids of the passages that each branch cites."""
         return {str(name): _texts(ids) for name, ids in self.citations.items()}
 
 

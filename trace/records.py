@@ -52,10 +52,13 @@ class Record:
         made.__dict__.update(self.__dict__ | values)
         return made
 
-    def deed(self) -> dict[str, Any]:
+    def without_around(self) -> dict[str, Any]:
         """What it says was done: the record without `AROUND`, at every level that is known."""
-        names = (field.name for field in _plan(type(self)))
-        done = {name: _deed(getattr(self, name)) for name in names if name not in self.AROUND}
+        done = {
+            field.name: _without_around(getattr(self, field.name))
+            for field in _plan(type(self))
+            if field.name not in self.AROUND
+        }
         return {**done, **self.more}
 
 
@@ -75,13 +78,12 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def listed(value: Any) -> list[Mapping[str, Any]]:
-    """The JSON objects in a list."""
-    if not isinstance(value, _LIST):
-        return []
-    return [one for one in value if isinstance(one, _OBJECT)]
+    return [one for one in value if isinstance(one, _OBJECT)] if isinstance(value, _LIST) else []
 
 
-_Reading = tuple[frozenset[Any], Callable[[Any], tuple[Any, bool]], Any]
+_Convert = Callable[[Any], tuple[Any, bool]]
+"""What becomes of a value, and whether it was right."""
+_Reading = tuple[frozenset[Any], _Convert, Any]
 """What is accepted for a type, how the rest is converted, and the type's empty value."""
 
 
@@ -92,7 +94,7 @@ class _Field(NamedTuple):
 
     name: str
     accepted: frozenset[Any]
-    convert: Callable[[Any], tuple[Any, bool]]
+    convert: _Convert
     absent: Any
     is_required: bool
     is_optional: bool
@@ -120,7 +122,6 @@ def _field(cls: type[Record], field: "dataclasses.Field[Any]", hint: Any) -> _Fi
     return _Field(field.name, accepted, convert, absent, is_required, is_optional, is_plain)
 
 
-_Convert = Callable[[Any], tuple[Any, bool]]
 _Shape = tuple[dict[str, Any], tuple[tuple[str, _Convert], ...]]
 """Of records with the same keys and types of values: the values of the fields that are not there
 and have no default in the class, and how those are converted that are not taken as they stand."""
@@ -203,7 +204,7 @@ def _reading(hint: Any) -> _Reading:
         return frozenset(), functools.partial(_nested, hint), hint.read(_EMPTY)
     if arguments[1:] != (Any,):
         return frozenset(), _lists_by_name, _EMPTY
-    return frozenset({dict}), _mapped, _EMPTY
+    return frozenset({dict}), lambda value: (mapping(value), isinstance(value, Mapping)), _EMPTY
 
 
 def _plain(hint: type, empty: Any, value: Any) -> tuple[Any, bool]:
@@ -212,27 +213,20 @@ def _plain(hint: type, empty: Any, value: Any) -> tuple[Any, bool]:
     return (hint(value), True) if is_right else (empty, False)
 
 
-def _or_none(
-    convert: Callable[[Any], tuple[Any, bool]], empty: Any, value: Any
-) -> tuple[Any, bool]:
+def _or_none(convert: _Convert, empty: Any, value: Any) -> tuple[Any, bool]:
     """None where nothing of the value is as it should be."""
     made, is_right = convert(value)
     return (made if is_right or made != empty else None), is_right
 
 
-def _mapped(value: Any) -> tuple[Any, bool]:
-    return (value, True) if isinstance(value, Mapping) else (_EMPTY, False)
-
-
 def _lists_by_name(value: Any) -> tuple[Any, bool]:
     """Lists of texts; where some are not, it is for the record to leave them out."""
     given = mapping(value)
-    is_right = isinstance(value, Mapping) and all(map(_is_texts, given.values()))
+    is_right = isinstance(value, Mapping) and all(
+        isinstance(texts, _LIST) and all(isinstance(text, str) for text in texts)
+        for texts in given.values()
+    )
     return given, is_right
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, _LIST) and all(isinstance(one, str) for one in value)
 
 
 def _nested(cls: type[Record], value: Any) -> tuple[Any, bool]:
@@ -279,7 +273,7 @@ def _written(value: Any) -> Any:
     return [_written(one) for one in value] if isinstance(value, tuple) else value
 
 
-def _deed(value: Any) -> Any:
+def _without_around(value: Any) -> Any:
     if isinstance(value, Record):
-        return value.deed()
-    return [_deed(one) for one in value] if isinstance(value, tuple) else value
+        return value.without_around()
+    return [_without_around(one) for one in value] if isinstance(value, tuple) else value

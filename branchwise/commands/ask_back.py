@@ -12,8 +12,7 @@ from branchwise.base.text import printable
 from branchwise.commands.watching import print_answer, watch
 from branchwise.corpora.clarification import parse_clarification
 from branchwise.graphs.agent import Agent, Outcome
-from branchwise.graphs.choices import PersonAsked
-from branchwise.graphs.flows.pipeline import VERDICT
+from branchwise.graphs.pipeline import VERDICT, PersonAsked
 from branchwise.report.terminal.console import console, error_console, print_json, print_line
 from branchwise.report.terminal.step_text import found_passages
 from branchwise.trace.artifacts import ShownPassage

@@ -18,8 +18,8 @@ from branchwise.base.errors import InputError
 from branchwise.base.plugins.settings import read_settings
 from branchwise.base.setting import Declared, declared, unknown_value
 from branchwise.commands.options import Words, read_keys, read_tools
+from branchwise.graphs.sources import check_system
 from branchwise.graphs.system import System, all_settings
-from branchwise.graphs.system_checks import check_system
 
 Chosen = TypeVar("Chosen", bound=BaseModel)
 _JSON = frozenset({"extra_body"})

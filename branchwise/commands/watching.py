@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from branchwise.agents.journal import MemoryJournal
 from branchwise.base.text import printable
 from branchwise.graphs.agent import Agent, Outcome
-from branchwise.graphs.choices import Person
+from branchwise.graphs.pipeline import Person
 from branchwise.report.terminal.console import console, error_console, print_line
 from branchwise.report.terminal.step_text import passage_lines
 from branchwise.runs.asking import ask_agent

@@ -17,10 +17,9 @@ from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_scores import GoldBranches, GoldPair, gold_pairs
 from branchwise.eval.errors.mentions import Mentions, TextSpan
-from branchwise.trace.artifacts import ShownPassage
+from branchwise.trace.artifacts import EvidencePiece, ShownPassage, other_pieces
 from branchwise.trace.conversation import Change, Conversation, ToolCall
 from branchwise.trace.events import Start
-from branchwise.trace.evidence import EvidencePiece, other_pieces
 from branchwise.trace.parts import Extracted
 
 TargetNumbers = frozenset[int]

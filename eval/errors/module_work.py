@@ -14,9 +14,9 @@ from branchwise.base.text import counted, one_line
 from branchwise.eval.errors.gold_evidence import MAX_TOOL_CHARS
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
-from branchwise.graphs import readings
-from branchwise.graphs.extraction import spans
-from branchwise.graphs.flows.pipeline import CLARIFICATION, OPTION_ANSWERS, VERDICT
+from branchwise.graphs import list_replies
+from branchwise.graphs.extraction import replies
+from branchwise.graphs.pipeline import CLARIFICATION, OPTION_ANSWERS, VERDICT
 from branchwise.trace.events import Event, Expansion, Extraction, Node, Tool
 from branchwise.trace.parts import Dropped, Extracted
 
@@ -97,9 +97,9 @@ UNUSABLE, OTHER = "no usable reply", "other"
 _KINDS = frozenset(get_args(FailureKind))
 _REASONS = frozenset(
     {
-        *(spans.NOT_IN_PASSAGE, spans.REPEATED, spans.TOO_MANY),
-        *(readings.NOT_A_READING, readings.REPEATED, readings.TOO_LONG),
-        *(readings.TOO_MANY, readings.ALONE),
+        replies.NOT_IN_PASSAGE,
+        *(list_replies.NOT_A_READING, list_replies.REPEATED, list_replies.TOO_LONG),
+        *(list_replies.TOO_MANY, list_replies.ALONE),
     }
 )
 

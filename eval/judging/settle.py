@@ -35,7 +35,7 @@ from branchwise.eval.judging.matcher import Agreement, MatcherReport, agreement,
 from branchwise.eval.scores import Scorer
 from branchwise.eval.scoring_choice import CheckChoice, JudgePairs, ScoringChoice
 from branchwise.eval.tasks import Task, get_task
-from branchwise.graphs.role_decoding import NO_ROLES, RoleDecoding, decoding_with
+from branchwise.graphs.own_settings import NO_ROLES, RoleDecoding, decoding_with
 
 if TYPE_CHECKING:
     import numpy as np

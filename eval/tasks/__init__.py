@@ -2,7 +2,6 @@
 
 from importlib import import_module
 
-from branchwise.eval.tasks.column import Column, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.registry import (
     TASKS,
     columns_of,
@@ -14,7 +13,7 @@ from branchwise.eval.tasks.registry import (
     task_that_asks_back,
     variants_of,
 )
-from branchwise.eval.tasks.task import Task
+from branchwise.eval.tasks.task import Column, Metrics, Role, Task, Total, totals_of
 
 __all__ = [
     "DEFAULT",

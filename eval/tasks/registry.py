@@ -1,18 +1,19 @@
-"""The tasks there are: each folder of `eval/tasks` registers its own."""
+"""The tasks there are, each registered by its folder, and how a system puts their questions."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files
 
 from pydantic import BaseModel
 
 from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import register_prompts
-from branchwise.base.errors import InputError
-from branchwise.corpora.questions import Gold
-from branchwise.eval.tasks.column import Column
-from branchwise.eval.tasks.task import Task
-from branchwise.graphs.asking import register_settings
+from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames
+from branchwise.corpora.questions import Gold, Question
+from branchwise.eval.tasks.task import Column, Task
 from branchwise.graphs.flows import FLOWS, Flow
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL, PROTOCOL, register_settings
+from branchwise.graphs.sources import tools_of
+from branchwise.graphs.system import System
 
 TASKS: dict[str, Task] = {}
 _VARIANTS: dict[tuple[str, str], Task] = {}
@@ -39,7 +40,6 @@ def register(
 
 
 def _within(flow: Flow) -> Iterator[Flow]:
-    """A flow, its protocols and its stages."""
     yield flow
     for inner in (*flow.protocols.values(), *flow.stages):
         yield from _within(inner)
@@ -62,17 +62,14 @@ def get_task(name: str, variant: str = "") -> Task:
 
 
 def task_that_asks_back() -> Task:
-    """The task whose flow can also ask a person."""
     return next(task for task in TASKS.values() if task.live)
 
 
 def variants_of(name: str) -> list[str]:
-    """The ways in which a task is scored, where there are several."""
     return [variant for task, variant in _VARIANTS if task == name]
 
 
 def known_variants() -> list[str]:
-    """The variants of all tasks."""
     return list(dict.fromkeys(variant for _, variant in _VARIANTS))
 
 
@@ -99,3 +96,51 @@ def is_graded(name: str) -> bool:
 def is_attributable(name: str) -> bool:
     """Whether it can be said where an answer was lost; False for a task that is not known."""
     return name in TASKS and TASKS[name].is_attributable
+
+
+def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
+    """How the system is asked the task's questions; `words`: what a refusal calls settings.
+
+    Raises SettingError for a protocol that the task has not, closed book with tools, a setting that
+    changes nothing there, and a number of worked examples that it has not.
+    """
+    protocol = system.asked(PROTOCOL)
+    if protocol != DEFAULT_PROTOCOL and protocol not in task.flow.protocols:
+        what = f"the task {task.name} has no protocol {protocol!r}"
+        known = ", ".join(task.flow.protocols)
+        remedy = f"its protocols: {known}" if known else "its questions are put in one way"
+        raise SettingError("protocol", what, remedy=f"leave it out: {remedy}")
+    flow = task.flow.by(protocol)
+    if "search" not in flow.prompts and tools_of(system):
+        remedy = "leave out corpus and graph, or ask by another protocol"
+        raise SettingError("protocol", f"{protocol} is without tools", remedy=remedy)
+    in_what = f"with the protocol {protocol}" if task.flow.protocols else f"in the task {task.name}"
+    for name in system.asking:
+        if name not in (PROTOCOL, *flow.takes):
+            raise _idle(name, in_what, words)
+    shots = system.asking.get("shots")
+    if shots and shots not in flow.examples:
+        what = f"{shots} examples are not available {in_what}"
+        known = " or ".join(map(str, (0, *flow.examples)))
+        raise SettingError("shots", what, where=words.name("shots"), remedy=f"write {known}")
+    if system.expand and not flow.readings:
+        raise _idle("expand", in_what, words)
+    return flow
+
+
+def _idle(setting: str, in_what: str, words: SettingNames) -> SettingError:
+    what = f"has no effect {in_what}"
+    return SettingError(setting, what, where=words.name(setting), remedy="leave it out")
+
+
+def check_questions(
+    task: Task, system: System, questions: Iterable[Question], *, has_tools: bool, source: str
+) -> None:
+    """Raise InputError for the first question that cannot be put to the system as it wants.
+    `source`: what the questions are of, for the error."""
+    for question in questions:
+        try:
+            task.check(question, system, has_tools=has_tools)
+        except InputError as error:
+            where = f"{source}: question {question.id[:80]!r}"
+            raise InputError(error.what, where=where, remedy=error.remedy) from None

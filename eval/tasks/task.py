@@ -1,21 +1,115 @@
-"""What a task is: how a kind of question is put to an agent, and how its answers are scored."""
+"""What a task is: how a kind of question is put to an agent, how its answers are scored, and the
+columns of reports.
+"""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from branchwise.agents.prediction import Prediction
+from pydantic import BaseModel, Field
+
+from branchwise.agents.prediction import FormatError, Prediction
+from branchwise.base.setting import Setting
 from branchwise.base.text import one_line
 from branchwise.corpora.questions import Gold, Question
 from branchwise.eval.errors.labels import ErrorClasses
 from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.tasks.column import Column, Metrics, Role
-from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.flows import Brief, Flow, FlowSetting
+from branchwise.graphs.own_settings import PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
+
+Metrics = Mapping[str, float | None]
+"""Metric key to value; None is unscored on purpose and stays out of the mean."""
+
+Role = Literal["recall", "precision", "exact", "headline"]
+"""What a headline metric is: recall, precision, exact match, or another one of the first rank."""
+
+
+@dataclass(frozen=True)
+class Total:
+    """How a score of many questions comes of sums over them, where it is not a mean.
+
+    `sums`: the metrics of an item that are added up; `of`: their function, in this order, None
+    where it is undefined. A question counts with the mean of its epochs, so `of` must be the same
+    when all sums are multiplied by one number.
+    """
+
+    sums: tuple[str, ...]
+    of: Callable[..., float | None]
+
+    def vector(self, metrics: Metrics) -> tuple[float, ...] | None:
+        """An item's addends; None where one of them is."""
+        found = [metrics[name] for name in self.sums]
+        known = tuple(value for value in found if value is not None)
+        return known if len(known) == len(found) else None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A metric in the report table.
+
+    `heading` may hold one line break; columns with the same `table` stand side by side; `note`
+    is the line under the table that says what the number means. A metric that `needs_evidence`
+    is left unscored where no item of a set was shown any passage (no tools, or answers from a
+    file): zero would blame the agent for what was not recorded. What has a `role` is a headline
+    metric: changes are told by it. `short` is its heading where its table is clear, `words` its
+    name in a sentence. `unit`: a share is 0 to 1. With a `total` an item's own value is that of its
+    sums alone.
+    """
+
+    key: str
+    heading: str
+    table: str
+    digits: int = 2
+    note: str = ""
+    needs_evidence: bool = False
+    role: Role | None = None
+    short: str = ""
+    words: str = ""
+    unit: Literal["share", "value"] = "share"
+    total: Total | None = None
+
+    @property
+    def title(self) -> str:
+        return one_line(self.heading)
+
+    @property
+    def name(self) -> str:
+        return self.words or self.title
+
+    def described(self) -> dict[str, Any]:
+        """What a scorer keeps of a plug-in's column; JSON-serialisable."""
+        kept = ("key", "heading", "table", "digits", "note", "needs_evidence")
+        return {name: getattr(self, name) for name in kept}
+
+
+def totals_of(columns: Iterable[Column]) -> dict[str, Total]:
+    """The columns that are not means, by their keys."""
+    return {column.key: column.total for column in columns if column.total}
+
+
+def capital(text: str) -> str:
+    """As a caption begins; the rest stays as it is."""
+    return text[:1].upper() + text[1:]
+
+
+class ShotSettings(BaseModel):
+    """Worked examples; each flow says how many it has."""
+
+    shots: Annotated[
+        int,
+        Field(ge=0, le=4),
+        Setting(
+            "Worked examples in the prompt: conditional answers 0 or 1, with --protocol dialogue 0 "
+            "or 4.",
+            "Model",
+            of_task=True,
+        ),
+    ] = 0
+
 
 PUBLISHED = "published-code"
 """The variant of tasks that are also scored as their published code adds up."""
@@ -189,3 +283,16 @@ def ask(question: Question, setting: FlowSetting) -> str:
         for k, passage in enumerate(question.passages, start=1)
     ]
     return "\n\n".join([line, *blocks])
+
+
+def holder_of(data: object, keys: Collection[str], problem: str) -> Mapping[str, Any]:
+    """The JSON object with one of the keys, alone in lists and objects of its own or by itself.
+
+    Raises FormatError with the problem.
+    """
+    while not isinstance(data, Mapping) or not any(key in data for key in keys):
+        inner = list(data.values()) if isinstance(data, Mapping) else data
+        if not isinstance(inner, list) or len(inner) != 1:
+            raise FormatError(problem)
+        data = inner[0]
+    return data

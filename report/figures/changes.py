@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from branchwise.base.numbers import interval, signed
 from branchwise.eval.comparison import Comparison, ScoreDifference
 from branchwise.eval.tasks import Column
-from branchwise.eval.tasks.column import capital
+from branchwise.eval.tasks.task import capital
 from branchwise.report.figures.drawing import (
     BLACK,
     BLUE,

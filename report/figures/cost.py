@@ -8,7 +8,7 @@ from branchwise.base import numbers
 from branchwise.base.numbers import as_text, interval, number
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.tasks import Column
-from branchwise.eval.tasks.column import capital
+from branchwise.eval.tasks.task import capital
 from branchwise.report.figures.drawing import (
     Drawing,
     add_legend,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from branchwise.base.numbers import interval, number
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.grouping import UNKNOWN
-from branchwise.eval.tasks.column import capital
+from branchwise.eval.tasks.task import capital
 from branchwise.report.figures.drawing import (
     BLACK,
     BLUE,

@@ -13,7 +13,7 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import FLAGS, InputError, SettingNames
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
-from branchwise.graphs.role_decoding import RoleDecoding
+from branchwise.graphs.own_settings import RoleDecoding
 from branchwise.graphs.system import System
 from branchwise.runs.costs.price_table import Price
 from branchwise.runs.costs.prices import Prices, cost_at

@@ -21,8 +21,8 @@ from branchwise.runs.forks.openings import opening_of
 from branchwise.runs.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.runs.runner import Observer
 from branchwise.runs.store import ItemRow, RunReader, RunSpec, create_run, open_run
+from branchwise.trace.conversation import executions
 from branchwise.trace.events import Event
-from branchwise.trace.executions import executions
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from branchwise.runs.forks.edits import edited
+from branchwise.trace.conversation import execution_of, taken_up_at
 from branchwise.trace.events import Event, Expansion, Extraction, Model, Node, Tool
-from branchwise.trace.executions import execution_of, taken_up_at
 
 
 def opening_of(events: Sequence[Event], place: int, edit: str | None) -> list[Event]:

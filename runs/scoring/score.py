@@ -43,8 +43,7 @@ from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import BY_NAMES, CheckChoice, ScoringChoice
 from branchwise.eval.sources import evidence_words, run_sources
 from branchwise.eval.tasks import Task, get_task, gold_of, is_attributable
-from branchwise.graphs.asking import PROTOCOL
-from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, asked_by, checked_roles
+from branchwise.graphs.own_settings import PROTOCOL, SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.graphs.system import System
 from branchwise.runs.costs.kept_prices import prices_of
 from branchwise.runs.costs.prices import Prices

@@ -39,7 +39,7 @@ from branchwise.eval.judging.settle import Settled
 from branchwise.eval.reach import Reach
 from branchwise.eval.scores import SUBSETS, ItemScore, Scores
 from branchwise.eval.tasks import Task
-from branchwise.graphs.asking import PROTOCOL
+from branchwise.graphs.own_settings import PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 from branchwise.runs.costs.usage import NO_COSTS, Costs
 from branchwise.runs.left_out import OmittedField, RemarkedReplies

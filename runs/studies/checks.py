@@ -20,8 +20,8 @@ from branchwise.corpora.open import (
 from branchwise.corpora.reranking import check_cross_encoder
 from branchwise.corpora.search_server import server_url
 from branchwise.eval.judging.consultant import role_spec
+from branchwise.graphs.sources import check_system
 from branchwise.graphs.system import System
-from branchwise.graphs.system_checks import check_system
 from branchwise.kg.open import kg_folder, open_kg
 from branchwise.runs.store.recordings import open_recordings
 from branchwise.runs.studies.errors import StudyError

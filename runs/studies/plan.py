@@ -14,10 +14,10 @@ from branchwise.corpora.retrieval import MAX_K
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.selection import CONCURRENCY
 from branchwise.eval.tasks import get_task
-from branchwise.eval.tasks.protocols import flow_of
+from branchwise.eval.tasks.registry import flow_of
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
+from branchwise.graphs.sources import tools_of
 from branchwise.graphs.system import System
-from branchwise.graphs.system_checks import tools_of
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.estimates import Estimate, Sample, together
 from branchwise.runs.studies.grading_plan import GradingPlan, grading_plans

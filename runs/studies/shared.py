@@ -15,10 +15,9 @@ from branchwise.corpora.questions import QuestionSet
 from branchwise.corpora.rows import OPTION
 from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import Task, get_task, gold_of, is_graded
-from branchwise.eval.tasks.protocols import check_questions, flow_of
-from branchwise.graphs.sources import retriever_of
+from branchwise.eval.tasks.registry import check_questions, flow_of
+from branchwise.graphs.sources import retriever_of, tools_of
 from branchwise.graphs.system import System
-from branchwise.graphs.system_checks import tools_of
 from branchwise.kg.answers import Graph
 from branchwise.kg.open import is_address, open_kg
 from branchwise.runs.store.recordings import open_recordings

@@ -16,8 +16,8 @@ from branchwise.base.plugins.specs import absolute_spec
 from branchwise.base.yaml_lines import KeyPath, shown
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.flows import FLOWS
+from branchwise.graphs.sources import tools_of
 from branchwise.graphs.system import MODULES, Roles, System
-from branchwise.graphs.system_checks import tools_of
 from branchwise.runs.studies.checks import (
     check_parts,
     check_value,

@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from branchwise.agents.offline.modules import ListedNames, Namesake, listed_readings, module_reply
 from branchwise.agents.prompt_files import Prompts
-from branchwise.graphs.title_list import expander_message
+from branchwise.graphs.expand_node import expander_message
 from branchwise.trace.parts import FoundTitle
 
 PROMPT = Prompts.load().texts["expander_with_titles"]

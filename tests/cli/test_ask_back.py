@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from branchwise.commands.ask_back import NOT_CHOSEN, Chooser
-from branchwise.graphs.choices import PersonAsked
+from branchwise.graphs.pipeline import PersonAsked
 from support.chat_server import Answer, Body, call, fail, say
 from support.corpora.small import FILMS, bm25_corpus
 from support.runs.clarifying import searching, stage_of

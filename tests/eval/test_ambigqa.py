@@ -11,8 +11,14 @@ from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
-from branchwise.eval.tasks.ambigqa.answer_f1 import answer_f1, plain_text
-from branchwise.eval.tasks.ambigqa.rewrites import bleu4, edit_f1, question_tokens, rewrite_f1
+from branchwise.eval.tasks.ambigqa.scores import (
+    answer_f1,
+    bleu4,
+    edit_f1,
+    plain_text,
+    question_tokens,
+    rewrite_f1,
+)
 from support import ambigqa_evaluation as second
 from support.needs import DATA, needs_data
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.eval.bootstrap import Summed, aggregate_sums
-from branchwise.eval.tasks.cambignq.bleu import bleu_counts, bleu_names, corpus_bleu
+from branchwise.eval.tasks.cambignq.clarifications import bleu_counts, bleu_names, corpus_bleu
 
 SAID, GOLD = "Which version: the film, or the book?", "Which version: the 2002 film, or the book?"
 texts = st.lists(st.sampled_from(["the", "film", "book", "or", ","]), max_size=9).map(" ".join)

@@ -9,12 +9,10 @@ from branchwise.agents.prediction import FormatError, Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items
-from branchwise.eval.tasks.cambignq.clarification import ClarificationTask
 from branchwise.eval.tasks.cambignq.clarifications import bare_answer, read_asked
-from branchwise.eval.tasks.cambignq.clarified import ClarifiedTask
-from branchwise.eval.tasks.cambignq.clarify import ClarifyTask
-from branchwise.eval.tasks.cambignq.options_way import PUBLISHED, SUBSEQUENCE, SUBSTRING
-from branchwise.eval.tasks.column import totals_of
+from branchwise.eval.tasks.cambignq.option_scores import PUBLISHED, SUBSEQUENCE, SUBSTRING
+from branchwise.eval.tasks.cambignq.tasks import ClarificationTask, ClarifiedTask, ClarifyTask
+from branchwise.eval.tasks.task import totals_of
 from support.eval.scoring_cases import Gold, item
 
 GOLD_TEXT = "Which version: the 2002 film, or the book?"

@@ -11,7 +11,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
-from branchwise.eval.tasks.fanoutqa.loose_accuracy import found_strings, loose
+from branchwise.eval.tasks.fanoutqa.task import found_strings, loose
 from support.eval.scoring_cases import branches
 from support.needs import DATA, needs_data
 

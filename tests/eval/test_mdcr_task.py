@@ -18,8 +18,8 @@ from branchwise.eval.grouping import ScoredItem
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
-from branchwise.eval.tasks.mdcr.settings import QuestionHints
-from branchwise.eval.tasks.protocols import check_questions, flow_of
+from branchwise.eval.tasks.mdcr.flow import QuestionHints
+from branchwise.eval.tasks.registry import check_questions, flow_of
 from branchwise.graphs.system import System
 from support.conditions.cases import (
     WORKED,

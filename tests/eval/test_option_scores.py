@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.eval.common_text import longest_subsequence, longest_substring
 from branchwise.eval.tasks.cambignq.option_scores import (
+    INVALID_FORM,
     OptionSums,
     common_length,
     micro_f1,
@@ -16,9 +17,6 @@ from branchwise.eval.tasks.cambignq.option_scores import (
     micro_recall,
     option_mapping,
     option_sums,
-)
-from branchwise.eval.tasks.cambignq.option_scores_published import (
-    INVALID_FORM,
     published_parse,
     published_sums,
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from branchwise.graphs.budget_words import spent_reason
+from branchwise.graphs.agent_node import spent_reason
 from branchwise.graphs.state import Spent
 from branchwise.graphs.system import Budget
 

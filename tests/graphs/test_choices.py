@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.graphs.choices import MAX_OWN_WORDS, ChoiceError, read_choice
+from branchwise.graphs.pipeline import MAX_OWN_WORDS, ChoiceError, read_choice
 
 FILMS = ("the 1933 film", "the 1976 film", "the 2005 film")
 

@@ -13,7 +13,7 @@ from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.reply import ModelError
 from branchwise.base.errors import InputError
 from branchwise.graphs import build
-from branchwise.graphs.lanes import ConversationJournal, Lanes
+from branchwise.graphs.state import ConversationJournal, Lanes
 from branchwise.graphs.system import System
 from support.chat_server import Body, fail
 from support.corpora.small import FILMS, bm25_corpus

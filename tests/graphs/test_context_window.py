@@ -2,7 +2,7 @@
 
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from branchwise.graphs.context_window import OMITTED, oldest_to_omit, with_omissions
+from branchwise.graphs.messages import OMITTED, oldest_to_omit, with_omissions
 
 
 def conversation(results):

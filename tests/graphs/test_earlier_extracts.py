@@ -2,7 +2,7 @@
 
 import pytest
 
-from branchwise.graphs.extraction.earlier import all_spans, asks_for_more, content_words
+from branchwise.graphs.extraction.materials import all_spans, asks_for_more, content_words
 from branchwise.graphs.state import PassageExtract
 
 

@@ -4,7 +4,7 @@ else is taken for it."""
 import pytest
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from branchwise.graphs.prompt_growth import PromptGrowth
+from branchwise.graphs.messages import PromptGrowth
 from branchwise.trace.parts import Usage
 
 START = [SystemMessage("s" * 4000), HumanMessage("q" * 8000)]

@@ -10,9 +10,8 @@ import pytest
 from branchwise.agents.prompt_files import PROMPTS, SCORING_PROMPTS, Prompts
 from branchwise.base.prompt_sets import PromptSet
 from branchwise.graphs.agent import Agent
-from branchwise.graphs.asking import DEFAULT_PROTOCOL
-from branchwise.graphs.flows import FLOWS
-from branchwise.graphs.flows.flow import Brief
+from branchwise.graphs.flows import FLOWS, Brief
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL
 from branchwise.graphs.system import System
 from branchwise.tools.registry import KG_TOOLS, known_tools
 from support.corpora.small import bm25_corpus

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.graphs.namesakes import QuestionNames
-from branchwise.graphs.question_names import MAX_NAME_CHARS, folded, names_in
+from branchwise.graphs.question_names import MAX_NAME_CHARS, QuestionNames, folded, names_in
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS, Readings, read_readings
+from branchwise.graphs.list_replies import MAX_CHARS, MAX_READINGS, Readings, read_readings
 
 FIRST = "Who directed King Kong (1933 film)?"
 SECOND = "Who directed King Kong (1976 film)?"

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise.graphs.flows import Route
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.rebuild import ResumePoint, rebuild
-from branchwise.graphs.route import Route
 from branchwise.graphs.state import Spent
 from branchwise.runs.forks.written_turn import read_turn, written_turn
+from branchwise.trace.conversation import executions, taken_up_at
 from branchwise.trace.events import Event, Model
-from branchwise.trace.executions import executions, taken_up_at
 
 USAGE = {"input": 10, "output": 1, "cached": 2, "reasoning": 0}
 READ = {"error": None, "usage": USAGE, "seconds": 0.5, "replayed": False}

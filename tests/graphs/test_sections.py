@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.graphs.extraction.materials import Material
-from branchwise.graphs.extraction.sections import Sections, read_sections
-from branchwise.graphs.extraction.spans import read_spans
+from branchwise.graphs.extraction.replies import Sections, read_sections, read_spans
 
 MATERIALS = (
     Material("p1", "King Kong (1976 film)", "John Guillermin directed it. It won 1 Oscar."),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.base.text import one_line
-from branchwise.graphs.extraction.spans import MAX_SPANS, Spans, read_spans
+from branchwise.graphs.extraction.replies import MAX_SPANS, Spans, read_spans
 
 PASSAGE = (
     "King Kong is a 1976 film. John Guillermin directed it. It stars Jeff Bridges – “the Dude” – "

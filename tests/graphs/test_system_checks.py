@@ -10,8 +10,8 @@ from branchwise.base.errors import InputError, SettingError
 from branchwise.commands.declared_options import read_options
 from branchwise.corpora.build import build_corpus
 from branchwise.graphs.agent import Agent
+from branchwise.graphs.sources import check_search
 from branchwise.graphs.system import System
-from branchwise.graphs.system_checks import check_search
 from branchwise.runs.studies.schema import load_study
 
 NO_TOOLS = "no tool returns passages to extract evidence from"

@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 from branchwise.agents.journal import CallKey, MemoryJournal, Slot
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
+from branchwise.graphs.expand_node import (
+    MAX_ABOUT_CHARS,
+    MAX_LISTED,
+    MAX_SEARCHES,
+    TitleSearcher,
+    expander_message,
+    namesakes,
+)
 from branchwise.graphs.state import ItemContext
-from branchwise.graphs.title_list import MAX_LISTED, expander_message, namesakes
-from branchwise.graphs.title_search import MAX_ABOUT_CHARS, MAX_SEARCHES, TitleSearcher
 from branchwise.kg.answers import KgError, Match
 from branchwise.tools.batcher import Batcher
 from branchwise.trace.parts import FoundTitle, TitleSearch
@@ -165,7 +171,7 @@ async def test_what_was_found_or_failed_is_kept_and_not_searched_for_again() -> 
     first = await looked_at(QUESTION, shelf, kg, journal)
     journal._seen.clear()
     again = await looked_at(QUESTION, shelf, kg, journal)
-    assert [one.deed() for one in again] == [one.deed() for one in first]
+    assert [one.without_around() for one in again] == [one.without_around() for one in first]
     assert all(one.replayed for one in again)
     assert len(shelf.asked) == len(kg.asked) == 1
 

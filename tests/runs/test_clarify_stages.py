@@ -12,7 +12,7 @@ import pytest
 
 from branchwise import resume, run, score
 from branchwise.agents.decoding import Decoding
-from branchwise.graphs.flows.pipeline import MAX_OPTIONS
+from branchwise.graphs.pipeline import MAX_OPTIONS
 from branchwise.runs.store import open_run
 from branchwise.trace.events import Event
 from support.chat_server import Answer, Body, call, fail, say
@@ -44,7 +44,7 @@ def events_of(path: Path, item: int = 0) -> list[Event]:
 
 def deeds(path: Path, item: int = 0) -> list[Any]:
     """What was done, step by step, without when and how fast."""
-    return [(event.kind, event.body.deed()) for event in events_of(path, item)]
+    return [(event.kind, event.body.without_around()) for event in events_of(path, item)]
 
 
 def test_the_trace_does_not_depend_on_which_option_is_answered_first(

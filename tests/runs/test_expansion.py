@@ -7,7 +7,7 @@ import pytest
 from branchwise import run
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
-from branchwise.eval.tasks.condambigqa.flow import CONDITIONS
+from branchwise.eval.tasks.condambigqa.task import CONDITIONS
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import Brief
 from support.by_role import by_role, counts, role_of, user_of

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from branchwise import resume, run
-from branchwise.graphs.extraction import together
+from branchwise.graphs.extraction import requests
 from branchwise.graphs.extraction.materials import Material
-from branchwise.graphs.extraction.spans import read_spans
+from branchwise.graphs.extraction.replies import read_spans
 from branchwise.runs.forks import make_fork, run_fork
 from branchwise.runs.store import open_run
 from branchwise.trace.events import Extraction
@@ -399,15 +399,15 @@ def test_spans_below_the_wrong_handle_are_shown_below_their_own_passage(play):
 
 
 def test_more_than_fits_is_asked_about_in_several_requests(play, chat_server, monkeypatch):
-    monkeypatch.setattr(together, "MAX_TOGETHER", 3)
+    monkeypatch.setattr(requests, "MAX_TOGETHER", 3)
     _, (extraction,), _ = play(say("NONE"))
     assert [len(ids) for ids in asked(chat_server.requests)] == [3, 1]
     assert [one.shared for one in extraction.passages] == [True, True, True, False]
 
 
 def test_passages_that_are_too_long_together_are_asked_about_apart():
-    sought = [together.Sought(Material(str(n), "t", "x" * size)) for n, size in enumerate(SIZES)]
-    groups = [[one.material.id for one in group.sought] for group in together.grouped(sought)]
+    sought = [requests.Sought(Material(str(n), "t", "x" * size)) for n, size in enumerate(SIZES)]
+    groups = [[one.material.id for one in group.sought] for group in requests.grouped(sought)]
     assert groups == [["0", "1"], ["2"], ["3", "4"]]
 
 

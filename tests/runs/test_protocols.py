@@ -10,7 +10,7 @@ import pytest
 from branchwise import System, run, score
 from branchwise.base.errors import InputError, SettingError
 from branchwise.eval.tasks import get_task
-from branchwise.eval.tasks.protocols import flow_of
+from branchwise.eval.tasks.registry import flow_of
 from support.needs import DATA, needs_data
 
 PUBLISHED = f"condambigqa:{DATA / 'condambigqa' / 'dev.json'}"

@@ -11,7 +11,7 @@ from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.agent import Agent
-from branchwise.graphs.role_decoding import read_scorers
+from branchwise.graphs.own_settings import read_scorers
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.studies.plan import plan_of
 from branchwise.runs.studies.schema import load_study

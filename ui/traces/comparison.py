@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from branchwise.trace.events import (
     KINDS,
-    AnyBody,
+    Body,
     Event,
     Extraction,
     LeftOut,
@@ -94,11 +94,11 @@ def _key(step: Step, event: Event | None) -> _Key:
         return _Key(step.kind, "", step.label)
     body = event.body
     # What could not be read of a step may differ, too.
-    deed = event.data if body.problems else body.deed()
-    return _Key(event.kind, _by(body), json.dumps(deed, sort_keys=True, default=str))
+    content = event.data if body.problems else body.without_around()
+    return _Key(event.kind, _by(body), json.dumps(content, sort_keys=True, default=str))
 
 
-def _by(body: AnyBody) -> str:
+def _by(body: Body) -> str:
     match body:
         case Tool() | Extraction():
             return body.call.tool

@@ -12,8 +12,8 @@ from branchwise.runs import forks
 from branchwise.runs.forks.folders import default_folder
 from branchwise.runs.store import open_run
 from branchwise.tools.registry import known_tools
+from branchwise.trace.conversation import taken_up_at
 from branchwise.trace.events import Start
-from branchwise.trace.executions import taken_up_at
 from branchwise.ui.traces.trace import Step, Trace
 
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 from branchwise.corpora.questions import DEFAULT_BRANCH, GoldSet
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.tasks.ambigqa.answer_f1 import answer_f1
-from branchwise.eval.tasks.ambigqa.rewrites import bleu4, edit_f1, rewrite_f1
+from branchwise.eval.tasks.ambigqa.scores import answer_f1, bleu4, edit_f1, rewrite_f1
 from branchwise.eval.tasks.branches.task import BranchesTask
-from branchwise.eval.tasks.column import Column, Metrics
+from branchwise.eval.tasks.task import Column, Metrics
 
 _TABLE = "AmbigQA's evaluation"
 _F1_NOTE = (
@@ -64,13 +63,11 @@ class AmbigQATask(BranchesTask):
 
 
 def _pairs(branches: GoldSet, asked: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each reading with the forms of each of its answers."""
     for branch in branches:
         yield from ((_rewritten(branch.name, asked), answer.forms) for answer in branch.answers)
 
 
 def _predicted(item: AnsweredItem) -> Iterator[tuple[str, str]]:
-    """Each reading with each of its answers."""
     for name, texts in item.prediction.answers.items():
         rewritten = _rewritten(name, item.question.question)
         yield from ((rewritten, text) for text in texts if text.strip())

@@ -3,9 +3,17 @@
 from branchwise.eval.alignment import MATCHER
 from branchwise.eval.branch_scores import align_answers, gold_branches, pooled_score, strict_score
 from branchwise.eval.items import DEPTHS, AnsweredItem, support_recall
-from branchwise.eval.tasks.branches.flow import BRANCHES
-from branchwise.eval.tasks.column import Column, Metrics
-from branchwise.eval.tasks.task import Task
+from branchwise.eval.tasks.branches.format import BranchesFormat
+from branchwise.eval.tasks.task import Column, Metrics, Task
+from branchwise.graphs.flows import Flow
+
+BRANCHES = Flow(
+    name="branches",
+    format=BranchesFormat(),
+    prompts={"search": "answer_with_tools", "direct": "answer_directly"},
+    readings="readings",
+)
+
 
 _SETS, _MORE = "answer sets", "answered and retrieval"
 _STRICT_NOTE = "strict: an entity is right under a branch of the same reading only"

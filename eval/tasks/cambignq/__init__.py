@@ -1,12 +1,10 @@
 """CAmbigNQ: its three tasks (is it ambiguous, ask back, answer each option) and all in a row."""
 
 from branchwise.eval.tasks.cambignq.ambiguity import AmbiguityTask
-from branchwise.eval.tasks.cambignq.clarification import ClarificationTask
-from branchwise.eval.tasks.cambignq.clarified import ClarifiedTask
-from branchwise.eval.tasks.cambignq.clarify import ClarifyTask
-from branchwise.eval.tasks.cambignq.options_way import WAYS
+from branchwise.eval.tasks.cambignq.option_scores import WAYS
+from branchwise.eval.tasks.cambignq.tasks import ClarificationTask, ClarifiedTask, ClarifyTask
 from branchwise.eval.tasks.registry import register
-from branchwise.eval.tasks.settings import ShotSettings
+from branchwise.eval.tasks.task import ShotSettings
 
 register(AmbiguityTask())
 for _task in (ClarificationTask, ClarifiedTask, ClarifyTask):

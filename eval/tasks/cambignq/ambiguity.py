@@ -10,9 +10,8 @@ from typing import Any
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.cambignq.flows import AMBIGUITY
-from branchwise.eval.tasks.column import Column, Metrics, Total
-from branchwise.eval.tasks.task import Task
-from branchwise.graphs.flows.pipeline import VERDICT, different_answers
+from branchwise.eval.tasks.task import Column, Metrics, Task, Total
+from branchwise.graphs.pipeline import VERDICT, different_answers
 
 _DETECTION = "ambiguous or not"
 _NOTE = 'P, R, F1: of "ambiguous", over all questions together; accuracy: share of right verdicts'
@@ -20,16 +19,15 @@ _NONE_NOTE = "none listed: no answer at all, where answers tell whether a questi
 _SUMS = ("rightly_ambiguous", "said_ambiguous", "gold_ambiguous")
 
 
-def _share(part: float, whole: float) -> float | None:
+def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
 def _f1(right: float, said: float, gold: float) -> float | None:
-    return _share(2 * right, said + gold)
+    return share(2 * right, said + gold)
 
 
 def listed_answers(prediction: Prediction) -> set[str]:
-    """The different answers in all branches."""
     return different_answers(text for texts in prediction.answers.values() for text in texts)
 
 
@@ -58,7 +56,7 @@ class AmbiguityTask(Task):
             _DETECTION,
             role="precision",
             words="precision",
-            total=Total(_SUMS[:2], _share),
+            total=Total(_SUMS[:2], share),
         ),
         Column(
             "ambiguous_recall",
@@ -66,7 +64,7 @@ class AmbiguityTask(Task):
             _DETECTION,
             role="recall",
             words="recall",
-            total=Total((_SUMS[0], _SUMS[2]), _share),
+            total=Total((_SUMS[0], _SUMS[2]), share),
         ),
         Column("ambiguous_f1", "F1", _DETECTION, role="headline", total=Total(_SUMS, _f1)),
         Column("none_listed", "none\nlisted", _DETECTION, note=_NONE_NOTE),
@@ -83,8 +81,8 @@ class AmbiguityTask(Task):
         return {
             **dict(zip(_SUMS, sums, strict=True)),
             "accuracy": float(said is gold),
-            "ambiguous_precision": _share(*sums[:2]),
-            "ambiguous_recall": _share(sums[0], sums[2]),
+            "ambiguous_precision": share(*sums[:2]),
+            "ambiguous_recall": share(sums[0], sums[2]),
             "ambiguous_f1": _f1(*sums),
             "none_listed": float(not listed_answers(item.prediction)) if listed else None,
         }

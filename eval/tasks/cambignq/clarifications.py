@@ -2,12 +2,19 @@
 
 Gold options are the question's named branches, or what its own clarification question offers; a
 question with one reading has none. Predicted ones come from `prediction.task_output`.
+
+BLEU of a question set (Papineni et al. 2002) is a function of counts that are summed over its
+questions; tokens and signature are sacrebleu's (Post 2018). It is not smoothed: n-grams that are
+nowhere right make it 0, and multiplying all counts by one number changes nothing.
 """
 
 import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from math import exp, log
+from typing import TYPE_CHECKING
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.clarification import (
@@ -16,8 +23,13 @@ from branchwise.corpora.clarification import (
     parse_clarification,
 )
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
-from branchwise.eval.tasks.cambignq.option_scores_published import published_parse
-from branchwise.graphs.flows.pipeline import CLARIFICATION, OPTION_ANSWERS
+from branchwise.eval.common_text import compared
+from branchwise.eval.tasks.cambignq.option_scores import published_parse
+from branchwise.graphs.pipeline import CLARIFICATION, OPTION_ANSWERS
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+
 
 _ONE = "one"
 """The category of options of which it is not known what they are."""
@@ -108,3 +120,40 @@ def bare_answer(text: str) -> str:
     lower = text.lower()
     bare = " ".join(_ARTICLES.sub(" ", lower.translate(_PUNCTUATION)).split())
     return bare or " ".join(lower.split())
+
+
+def bleu_names(order: int) -> tuple[str, ...]:
+    counted = (f"{what}{n}" for what in ("right", "said") for n in range(1, order + 1))
+    return tuple(f"bleu{order}_{name}" for name in ("length", "gold_length", *counted))
+
+
+def bleu_counts(text: str, gold: str, order: int) -> tuple[float, ...]:
+    """A question's addends: tokens of both texts, n-grams that are right by n, n-grams by n.
+
+    Of each text, no more than `compared` counts.
+    """
+    found = _bleu(order).corpus_score([compared(text)], [[compared(gold)]])
+    return tuple(map(float, (found.sys_len, found.ref_len, *found.counts, *found.totals)))
+
+
+def corpus_bleu(length: float, gold_length: float, *counts: float) -> float | None:
+    """BLEU, 0 to 1, of such counts summed over questions; None without any gold text.
+
+    Its own arithmetic, as sacrebleu's takes whole numbers alone, and means over epochs are none.
+    """
+    if not gold_length:
+        return None
+    order = len(counts) // 2
+    right, said = counts[:order], counts[order:]
+    if not all(right):
+        return 0.0
+    brevity = min(0.0, 1 - gold_length / length)
+    return exp(brevity + sum(log(r / s) for r, s in zip(right, said, strict=True)) / order)
+
+
+@cache
+def _bleu(order: int) -> "BLEU":
+    # Loading it takes a tenth of a second, which only these scores should cost.
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(smooth_method="none", max_ngram_order=order)

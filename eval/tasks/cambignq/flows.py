@@ -1,14 +1,94 @@
 """How CAmbigNQ's questions are put: is it ambiguous, ask back, answer each option, or all three."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any, ClassVar
 
-from branchwise.eval.tasks.branches.flow import BRANCHES
-from branchwise.eval.tasks.cambignq.clarification_format import ClarificationFormat
-from branchwise.eval.tasks.cambignq.verdict_format import VerdictFormat
-from branchwise.graphs.flows.flow import Flow
-from branchwise.graphs.flows.pipeline import Pipeline, StageName
+from pydantic import BaseModel
+
+from branchwise.agents.prediction import (
+    AnswerFormat,
+    FormatError,
+    Prediction,
+    is_exactly,
+    reasoning_of,
+    text_of,
+)
+from branchwise.base.text import one_line
+from branchwise.eval.tasks.branches.task import BRANCHES
+from branchwise.eval.tasks.task import holder_of
+from branchwise.graphs.flows import Flow
+from branchwise.graphs.pipeline import CLARIFICATION, VERDICT, Pipeline, StageName
+
+_VERDICTS = {"true": True, "yes": True, "ambiguous": True}
+_VERDICTS |= {"false": False, "no": False, "unambiguous": False, "not ambiguous": False}
+
+
+class _ExactVerdict(BaseModel, extra="forbid", strict=True):
+    reasoning: str = ""
+    ambiguous: bool
+
+
+class VerdictFormat(AnswerFormat):
+    """A verdict in place of answers: `task_output` is `{"ambiguous": bool}`."""
+
+    name: str = "ambiguity"
+    schema: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "properties": {"reasoning": {"type": "string"}, VERDICT: {"type": "boolean"}},
+        "required": ["reasoning", VERDICT],
+        "additionalProperties": False,
+    }
+
+    def fits(self, data: object) -> bool:
+        return is_exactly(_ExactVerdict, data)
+
+    def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
+        """Also: "yes", "no" and the like in place of true and false, in any case of letters, and
+        the object in a list or an object of its own."""
+        holder = holder_of(data, [VERDICT], f'the answer has no key "{VERDICT}"')
+        value = holder[VERDICT]
+        word = str(value)[:20].strip(" .").lower()
+        verdict = value if isinstance(value, bool) else _VERDICTS.get(word)
+        if verdict is None:
+            raise FormatError(f'"{VERDICT}" is neither true nor false')
+        return Prediction(reasoning=reasoning_of(holder), task_output={VERDICT: verdict})
+
+
+MAX_CLARIFICATION = 20_000
+
+
+class _ExactClarification(BaseModel, extra="forbid", strict=True):
+    reasoning: str = ""
+    clarification_question: str
+
+
+class ClarificationFormat(AnswerFormat):
+    """A question back in place of answers: `task_output` is `{"clarification_question": str}`.
+
+    Any text is read: whether it is of the form (`corpora/clarification.py`) is for scores to say.
+    """
+
+    name: str = "clarification"
+    schema: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "properties": {"reasoning": {"type": "string"}, CLARIFICATION: {"type": "string"}},
+        "required": ["reasoning", CLARIFICATION],
+        "additionalProperties": False,
+    }
+
+    def fits(self, data: object) -> bool:
+        return is_exactly(_ExactClarification, data)
+
+    def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
+        """Also: the object in a list or an object of its own."""
+        holder = holder_of(data, [CLARIFICATION], f'the answer has no key "{CLARIFICATION}"')
+        text = one_line(text_of(holder[CLARIFICATION], MAX_CLARIFICATION) or "")
+        if not text:
+            raise FormatError(f'"{CLARIFICATION}" is not a text, or is empty')
+        return Prediction(reasoning=reasoning_of(holder), task_output={CLARIFICATION: text})
+
 
 _DETECTION = Flow(
     name="ambiguity",
@@ -41,7 +121,7 @@ _CONVERSATIONS: Mapping[StageName, Flow] = {
 }
 _pipeline = partial(Pipeline, _CONVERSATIONS)
 
-CLARIFICATION = replace(
+ASKED_BACK = replace(
     _ASKING,
     protocols={
         "answers": _pipeline(asks="answers", answers=False).flow("answers"),

@@ -1,8 +1,7 @@
 """CondAmbigQA: answers in free text, each under its condition and with its citations."""
 
 from branchwise.eval.tasks.condambigqa.graded import GradedTask, PublishedCodeTask
-from branchwise.eval.tasks.condambigqa.settings import CondAmbigQASettings
-from branchwise.eval.tasks.condambigqa.task import CondAmbigQATask
+from branchwise.eval.tasks.condambigqa.task import CondAmbigQASettings, CondAmbigQATask
 from branchwise.eval.tasks.registry import register
 from branchwise.eval.tasks.task import PUBLISHED
 

@@ -1,9 +1,20 @@
-"""CondAmbigQA's answers as a judge grades them: one-to-one, and as its published code adds up."""
+"""CondAmbigQA's answers as a judge grades them: one-to-one, and as its published code adds up.
 
+The paper defines the scores of a pair, but not which predicted property stands for which gold one;
+the code pairs greedily (github.com/innovation64/CondAmbigQA, `experiment_code/core`, commit
+5dde701).
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import mul
+from types import MappingProxyType
+from typing import NamedTuple
 
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import (
+    ConditionalAnswer,
+    Grades,
     PropertyPair,
     align_by_grades,
     gold_properties,
@@ -11,10 +22,71 @@ from branchwise.eval.properties import (
     predicted_properties,
     properties_as_given,
 )
-from branchwise.eval.tasks.column import Column, Metrics, Total
-from branchwise.eval.tasks.condambigqa.flow import ASKS_FOR_CONDITIONS
-from branchwise.eval.tasks.condambigqa.greedy_sums import greedy_sums
-from branchwise.eval.tasks.condambigqa.task import CITATIONS, CondAmbigQATask, citation_metrics
+from branchwise.eval.tasks.condambigqa.task import (
+    ASKS_FOR_CONDITIONS,
+    CITATIONS,
+    CondAmbigQATask,
+    citation_metrics,
+)
+from branchwise.eval.tasks.task import Column, Metrics, Total
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL
+
+
+class PartScores(NamedTuple):
+    """Of the parts of a pair, or their weights, or sums over pairs."""
+
+    condition: float
+    answer: float
+    citation: float
+
+
+_PARTS = PartScores._fields
+_GREEDY: Mapping[str, PartScores] = MappingProxyType(
+    {
+        DEFAULT_PROTOCOL: PartScores(0.3, 0.5, 0.2),
+        "standard": PartScores(0.0, 0.7, 0.3),
+        "guided": PartScores(0.0, 0.6, 0.4),
+        "closed": PartScores(0.0, 1.0, 0.0),
+    }
+)
+"""How the published code weighs the grades of a pair, by protocol."""
+_SURPLUS_COUNTS: frozenset[str] = frozenset({"guided", "closed"})
+"""Protocols in which it scores a prediction 0 that is left when all gold properties are taken; in
+the others it leaves it out."""
+
+
+def greedy_sums(
+    grades: Grades,
+    predicted: Sequence[ConditionalAnswer],
+    gold: Sequence[ConditionalAnswer],
+    protocol: str,
+) -> tuple[PartScores, int]:
+    """What the published code adds up of one question, and over how many predictions.
+
+    Each predicted property, in the model's order, takes the free gold property with the greatest
+    weighted sum of grades and citation precision, however small, the first of equal ones. The sum
+    of conditions is 0 in protocols that ask for none.
+    """
+    weights, free = _GREEDY[protocol], list(range(len(gold)))
+    taken: list[PartScores] = []
+    for p, property in enumerate(predicted[: len(gold)]):
+        scores = {g: _scores(grades, PropertyPair(p, g), property, gold[g]) for g in free}
+        best = max(scores, key=lambda g: sum(map(mul, scores[g], weights)))
+        free.remove(best)
+        taken.append(scores[best])
+    sums = PartScores(*(sum(scores[part] for scores in taken) for part in range(len(_PARTS))))
+    if not weights.condition:
+        sums = sums._replace(condition=0.0)
+    return sums, len(predicted) if protocol in _SURPLUS_COUNTS else len(taken)
+
+
+def _scores(
+    grades: Grades, pair: PropertyPair, predicted: ConditionalAnswer, gold: ConditionalAnswer
+) -> PartScores:
+    cited = predicted.citations
+    citation = len(cited & gold.citations) / len(cited) if cited else 0.0
+    return PartScores(*grades.get(pair, (0.0, 0.0)), citation)
+
 
 _GRADED, _PROXIES = "graded answers", "shared tokens, a proxy"
 _GRADED_NOTE = (
@@ -72,9 +144,6 @@ def _ratio(total: float, scored: float) -> float | None:
     return total / scored if scored else None
 
 
-_PARTS = ("condition", "answer", "citation")
-
-
 class PublishedCodeTask(CondAmbigQATask):
     """The same grades, paired and averaged as the published code does it."""
 
@@ -110,14 +179,13 @@ class PublishedCodeTask(CondAmbigQATask):
             for g in range(len(gold))
             if PropertyPair(place, g) in graded.grades
         }
-        found = greedy_sums(grades, given, gold, item.protocol)
-        values = {part: getattr(found, part) for part in _PARTS}
-        scored = dict.fromkeys(_PARTS, float(found.scored))
+        parts, count = greedy_sums(grades, given, gold, item.protocol)
+        values, scored = parts._asdict(), dict.fromkeys(_PARTS, float(count))
         if item.protocol not in ASKS_FOR_CONDITIONS:
             scored["condition"] = 0.0
         if item.protocol == "closed":
             # There a question's mean is taken first, and is 0 where nothing was said.
-            values = {part: _ratio(values[part], found.scored) or 0.0 for part in _PARTS}
+            values = {part: _ratio(values[part], count) or 0.0 for part in _PARTS}
             scored |= {"answer": 1.0, "citation": 0.0}
         return {
             **{f"{part}_sum": values[part] for part in _PARTS},

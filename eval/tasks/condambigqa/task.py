@@ -7,28 +7,85 @@ with tools the agent searches, and cites passage ids.
 
 from collections.abc import Sequence
 from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import BaseModel, Field
 
 from branchwise.agents.prediction import Prediction
 from branchwise.base.errors import InputError
+from branchwise.base.setting import Setting
 from branchwise.base.text import one_line
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import (
     Aligned,
-    ConditionalAnswer,
     align_properties,
     cite_everything,
     gold_properties,
     predicted_properties,
     score_citations,
 )
-from branchwise.eval.tasks.column import Column, Metrics
-from branchwise.eval.tasks.condambigqa.flow import ASKS_FOR_CONDITIONS, CONDITIONS
-from branchwise.eval.tasks.task import Beside, Task, shuffled
-from branchwise.graphs.asking import DEFAULT_PROTOCOL, PROTOCOL
-from branchwise.graphs.flows import Flow
-from branchwise.graphs.flows.flow import numbered
+from branchwise.eval.tasks.condambigqa.formats import AnswersFormat, ConditionsFormat
+from branchwise.eval.tasks.task import Beside, Column, Metrics, Task, shuffled
+from branchwise.graphs.flows import Flow, numbered
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL, PROTOCOL
 from branchwise.graphs.system import System
+
+
+class CondAmbigQASettings(BaseModel):
+    """`at_most`: how much an answer in free text may hold."""
+
+    at_most: Annotated[
+        int | None,
+        Field(ge=1, le=1000),
+        Setting(
+            "Free text: conditions, with --protocol standard citations of an answer, at most.",
+            "Model",
+            none="unbounded",
+            of_task=True,
+        ),
+    ] = None
+
+
+_STANDARD = Flow(
+    name="standard",
+    format=AnswersFormat(),
+    prompts={
+        "search": "answers_with_tools",
+        "given": "answers_given",
+        "direct": "answers_directly",
+    },
+    readings="answers_readings",
+    at_most="at_most_citations",
+)
+_GUIDED = Flow(
+    name="guided",
+    format=ConditionsFormat(),
+    prompts={"search": "guided_with_tools", "given": "guided_given"},
+    readings="conditions_readings",
+    tells_conditions=True,
+)
+_CLOSED = Flow(
+    name="closed",
+    format=AnswersFormat(),
+    prompts={"direct": "answers_directly"},
+    readings="answers_readings",
+)
+CONDITIONS = Flow(
+    name="conditions",
+    format=ConditionsFormat(),
+    prompts={
+        "search": "conditions_with_tools",
+        "given": "conditions_given",
+        "direct": "conditions_directly",
+    },
+    readings="conditions_readings",
+    at_most="at_most_conditions",
+    protocols={"standard": _STANDARD, "guided": _GUIDED, "closed": _CLOSED},
+)
+ASKS_FOR_CONDITIONS: frozenset[str] = frozenset({DEFAULT_PROTOCOL})
+"""Protocols in which the model writes conditions: `guided` gives them, the others have none."""
+
 
 _TEXT, _CITED = "answers in free text", "citations"
 _F1_NOTE = "F1: shared tokens of best-aligned properties; missed gold properties count 0"
@@ -69,7 +126,6 @@ class CondAmbigQATask(Task):
     )
 
     def questions_words(self, subset: str) -> str:
-        """By how many conditions they have."""
         with_conditions = {
             "ambiguous": "questions with several conditions",
             "unambiguous": "questions with one condition",
@@ -139,20 +195,19 @@ class CondAmbigQATask(Task):
         """Gold properties in their order, then the predicted ones that stand for none."""
         gold, predicted = gold_properties(question), predicted_properties(prediction)
         pairs = {pair.gold: pair for pair in align_properties(predicted, gold)}
-        found = []
+        said = [(one.condition or DEFAULT_BRANCH, one.answers) for one in predicted]
+        beside = []
         for place, wanted in enumerate(gold):
             # The first wording: the others are what counts as it, too.
-            own = _name(wanted), wanted.answers[:1]
-            pair = pairs.get(place)
-            if pair is None:
-                found.append(Beside(own, None))
+            own = wanted.condition or DEFAULT_BRANCH, wanted.answers[:1]
+            if (pair := pairs.get(place)) is None:
+                beside.append(Beside(own, None))
                 continue
             scores = [("answer F1", pair.answer_f1)]
             scores += [("condition F1", pair.condition_f1)] if wanted.condition else []
-            found.append(Beside(own, _said(predicted[pair.predicted]), scores))
+            beside.append(Beside(own, said[pair.predicted], scores))
         aligned = {pair.predicted for pair in pairs.values()}
-        alone = [one for place, one in enumerate(predicted) if place not in aligned]
-        return found + [Beside(None, _said(one)) for one in alone]
+        return beside + [Beside(None, one) for p, one in enumerate(said) if p not in aligned]
 
 
 CITATIONS = frozenset(one.key for one in CondAmbigQATask.columns if one.table == _CITED)
@@ -173,11 +228,3 @@ def citation_metrics(item: AnsweredItem, pairs: Sequence[Aligned]) -> Metrics:
         "citation_f1": cited.f1,
         "citation_recall_question": cited.of_question,
     }
-
-
-def _name(one: ConditionalAnswer) -> str:
-    return one.condition or DEFAULT_BRANCH
-
-
-def _said(one: ConditionalAnswer) -> tuple[str, tuple[str, ...]]:
-    return _name(one), one.answers

@@ -1,6 +1,6 @@
 """MDCR: which of several offers a user can have, and what else must be true for it."""
 
-from branchwise.eval.tasks.mdcr.settings import MDCRSettings
+from branchwise.eval.tasks.mdcr.flow import MDCRSettings
 from branchwise.eval.tasks.mdcr.task import BY_PAIRS, SUMMED, MDCRTask
 from branchwise.eval.tasks.registry import register
 

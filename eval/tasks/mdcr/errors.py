@@ -42,27 +42,22 @@ class ConditionalCase:
 
     @property
     def has_groups(self) -> bool:
-        """Whether groups count with the short answer."""
         return self.short not in WITHOUT_GROUPS
 
     @property
     def values(self) -> Collection[bool]:
-        """Those that the scenario gives."""
         return self.question.problem.values.values()
 
     @property
     def wrong_groups(self) -> IdGroups:
-        """The predicted groups that are not gold."""
         return self.said - self.gold
 
     @cached_property
     def named(self) -> IdGroup:
-        """All ids in predicted groups."""
         return frozenset[str]().union(*self.said)
 
     @cached_property
     def wanted(self) -> IdGroup:
-        """All ids in gold groups."""
         return frozenset[str]().union(*self.gold)
 
     @cached_property
@@ -72,7 +67,6 @@ class ConditionalCase:
 
     @cached_property
     def standing(self) -> Standing:
-        """What the scenario means for each condition."""
         return standing(self.question.problem)
 
     @cached_property
@@ -89,6 +83,37 @@ class ConditionalCase:
         return RelationNetwork(self.question.problem)
 
 
+@dataclass(frozen=True)
+class ConditionalItem:
+    """An item, and what it answers; `case` is None where it failed (`error`) or could not be
+    read."""
+
+    case: ConditionalCase | None
+    error: str | None = None
+
+
+_Holds = Callable[[ConditionalCase], bool | None]
+_OF_SHORT: list[ErrorType[ConditionalItem]] = []
+_OF_GROUPS: list[ErrorType[ConditionalItem]] = []
+
+
+def _error(title: str, words: str, *, of_groups: bool = False) -> Callable[[_Holds], _Holds]:
+    """Add a rule to the errors of the short answer, or of the groups, where these count."""
+
+    def declared(holds: _Holds) -> _Holds:
+        def is_so(item: ConditionalItem) -> bool | None:
+            if item.case is None or (of_groups and not item.case.has_groups):
+                return False
+            return holds(item.case)
+
+        key = title.replace("-", "_").replace(" ", "_")
+        (_OF_GROUPS if of_groups else _OF_SHORT).append(ErrorType(key, title, words, is_so))
+        return holds
+
+    return declared
+
+
+@_error("over-reaction", "too small an answer, with a false condition in the scenario")
 def is_over_reaction(case: ConditionalCase) -> bool | None:
     """The short answer is too small, and the scenario says of some condition that it is false."""
     if case.difference >= 0:
@@ -96,6 +121,7 @@ def is_over_reaction(case: ConditionalCase) -> bool | None:
     return None if "values" in case.question.lacks else not all(case.values)
 
 
+@_error("wrong association", "too small an answer, though all that the scenario mentions is true")
 def is_wrong_association(case: ConditionalCase) -> bool | None:
     """The short answer is too small, though all conditions that the scenario mentions are true."""
     if case.difference >= 0:
@@ -103,6 +129,7 @@ def is_wrong_association(case: ConditionalCase) -> bool | None:
     return None if "values" in case.question.lacks else all(case.values)
 
 
+@_error("missed conflict", "too large an answer, against a conflict")
 def is_missed_conflict(case: ConditionalCase) -> bool | None:
     """The short answer is too large, and a conflict stands against it: it could be had if no
     conditions conflicted."""
@@ -116,6 +143,7 @@ def is_missed_conflict(case: ConditionalCase) -> bool | None:
     return _size(case.short) <= _size(str(without.short))
 
 
+@_error("incomplete", "a condition or group is missing", of_groups=True)
 def is_incomplete(case: ConditionalCase) -> bool:
     """A gold id is in no predicted group, or a predicted group is a part of a gold one that the
     predicted parts together do not make up."""
@@ -128,22 +156,22 @@ def is_incomplete(case: ConditionalCase) -> bool:
     )
 
 
+@_error("redundant", "names a satisfied condition", of_groups=True)
 def is_redundant(case: ConditionalCase) -> bool | None:
     """A predicted group names a satisfied condition: one that the scenario makes true, or that
     another condition of its group implies, while no gold group has its sentence."""
     if not case.wrong_groups:
         return False
-    return (
-        None
-        if case.question.lacks
-        else any(
-            id not in case.wanted and _is_satisfied(id, group, case)
-            for group in case.wrong_groups
-            for id in group
-        )
+    if case.question.lacks:
+        return None
+    return any(
+        id not in case.wanted and _is_satisfied(id, group, case)
+        for group in case.wrong_groups
+        for id in group
     )
 
 
+@_error("out of reach", "names a condition of a document that is out of reach", of_groups=True)
 def is_out_of_reach(case: ConditionalCase) -> bool | None:
     """A predicted group names a condition of a document that is in none of the combinations which
     the gold answer speaks of."""
@@ -156,16 +184,19 @@ def is_out_of_reach(case: ConditionalCase) -> bool | None:
     return bool(documents - reached)
 
 
+@_error("merged", "several groups in one", of_groups=True)
 def is_merged(case: ConditionalCase) -> bool:
     """A predicted group holds all of two gold groups or more."""
     return any(sum(gold < group for gold in case.gold) > 1 for group in case.wrong_groups)
 
 
+@_error("split", "one group in several", of_groups=True)
 def is_split(case: ConditionalCase) -> bool:
     """A gold group is missing, and two predicted groups or more are parts of it that make it up."""
     return any(_parts(gold, case.said) == gold for gold in case.gold - case.said)
 
 
+@_error("irrelevant", "names a sentence that states no condition", of_groups=True)
 def is_irrelevant(case: ConditionalCase) -> bool:
     """A predicted group names what states no condition: another sentence, or no sentence at all."""
     return any(id not in case.stated for id in case.named)
@@ -181,90 +212,21 @@ def _parts(whole: IdGroup, groups: IdGroups) -> IdGroup:
 
 
 def _is_satisfied(id: str, group: IdGroup, case: ConditionalCase) -> bool:
-    """Whether all conditions that a sentence states are, but for those that are ruled out."""
-    values, implied = case.standing.values, _implied(group - {id}, case)
+    """Whether all conditions that a sentence states are, but for those that are ruled out: they
+    are true, or hold where those that the rest of the group states do."""
+    values, network = case.standing.values, case.relations
+    others = (one for other in group - {id} for one in case.stated.get(other, ()))
+    implied = {
+        name for one in others for name in network.named(network.spread({one.id: True}).true)
+    }
     possible = [one.id for one in case.stated.get(id, ()) if values[one.id] is not False]
-    return bool(possible) and all(values[one] or one in implied for one in possible)
-
-
-def _implied(ids: IdGroup, case: ConditionalCase) -> set[str]:
-    """The conditions that hold where those that these sentences state do, themselves included."""
-    network = case.relations
-    stated = (one for id in ids for one in case.stated.get(id, ()))
-    return {id for one in stated for id in network.named(network.spread({one.id: True}).true)}
-
-
-@dataclass(frozen=True)
-class ConditionalItem:
-    """An item, and what it answers; `case` is None where it failed (`error`) or could not be
-    read."""
-
-    case: ConditionalCase | None
-    error: str | None = None
-
-
-_Type = ErrorType[ConditionalItem]
-_Holds = Callable[[ConditionalCase], bool | None]
-
-
-def _of(key: str, title: str, words: str, holds: _Holds) -> _Type:
-    return ErrorType(key, title, words, lambda item: item.case is not None and holds(item.case))
-
-
-def _of_groups(key: str, title: str, words: str, holds: _Holds) -> _Type:
-    return _of(key, title, words, lambda case: case.has_groups and holds(case))
+    return bool(possible) and all(values[name] or name in implied for name in possible)
 
 
 CONDITIONAL_ERRORS = ErrorClasses(
     (
-        ErrorClass(
-            "short_answer",
-            "short answer",
-            (
-                _of(
-                    "over_reaction",
-                    "over-reaction",
-                    "too small an answer, with a false condition in the scenario",
-                    is_over_reaction,
-                ),
-                _of(
-                    "wrong_association",
-                    "wrong association",
-                    "too small an answer, though all that the scenario mentions is true",
-                    is_wrong_association,
-                ),
-                _of(
-                    "missed_conflict",
-                    "missed conflict",
-                    "too large an answer, against a conflict",
-                    is_missed_conflict,
-                ),
-            ),
-        ),
-        ErrorClass(
-            "groups",
-            "conditional answer",
-            (
-                _of_groups(
-                    "incomplete", "incomplete", "a condition or group is missing", is_incomplete
-                ),
-                _of_groups("redundant", "redundant", "names a satisfied condition", is_redundant),
-                _of_groups(
-                    "out_of_reach",
-                    "out of reach",
-                    "names a condition of a document that is out of reach",
-                    is_out_of_reach,
-                ),
-                _of_groups("merged", "merged", "several groups in one", is_merged),
-                _of_groups("split", "split", "one group in several", is_split),
-                _of_groups(
-                    "irrelevant",
-                    "irrelevant",
-                    "names a sentence that states no condition",
-                    is_irrelevant,
-                ),
-            ),
-        ),
+        ErrorClass("short_answer", "short answer", tuple(_OF_SHORT)),
+        ErrorClass("groups", "conditional answer", tuple(_OF_GROUPS)),
         ErrorClass(
             "other",
             "other",

@@ -1,17 +1,126 @@
-"""Conditional answers: which of several offers a user can have, and what else must be true (MDCR).
+"""How MDCR's questions are put, with or without hints, and what their scores are broken down by.
 
 The documents are in the user's message, with or without tools.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
+from branchwise.base.setting import Setting
+from branchwise.corpora.conditions.documents import (
+    QUESTION_KINDS,
+    ConditionsDocument,
+    QuestionKind,
+)
+from branchwise.corpora.conditions.question import ConditionsQuestion
+from branchwise.eval.grouping import BinPlace, Bins, Grouping, ScoredItem, binned, labels
 from branchwise.eval.tasks.mdcr.format import MDCRFormat
-from branchwise.eval.tasks.mdcr.settings import QuestionHints, tells
-from branchwise.graphs.flows.flow import Flow, PromptSection
+from branchwise.eval.tasks.task import ShotSettings
+from branchwise.graphs.flows import Flow, PromptSection
 
 if TYPE_CHECKING:
     from branchwise.graphs.system import System
+
+
+QuestionHints = Literal["none", "documents", "values", "relations", "all"]
+"""What of the gold is told: nothing / the sentences that state conditions, once more by themselves
+/ the value of each condition that the scenario mentions / how conditions of different documents are
+related / all three."""
+
+
+def tells(hints: QuestionHints, hint: QuestionHints) -> bool:
+    """Whether `hints` has one of the three."""
+    return hints in (hint, "all")
+
+
+class MDCRSettings(ShotSettings):
+    """`reasoning`: whether to reason in steps first; `hints`: what of the gold is told."""
+
+    reasoning: Annotated[
+        Literal["off", "steps"],
+        Setting(
+            "Conditional answers: answer at once, or reason in steps before.", "Model", of_task=True
+        ),
+    ] = "off"
+    hints: Annotated[
+        QuestionHints,
+        Setting(
+            "Conditional answers: what is told of the gold. Documents: their sentences that state "
+            "conditions; values of mentioned conditions; relations; or all three.",
+            "Model",
+            of_task=True,
+        ),
+    ] = "none"
+
+
+def message(asked: ConditionsQuestion, hints: QuestionHints) -> str:
+    """What the user says: documents, hints, situation and question, apart by empty lines."""
+    return "\n\n".join(_blocks(asked, hints))
+
+
+def _blocks(asked: ConditionsQuestion, hints: QuestionHints) -> Iterator[str]:
+    problem = asked.problem
+    for document in problem.documents:
+        heading = f"Document {document.id}: {document.title}"
+        yield "\n".join([heading, *_lines(document, document.sentences)])
+    if tells(hints, "documents"):
+        stating = [line for one in problem.documents for line in _lines(one, one.stating)]
+        yield "\n".join(["Sentences that state conditions:", *stating])
+    if tells(hints, "values"):
+        values = [f"{_named(asked, id)}: {str(v).lower()}" for id, v in problem.values.items()]
+        yield "\n".join(["Conditions that the situation mentions:", *(values or ["none"])])
+    if tells(hints, "relations"):
+        relations = [
+            str(replace(one, first=_named(asked, one.first), second=_named(asked, one.second)))
+            for one in problem.relations
+        ]
+        yield "\n".join(["Relations between conditions:", *(relations or ["none"])])
+    yield f"Situation: {asked.scenario_text}"
+    yield f"Question: {asked.asked}"
+
+
+def _lines(document: ConditionsDocument, shown: Mapping[str, str]) -> list[str]:
+    return [f"{document.sentence_id(name)}: {text}" for name, text in shown.items()]
+
+
+def _named(asked: ConditionsQuestion, id: str) -> str:
+    """A condition by the sentence that states it, and its number there where that has several."""
+    sentence = asked.problem.conditions[id].sentence_id
+    own = [one.id for one in asked.problem.conditions.values() if one.sentence_id == sentence]
+    return sentence if len(own) == 1 else f"{sentence} (condition {own.index(id) + 1})"
+
+
+def _asked(item: ScoredItem) -> ConditionsQuestion:
+    return ConditionsQuestion.of(item.item.question)
+
+
+def _type(item: ScoredItem) -> Sequence[BinPlace]:
+    kind = _asked(item).problem.kind
+    return [(QUESTION_KINDS.index(kind), _TYPE_WORDS[kind])]
+
+
+def _relations(item: ScoredItem) -> Sequence[BinPlace] | None:
+    decide = _asked(item).relations_decide
+    return None if decide is None else [(0, "they decide") if decide else (1, "they do not")]
+
+
+_TYPE_WORDS: Mapping[QuestionKind, str] = {
+    "q1": "at least one (Q1)",
+    "q2": "all (Q2)",
+    "q3": "maximum (Q3)",
+}
+_TYPES = Grouping("type", "type of question", _type)
+_DOCUMENTS = Grouping(
+    "documents",
+    "documents",
+    binned(Bins((1, 2, 3, 4, 5, 6)), lambda item: len(_asked(item).problem.documents)),
+)
+_DOMAIN = Grouping("domain", "domain", lambda item: labels([_asked(item).domain]))
+_RELATIONS = Grouping("relations", "whether relations decide", _relations)
+GROUPINGS = (_TYPES, _DOCUMENTS, _DOMAIN, _RELATIONS)
+CROSSED = (_TYPES.name, _DOCUMENTS.name)
+"""Those that make a table, down and across."""
 
 
 _HINTS: Mapping[QuestionHints, str] = {

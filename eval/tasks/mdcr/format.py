@@ -21,6 +21,7 @@ from branchwise.agents.prediction import (
     text_of,
 )
 from branchwise.base.text import one_line
+from branchwise.eval.tasks.task import holder_of
 
 MAX_GROUPS, MAX_IDS = 1_000, 20_000
 """Groups of an answer, and ids in all of them together; an answer with more is none."""
@@ -44,7 +45,7 @@ _TOKEN = re.compile(r"""([\[({])|([\])}])|"([^"\n]*)"|'([^'\n]*)'|([^\[\](){},;"
 _YES_NO = re.compile(r"(yes|no|true|false)(?:[.,;:!].*)?", re.DOTALL)
 _NUMBER = re.compile(r"(\d{1,19})(?:\.0+)?(?:\s[^\d]*)?[.!]?")
 _COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_SAID = {"true": "yes", "false": "no", **{word: str(n) for n, word in enumerate(_COUNTED)}}
+_SHORT_WORDS = {"true": "yes", "false": "no", **{word: str(n) for n, word in enumerate(_COUNTED)}}
 _NOTHING = frozenset({"none", "null", "n/a", "nil", "nothing", "empty"})
 _ANSWER_KEYS = ("answer", "ans", "short_answer")
 _GROUP_KEYS = ("groups", "cond", "conditions", "condition", "conditional_answer")
@@ -94,16 +95,14 @@ class MDCRFormat(AnswerFormat):
 
     def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
         """An object with both, under these or similar keys; also alone in a list or an object."""
-        while not isinstance(data, Mapping) or not any(key in data for key in _ANSWER_KEYS):
-            inner = list(data.values()) if isinstance(data, Mapping) else data
-            if not isinstance(inner, list) or len(inner) != 1:
-                raise FormatError("the answer is not in the form that was asked for")
-            data = inner[0]
-        said = next(data[key] for key in _ANSWER_KEYS if key in data)
-        groups = next((data[key] for key in _GROUP_KEYS if key in data), None)
-        reasoning = reasoning_of(data)
-        output = _output(_as_text(said), _grouped(_tokens_of(groups)))
-        return Prediction(reasoning=reasoning, task_output=output)
+        problem = "the answer is not in the form that was asked for"
+        holder = holder_of(data, _ANSWER_KEYS, problem)
+        short = next(holder[key] for key in _ANSWER_KEYS if key in holder)
+        if isinstance(short, bool):
+            short = "yes" if short else "no"
+        groups = next((holder[key] for key in _GROUP_KEYS if key in holder), None)
+        output = _output(text_of(short, MAX_NAME) or "", _grouped(_tokens_of(groups)))
+        return Prediction(reasoning=reasoning_of(holder), task_output=output)
 
 
 def sentence_id(text: str) -> str:
@@ -116,23 +115,13 @@ def _kind(tag: re.Match[str]) -> _Kind:
     return "ans" if tag[2].lower().startswith("ans") else "cond"
 
 
-def _as_text(said: object) -> str:
-    if isinstance(said, bool):
-        return "yes" if said else "no"
-    return text_of(said, MAX_NAME) or ""
-
-
-def _output(said: str, groups: list[list[str]]) -> ConditionalOutput:
-    return {"answer": _short_answer(said), "groups": groups}
-
-
-def _short_answer(said: str) -> str:
-    text = said.strip(" \t\r\n*`\"'.").lower()[:MAX_NAME]
-    text = _SAID.get(text, text)
-    if found := _YES_NO.fullmatch(text):
-        return _SAID.get(found[1], found[1])
-    if found := _NUMBER.fullmatch(text):
-        return str(int(found[1]))
+def _output(short: str, groups: list[list[str]]) -> ConditionalOutput:
+    text = short.strip(" \t\r\n*`\"'.").lower()[:MAX_NAME]
+    text = _SHORT_WORDS.get(text, text)
+    if word := _YES_NO.fullmatch(text):
+        return {"answer": _SHORT_WORDS.get(word[1], word[1]), "groups": groups}
+    if number := _NUMBER.fullmatch(text):
+        return {"answer": str(int(number[1])), "groups": groups}
     raise FormatError("the short answer is neither yes nor no nor a number")
 
 

@@ -44,17 +44,14 @@ class GroupPair(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """The share of the predicted ids that are right."""
         return len(self.said & self.gold) / len(self.said)
 
     @property
     def recall(self) -> float:
-        """The share of the gold ids that are found."""
         return len(self.said & self.gold) / len(self.gold)
 
     @property
     def f1(self) -> float:
-        """Their harmonic mean."""
         return 2 * len(self.said & self.gold) / (len(self.said) + len(self.gold))
 
 
@@ -109,7 +106,6 @@ def precision(right: float, said: float, gold: float) -> float:
 
 
 def recall(found: float, said: float, gold: float) -> float:
-    """Of sums over one question, or over many."""
     return found / gold if gold else float(not said)
 
 

@@ -20,13 +20,12 @@ from branchwise.corpora.questions import Gold, Question
 from branchwise.eval.errors.labels import ErrorClasses
 from branchwise.eval.grouping import Grouping
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.tasks.column import Column, Metrics, Role, Total
 from branchwise.eval.tasks.mdcr.errors import (
     CONDITIONAL_ERRORS,
     ConditionalCase,
     ConditionalItem,
 )
-from branchwise.eval.tasks.mdcr.flow import MDCR
+from branchwise.eval.tasks.mdcr.flow import CROSSED, GROUPINGS, MDCR, message, tells
 from branchwise.eval.tasks.mdcr.format import ConditionalOutput
 from branchwise.eval.tasks.mdcr.group_scores import (
     NO_GROUPS,
@@ -42,9 +41,7 @@ from branchwise.eval.tasks.mdcr.group_scores import (
     recall,
     relaxed_sums,
 )
-from branchwise.eval.tasks.mdcr.question import CROSSED, GROUPINGS, message
-from branchwise.eval.tasks.mdcr.settings import tells
-from branchwise.eval.tasks.task import Beside, Task
+from branchwise.eval.tasks.task import Beside, Column, Metrics, Role, Task, Total
 from branchwise.graphs.flows import Brief
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
 
@@ -158,7 +155,9 @@ class MDCRTask(Task):
         wanted, answer = gold_answer(item.question), _answer(item.prediction)
         short, said = answer or ("", NO_GROUPS)
         gold, is_read = _groups(wanted), answer is not None
-        stands_for = _equivalent(item.question)
+        asked = ConditionsQuestion.of(item.question) if item.question.passages else None
+        is_known = asked is not None and "relations" not in asked.lacks
+        stands_for = equivalent_sentences(asked.problem) if asked and is_known else None
         as_ones = as_one(said, stands_for or {}), as_one(gold, stands_for or {})
         modulo = self._of_groups(_MODULO, *as_ones, is_read=is_read)
         right = float(short == str(wanted.short))
@@ -170,23 +169,21 @@ class MDCRTask(Task):
         }
 
     def _of_groups(self, prefix: str, said: IdGroups, gold: IdGroups, *, is_read: bool) -> Metrics:
-        found: dict[str, float] = {}
+        scores: dict[str, float] = {}
         for kind, sums_of in _SUMS.items():
             sums, key = sums_of(said, gold), f"{prefix}{kind}"
             if self.way.is_summed:
                 parts = zip(GroupSums._fields, sums, strict=True)
-                found |= {f"{key}_{name}": value for name, value in parts}
-            right, count, share, wanted = sums
+                scores |= {f"{key}_{name}": value for name, value in parts}
             values = {
-                "precision": precision(right, count, wanted),
-                "recall": recall(share, count, wanted),
-                "f1": f1(*sums),
+                score: of(*(getattr(sums, part) for part in parts))
+                for score, (of, parts) in _SUMS_OF.items()
             }
             if kind == "relaxed" and self.way.by_pairs:
                 values["f1"] = pair_f1(said, gold)
             # No answer is not the same as one without conditions.
-            found |= {f"{key}_{name}": value * is_read for name, value in values.items()}
-        return found
+            scores |= {f"{key}_{name}": value * is_read for name, value in values.items()}
+        return scores
 
     def examined(self, item: AnsweredItem) -> ConditionalItem:
         answer = _answer(item.prediction)
@@ -201,8 +198,7 @@ class MDCRTask(Task):
         """Documents, hints, scenario and question, whether or not there are tools besides."""
         asked = ConditionsQuestion.of(question)
         prompt = self.flow.prompts["search" if has_tools else "given"]
-        told = message(asked, system.asked("hints"))
-        return Brief(prompt, told, one_line(question.question))
+        return Brief(prompt, message(asked, system.asked("hints")), one_line(question.question))
 
     def check(self, question: Question, system: System, *, has_tools: bool) -> None:
         for part in unknown_parts(question):
@@ -233,14 +229,6 @@ class MDCRTask(Task):
 
 def _groups(answer: ConditionsAnswer) -> IdGroups:
     return groups_of(str(answer.short), answer.groups)
-
-
-def _equivalent(question: Question) -> Mapping[str, str] | None:
-    """For each sentence what stands for it and its equivalents; None where that is not known."""
-    asked = ConditionsQuestion.of(question) if question.passages else None
-    if asked is None or "relations" in asked.lacks:
-        return None
-    return equivalent_sentences(asked.problem)
 
 
 def _answer(prediction: Prediction) -> tuple[str, IdGroups] | None:

@@ -7,9 +7,8 @@ from branchwise.base.text import counted
 from branchwise.report.terminal.blocks import Block
 from branchwise.report.terminal.marks import spans_in
 from branchwise.report.terminal.step_text import begun, count, few, indented, short
-from branchwise.trace.artifacts import RENDERED, ShownPassage
+from branchwise.trace.artifacts import RENDERED, ShownPassage, pieces
 from branchwise.trace.events import Tool
-from branchwise.trace.evidence import pieces
 from branchwise.trace.parts import Extracted
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.calls import MAX_QUERY_LINES, arguments, call_blocks

@@ -1,25 +1,57 @@
-"""How well a question was rewritten: EDIT-F1 and BLEU-4 of AmbigQA (Min et al. 2020, section 2.2).
+"""AmbigQA's evaluation (Min et al. 2020, section 2.2), by its published code.
 
-Definitions: AmbigQA's published evaluation (`codes/ambigqa_evaluate_script.py`; the older script
-beside it gives 0 where neither rewrite changes anything, and knows one wording of a question), its
-BLEU that of coco-caption. Questions are cut into tokens as Stanford's PTBTokenizer does, then lower
-case, without punctuation and articles. Our rules give the same tokens for 99.9% of the 24,181
-questions and readings of AmbigNQ's training data; otherwise they part in names such as "Wand'rin'".
+F1 of answers: gold answers of an annotator and predicted ones are paired in the order in which they
+are given, each with the first partner that is left, where their texts agree in lower case, without
+ASCII punctuation, the articles a, an, the, and further spaces. Reading and branch of an answer play
+no part; an answer that is given twice is two.
+
+EDIT-F1 and BLEU-4 of rewrites: `codes/ambigqa_evaluate_script.py` (the older script beside it gives
+0 where neither rewrite changes anything, and knows one wording of a question), BLEU as in
+coco-caption. Questions are cut into tokens as Stanford's PTBTokenizer does, then lower case,
+without punctuation and articles. Our rules give the same tokens for 99.9% of the 24,181 questions
+and readings of AmbigNQ's training data; otherwise they part in names such as "Wand'rin'".
 """
 
 import re
-from collections import Counter, defaultdict
+import string
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import exp
 
-from branchwise.eval.tasks.ambigqa.answer_f1 import plain_text
+_MAX_CHARACTERS = 2_000
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
+
+@lru_cache(maxsize=16_384)
+def plain_text(text: str) -> str:
+    """How AmbigQA compares texts, as SQuAD's evaluation does; of the first 2,000 characters."""
+    lowered = text[:_MAX_CHARACTERS].lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", lowered).split())
+
+
+def answer_f1(gold: Sequence[Iterable[str]], predicted: Sequence[str]) -> float:
+    """2 right / (gold + predicted); 0 where either is empty.
+
+    `gold`: the forms of each answer.
+    """
+    places: dict[str, deque[int]] = defaultdict(deque)
+    for place, text in enumerate(predicted):
+        places[plain_text(text)].append(place)
+    right = 0
+    for forms in gold:
+        known = {plain_text(form) for form in forms}
+        if left := [places[text] for text in known if places.get(text)]:
+            min(left, key=lambda found: found[0]).popleft()
+            right += 1
+    return 2 * right / (len(gold) + len(predicted)) if right else 0.0
+
 
 Tokens = Sequence[str]
 RewriteMeasure = Callable[[Tokens, Sequence[Tokens], Tokens], float]
 """Of the question asked, its wordings in gold, and a rewrite: 0 to 1."""
 
-_MAX_CHARACTERS = 2_000
 _SMALL, _TINY = 1e-9, 1e-15
 _ORDER = 4
 _APOSTROPHES = str.maketrans(dict.fromkeys("‘’´`", "'"))

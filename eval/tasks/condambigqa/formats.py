@@ -1,10 +1,10 @@
-"""`{"conditions": [{"condition", "answer", "citations"}]}`: CondAmbigQA's main protocol."""
+"""CondAmbigQA's answers in sentences, with citations, and with or without a condition each."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from branchwise.agents.prediction import (
     MAX_BRANCHES,
@@ -38,18 +38,38 @@ _SEVERAL = re.compile(
 )
 
 
-class _Condition(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    condition: str
+class _Answer(BaseModel, extra="forbid", strict=True):
     answer: str
     citations: list[str] = []
 
 
-class _Exact(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _Condition(_Answer):
+    condition: str
 
+
+class _Conditions(BaseModel, extra="forbid", strict=True):
     conditions: list[_Condition]
+
+
+class _Answers(BaseModel, extra="forbid", strict=True):
+    answers: list[_Answer]
+
+
+def _schema(of: str, texts: Sequence[str]) -> dict[str, Any]:
+    """A list of objects with these texts, and with citations where passages were seen."""
+    citations = {"type": "array", "items": {"type": "string"}}
+    entry = {
+        "type": "object",
+        "properties": {**{name: {"type": "string"} for name in texts}, "citations": citations},
+        "required": list(texts),
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {of: {"type": "array", "items": entry}},
+        "required": [of],
+        "additionalProperties": False,
+    }
 
 
 class ConditionsFormat(AnswerFormat):
@@ -57,29 +77,10 @@ class ConditionsFormat(AnswerFormat):
 
     name: str = "conditions"
     cites: bool = True
-    schema: ClassVar[dict[str, Any]] = {
-        "type": "object",
-        "properties": {
-            "conditions": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "condition": {"type": "string"},
-                        "answer": {"type": "string"},
-                        "citations": {"type": "array", "items": {"type": "string"}},
-                    },
-                    "required": ["condition", "answer"],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["conditions"],
-        "additionalProperties": False,
-    }
+    schema: ClassVar[dict[str, Any]] = _schema("conditions", ["condition", "answer"])
 
     def fits(self, data: object) -> bool:
-        return is_exactly(_Exact, data)
+        return is_exactly(_Conditions, data)
 
     def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
         """A condition becomes a branch, its answer the branch's entity, a citation the id of a
@@ -90,9 +91,12 @@ class ConditionsFormat(AnswerFormat):
         data = unwrapped(data, _LISTS, _CONDITION)
         answers: dict[str, tuple[str, ...]] = {}
         citations: dict[str, tuple[str, ...]] = {}
-        for condition, found, cited in _entries(data, fragments):
-            name = _free_name(condition, found, answers)
-            answers[name] = found
+        for condition, texts, cited in _entries(data, fragments):
+            name, number = condition, 1
+            while name in answers and answers[name] != texts:
+                number += 1
+                name = f"{condition} ({number})"
+            answers[name] = texts
             citations[name] = distinct([*citations.get(name, ()), *cited], MAX_ENTITIES)
         if not answers and says_something(_list_in(data), but=_NO_ANSWER):
             raise FormatError('no text was found under "answer"')
@@ -103,20 +107,17 @@ class ConditionsFormat(AnswerFormat):
         )
 
 
-ConditionEntry = tuple[str, tuple[str, ...], list[str]]
-
-
-def _entries(data: object, fragments: Sequence[str]) -> Iterator[ConditionEntry]:
+def _entries(
+    data: object, fragments: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
+    """Condition, answers and cited passages of each entry."""
     for entry in _list_in(data)[:MAX_BRANCHES]:
         if not isinstance(entry, Mapping):
-            answer = text_of(entry, MAX_SENTENCES)
-            if answer:
+            if answer := text_of(entry, MAX_SENTENCES):
                 yield DEFAULT_BRANCH, (answer,), []
-            continue
-        found = _answers(entry)
-        condition = first_text(entry, _CONDITION, MAX_NAME) or DEFAULT_BRANCH
-        if found:
-            yield condition, found, resolve_citations(entry.get("citations"), fragments)
+        elif answers := _answers(entry):
+            condition = first_text(entry, _CONDITION, MAX_NAME) or DEFAULT_BRANCH
+            yield condition, answers, resolve_citations(entry.get("citations"), fragments)
 
 
 def _list_in(data: object) -> list[Any]:
@@ -160,14 +161,6 @@ def _answers(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return distinct((text_of(part, MAX_SENTENCES) or "" for part in parts), MAX_ENTITIES)
 
 
-def _free_name(condition: str, found: tuple[str, ...], taken: Mapping[str, tuple[str, ...]]) -> str:
-    name, number = condition, 1
-    while name in taken and taken[name] != found:
-        number += 1
-        name = f"{condition} ({number})"
-    return name
-
-
 def resolve_citations(value: Any, fragments: Sequence[str]) -> list[str]:
     """Passage ids of a citation list, of one citation, or of several in one text."""
     parts = value if isinstance(value, list) else [value]
@@ -192,3 +185,16 @@ def _passage(text: str, fragments: Sequence[str]) -> str:
     if fragments and number and 1 <= int(number[1]) <= len(fragments):
         return fragments[int(number[1]) - 1]
     return bare
+
+
+class AnswersFormat(ConditionsFormat):
+    """Answers in sentences that state no condition, each with its citations.
+
+    They are read like those with conditions, which may be left out there.
+    """
+
+    name = "answers"
+    schema: ClassVar[dict[str, Any]] = _schema("answers", ["answer"])
+
+    def fits(self, data: object) -> bool:
+        return is_exactly(_Answers, data)

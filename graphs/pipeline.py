@@ -1,20 +1,85 @@
 """Detect ambiguity, ask back, answer each option: the stages of questions that are asked back.
 
 A stage is the flow of a conversation. A pipeline says which stages a question goes through, and
-whether they go by all answers to the question, which are then listed first.
+whether they go by all answers to the question, which are then listed first. A person who is asked
+back chooses among the options.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from typing_extensions import TypedDict
 
 from branchwise.base.normalise import normalise
-from branchwise.graphs.flows.flow import Flow, numbered
+from branchwise.base.text import cut, one_line, printable, whole_characters
+from branchwise.graphs.flows import Flow, numbered
 
 if TYPE_CHECKING:
-    from branchwise.graphs.flows.flow import AgentGraph, GraphParts
+    from branchwise.graphs.flows import AgentGraph, GraphParts
+
+
+ALL = "all"
+"""Says that every option is meant."""
+MAX_OWN_WORDS = 1_000
+"""Characters of a choice in one's own words."""
+_NUMBER = re.compile(r"#?\s*(\d{1,9})\s*[.)]?")
+
+
+class PersonAsked(TypedDict):
+    """What a person is asked; plain JSON.
+
+    `question`: the one that was put. `clarification_question` and its `options`, each once, in
+    order: what is asked back. `problem`: why what was said before is no choice; empty at first.
+    """
+
+    question: str
+    clarification_question: str
+    options: list[str]
+    problem: str
+
+
+class Person(Protocol):
+    """Who is asked back, or a program in their place. What is returned is read by `read_choice`; if
+    it is no choice, they are asked again, with the problem."""
+
+    async def __call__(self, asked: PersonAsked) -> Any: ...
+
+
+class ChoiceError(ValueError):
+    """What was said is no choice; the message says in one line what is possible."""
+
+
+def read_choice(choice: Any, options: Sequence[str]) -> tuple[str, ...]:
+    """The options that are meant, or a reading in the person's own words.
+
+    A text that is an option's but for case, punctuation and articles is that option, "all" are all
+    of them, a number is an option's place from 1; any other text that has a letter is a reading of
+    its own. Raises ChoiceError.
+    """
+    possible = f'say a number from 1 to {len(options)}, "{ALL}", or what you mean in your own words'
+    if isinstance(choice, bool) or not isinstance(choice, str | int):
+        raise ChoiceError(f"that is neither a number nor a text; {possible}")
+    text = one_line(printable(whole_characters(str(choice)), " "))
+    if text in options:
+        return (text,)
+    if len(text) > MAX_OWN_WORDS:
+        raise ChoiceError(f"that has {len(text)} characters; use at most {MAX_OWN_WORDS}")
+    if same := [option for option in options if normalise(option) == normalise(text)]:
+        return (same[0],)
+    if text.casefold() == ALL:
+        return tuple(options)
+    if number := _NUMBER.fullmatch(text):
+        if not 1 <= int(number[1]) <= len(options):
+            raise ChoiceError(f"unknown option {int(number[1])}; {possible}")
+        return (options[int(number[1]) - 1],)
+    if not text:
+        raise ChoiceError(f"nothing was said; {possible}")
+    if not any(map(str.isalpha, text)):
+        raise ChoiceError(f"{cut(text, 40)!r} names no option; {possible}")
+    return (text,)
+
 
 By = Literal["itself", "answers"]
 """What a stage goes by: the question alone, or also the answers that were listed for it."""
@@ -66,13 +131,13 @@ class Pipeline:
     def stages(self) -> Mapping[str, Flow]:
         """The flow of each conversation, by what it is for, in order."""
         flows = self.flows
-        found = (
+        stages = (
             ("answers", flows["answers"], self.lists or self.person),
             ("detection", flows["detection"], self.detects == "itself"),
             ("question", flows["question"], self.asks is not None),
             ("option", flows["turns" if self.in_turns else "option"], self.answers),
         )
-        return MappingProxyType({name: flow for name, flow, is_there in found if is_there})
+        return {name: flow for name, flow, is_there in stages if is_there}
 
     def flow(self, name: str, *, tells_answers: bool = False) -> Flow:
         """How a question goes through it; `tells_answers`: the gold ones, for the question back."""
@@ -82,7 +147,7 @@ class Pipeline:
             format=stages[-1].format,
             prompts=stages[0].prompts,
             readings=stages[0].readings,
-            graph=partial(_build, self),
+            graph=self._build,
             stages=stages,
             conversations=len(stages) + (MAX_OPTIONS - 1 if self.answers else 0),
             tells_answers=tells_answers,
@@ -91,8 +156,7 @@ class Pipeline:
             examples=stages[-1].examples,
         )
 
+    def _build(self, parts: "GraphParts", start_at: str | None = None) -> "AgentGraph":
+        from branchwise.graphs.clarify import build_pipeline
 
-def _build(pipeline: Pipeline, parts: "GraphParts", start_at: str | None = None) -> "AgentGraph":
-    from branchwise.graphs.clarify import build_pipeline
-
-    return build_pipeline(pipeline, parts)
+        return build_pipeline(self, parts)

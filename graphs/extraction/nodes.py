@@ -1,33 +1,35 @@
-"""Extraction with one request for the passages of a turn's searches."""
+"""The node `extract`: one request for each passage of each result, as in the paper, or one for the
+passages of a turn's searches."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from langgraph.runtime import Runtime
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.prompt_files import Prompts
 from branchwise.base.text import cut
-from branchwise.graphs.extraction.earlier import (
+from branchwise.graphs.extraction.materials import (
+    GAP,
+    NOTHING_YET,
+    Material,
+    PassageResult,
     all_spans,
     asked_words,
     asks_for_more,
     has_before_it,
+    materials_of,
+    passage_message,
+    passage_results,
     results_in_view,
+    searched,
     stands_in,
 )
-from branchwise.graphs.extraction.materials import (
-    GAP,
-    Material,
-    PassageResult,
-    materials_of,
-    passage_results,
-    searched_all,
-)
-from branchwise.graphs.extraction.together import (
+from branchwise.graphs.extraction.requests import (
     ExtractionBrief,
     PassagesRead,
     Sought,
-    by_first,
+    ask_all,
+    read_alone,
     read_together,
 )
 from branchwise.graphs.module_call import NO_USAGE
@@ -37,11 +39,61 @@ from branchwise.graphs.tool_node import bounded
 from branchwise.tools.artifacts import RepeatRecord
 from branchwise.tools.result_text import block, blocks
 from branchwise.trace.events import Extraction
-from branchwise.trace.parts import Call, Extracted
+from branchwise.trace.parts import Call, Extracted, ExtractionRequest
 
 MAX_NAMED, MAX_NAMED_CHARS = 20, 200
 """Passages with nothing that helps which are named, and characters of the title of each."""
-_NEW = PassageExtract()
+
+
+def make_extract_by_passage_node(caller: ModelCaller, prompts: Prompts) -> GraphNode:
+    """The node `extract`: tool results with passages become what was copied out of them.
+
+    The extractor reads each passage in its own call; the calls of a turn are concurrent. A passage
+    whose call failed is shown whole.
+    """
+    system = prompts.render("extractor")
+
+    async def extract(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
+        context = runtime.context
+        results = [result for result in passage_results(state) if result.materials]
+        readings = state.get("readings", ())
+        materials = [material for result in results for material in result.materials]
+        searches = [searched(result.call, in_lists=False) for result in results]
+        messages = [
+            passage_message(context.question, readings, search, material)
+            for result, search in zip(results, searches, strict=True)
+            for material in result.materials
+        ]
+        replies = await ask_all(caller, [(system, message) for message in messages], context)
+        records = iter([read_alone(m, r) for m, r in zip(materials, replies, strict=True)])
+        change = StateUpdate()
+        for result in results:
+            own = tuple(next(records) for _ in result.materials)
+            extraction = Extraction(
+                call=Call(result.call["id"], result.call["name"]),
+                of=result.of,
+                passages=own,
+                content=_content(result.materials, own),
+            )
+            context.event(extraction)
+            change = extracted(extraction, folded(state, change))
+        return change
+
+    return extract
+
+
+def _content(materials: Sequence[Material], records: Sequence[Extracted]) -> str:
+    """The tool result that the agent sees, whole passages where a call failed; the last line says
+    how many passages are left out."""
+    shown = []
+    for material, record in zip(materials, records, strict=True):
+        text = material.text if record.how == "failed" else GAP.join(record.spans)
+        if text or record.how == "failed":
+            shown.append(f"[{material.id}] {material.title}\n{text}")
+    if missing := len(materials) - len(shown):
+        passages = "1 passage" if missing == 1 else f"{missing} passages"
+        shown.append(f"[left out: {passages} without anything that helps]")
+    return bounded("\n\n".join(shown))
 
 
 def make_extract_by_search_node(caller: ModelCaller, prompts: Prompts) -> GraphNode:
@@ -56,12 +108,20 @@ def make_extract_by_search_node(caller: ModelCaller, prompts: Prompts) -> GraphN
         context, results = runtime.context, list(passage_results(state))
         readings = state.get("readings", ())
         found_by = _searches_by_passage(results)
-        searches = list(dict.fromkeys(searched_all(result.call) for result in results))
-        known = asked_words(context.question, readings)
-        sought = list(_to_read(results, found_by, known, state.get("extracts") or {}))
+        searches = list(dict.fromkeys(searched(result.call) for result in results))
+        known, extracts = asked_words(context.question, readings), state.get("extracts") or {}
+        # The passages that were not read yet, or not for what is searched for now, each once.
+        materials = {one.key: one for result in results for one in result.materials}
+        sought = [
+            Sought(material, tuple(found_by[key]))
+            for key, material in materials.items()
+            if key not in extracts or asks_for_more(found_by[key], known, extracts[key])
+        ]
         brief = ExtractionBrief(context.question, readings, searches)
         read = await read_together(caller, prompts, brief, sought, context)
-        turn, change = _Turn(read, results_in_view(state), _by_id(state)), StateUpdate()
+        messages = [*state["messages"], *state["pending"]]
+        by_id = {one.id: one for message in messages for one in materials_of(message)}
+        turn, change = _Turn(read, results_in_view(state), by_id), StateUpdate()
         for result in results:
             now = folded(state, change)
             extraction = turn.extraction(result, now.get("extracts") or {})
@@ -73,37 +133,14 @@ def make_extract_by_search_node(caller: ModelCaller, prompts: Prompts) -> GraphN
 
 
 def _searches_by_passage(results: Sequence[PassageResult]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    searches: dict[str, dict[str, None]] = {}
     key_of: dict[str, str] = {}
     for result in results:
-        search = searched_all(result.call)
         key_of |= {material.id: material.key for material in result.materials}
-        named = [key_of[one.id] for one in result.repeats if one.id in key_of]
+        named = [key_of[repeat.id] for repeat in result.repeats if repeat.id in key_of]
         for key in [*(material.key for material in result.materials), *named]:
-            searches = found.setdefault(key, [])
-            if search not in searches:
-                searches.append(search)
-    return found
-
-
-def _by_id(state: AgentState) -> dict[str, Material]:
-    """The passages of all results."""
-    messages = [*state["messages"], *state["pending"]]
-    return {one.id: one for message in messages for one in materials_of(message)}
-
-
-def _to_read(
-    results: Sequence[PassageResult],
-    found_by: Mapping[str, Sequence[str]],
-    known: frozenset[str],
-    extracts: Mapping[str, PassageExtract],
-) -> Iterator[Sought]:
-    """The passages that were not read yet, or not for what is searched for now, each once."""
-    materials = {one.key: one for result in results for one in result.materials}
-    for key, material in materials.items():
-        before = extracts.get(key)
-        if before is None or asks_for_more(found_by[key], known, before):
-            yield Sought(material, tuple(found_by[key]))
+            searches.setdefault(key, {})[searched(result.call)] = None
+    return {key: list(texts) for key, texts in searches.items()}
 
 
 class _Turn:
@@ -111,32 +148,27 @@ class _Turn:
     passages that a result may name."""
 
     def __init__(self, read: PassagesRead, shown: list[str], by_id: Mapping[str, Material]) -> None:
-        self._fresh = dict(read.passages)
-        self._read = read.passages
-        self._requests = dict(by_first(read.requests))
-        self._shown = shown
-        self._by_id = by_id
+        self._fresh, self._requests = dict(read.passages), dict(read.requests)
+        self._read, self._shown, self._by_id = read.passages, shown, by_id
 
     def extraction(
         self, result: PassageResult, extracts: Mapping[str, PassageExtract]
     ) -> Extraction:
-        """Of one tool call."""
-        before = [extracts.get(material.key, _NEW) for material in result.materials]
-        requests = [
-            request
-            for material in result.materials
-            for request in self._requests.pop(material.key, ())
-        ]
-        pairs = zip(result.materials, before, strict=True)
-        records = [self._record(material, earlier) for material, earlier in pairs]
         content = _Content(self._shown)
-        for material, record, earlier in zip(result.materials, records, before, strict=True):
-            content.add(material, record, earlier)
+        records, requests = list[Extracted](), list[ExtractionRequest]()
+        materials = [(one, extracts.get(one.key, NOTHING_YET)) for one in result.materials]
+        for material, before in materials:
+            requests += self._requests.pop(material.key, ())
+            records.append(self._record(material, before))
+        for (material, before), record in zip(materials, records, strict=True):
+            content.add(material, record, before)
         here = {material.id for material in result.materials}
-        for id in (one.id for one in result.repeats if one.id not in here):
+        for repeat in result.repeats:
             # What a plug-in's node took away before it was read was never shown.
-            if named := self._by_id.get(id):
-                content.name(named, extracts.get(named.key))
+            if repeat.id not in here and (named := self._by_id.get(repeat.id)):
+                # Of one whose calls failed nothing was extracted.
+                earlier = extracts.get(named.key)
+                content.name(named, helps=earlier is None or bool(earlier.spans))
         self._shown.append(content.text)
         return Extraction(
             call=Call(result.call["id"], result.call["name"]),
@@ -177,7 +209,6 @@ class _Content:
         self._nothing: list[str] = []
 
     def add(self, material: Material, record: Extracted, before: PassageExtract) -> None:
-        """The next passage of the result."""
         spans = record.spans or all_spans(before, material.text)
         text = material.text if record.how == "failed" else GAP.join(spans)
         shown = [*self._shown, *map(block, self._new)]
@@ -185,13 +216,10 @@ class _Content:
         if text and not is_shown:
             self._new.append({**material.record, "text": text})
         else:
-            self._name(material, helps=bool(text))
+            self.name(material, helps=bool(text))
 
-    def name(self, material: Material, before: PassageExtract | None) -> None:
-        """A passage that a search named only; of one whose calls failed nothing was extracted."""
-        self._name(material, helps=before is None or bool(before.spans))
-
-    def _name(self, material: Material, *, helps: bool) -> None:
+    def name(self, material: Material, *, helps: bool) -> None:
+        """A passage that is not shown: by its title, among those that help or those that do not."""
         if helps:
             self._repeats.append(RepeatRecord(id=material.id, title=material.title))
         else:
@@ -199,10 +227,9 @@ class _Content:
 
     @property
     def text(self) -> str:
-        """The result, bounded."""
         named = self._nothing[:MAX_NAMED]
         if more := len(self._nothing) - len(named):
             named.append(f"and {more} more")
         nothing = [f"[left out, nothing found in: {'; '.join(named)}]"] if named else []
-        found = blocks(self._new, self._repeats)
-        return bounded("\n\n".join([*([found] if found else []), *nothing]))
+        shown = blocks(self._new, self._repeats)
+        return bounded("\n\n".join([*([shown] if shown else []), *nothing]))

@@ -1,20 +1,126 @@
-"""From one reply about several passages to what it says of each.
+"""From an extractor's reply to spans that occur word for word in the passage.
 
-A line that names a passage begins its section; a line that is copied from another passage than that
-of its section counts for that one. Nothing here decides what is shown: `spans.read_spans` holds
-each line against its passage.
+In a reply about several passages, a line that names a passage begins its section; a line that is
+copied from another passage than that of its section counts for that one. `read_spans` alone decides
+what is shown: it holds each line against its passage.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from branchwise.base.text import one_line, whole_characters
 from branchwise.graphs.extraction.materials import Material
-from branchwise.graphs.extraction.spans import FoldedPassage, says_none, span_forms
-from branchwise.graphs.list_replies import MAX_ITEMS, without_fences
+from branchwise.graphs.list_replies import (
+    MAX_ITEMS,
+    REPEATED,
+    TOO_MANY,
+    listed,
+    not_taken,
+    undressed,
+    without_fences,
+)
+from branchwise.trace.parts import Dropped
+
+MAX_SPANS = 50
+"""Of one passage. Together they are never longer than the passage: they do not overlap."""
+NOT_IN_PASSAGE = "not in the passage"
+_NONE = re.compile(r"\W*none\b", re.IGNORECASE)
+_NONE_ALONE = re.compile(r"\W*none\W*", re.IGNORECASE)
+
+# One character for one character, so positions in the folded text are positions in the text.
+_FOLD = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′`´ʼ＇", "'"),
+        **dict.fromkeys("“”„‟″«»＂", '"'),
+        **dict.fromkeys("‐‑‒–—―−﹘﹣－", "-"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Spans in the order of the passage, in its own characters, and what was dropped.
+
+    `whole`: one span is the whole passage.
+    """
+
+    kept: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    whole: bool = False
+
+
+def read_spans(reply: str, passage: str) -> Spans:
+    """The spans that `reply` copied from `passage` (text on one line, no title), one per line.
+
+    A line is in the passage if it is a substring, with typographic quotation marks and dashes taken
+    for plain ones; otherwise it is tried again without bullet, number, quotation marks and ellipses
+    around it. Overlapping spans are merged; a line within an earlier one is a repeat. NONE, even
+    with an explanation, is not a span; the explanation does not count as dropped. Never raises.
+    """
+    items, folded = listed(reply), FoldedPassage(passage)
+    places: list[tuple[int, int]] = []  # disjoint [start, end)
+    dropped: list[Dropped] = []
+    is_none = False
+    for item in items[:MAX_ITEMS]:
+        if says_none(item):
+            is_none = True
+        if says_none(item) or not any(c.isalnum() for c in item):
+            continue
+        place = folded.find(span_forms(item))
+        if place is None:
+            # "None of this helps." is an explanation, unless it is in the passage word for word.
+            is_first = not places and not dropped
+            is_none = is_none or (is_first and bool(_NONE.match(item)))
+            dropped.append(not_taken(item, NOT_IN_PASSAGE))
+            continue
+        start, end = place
+        apart = [(s, e) for s, e in places if e <= start or end <= s]
+        if any(s <= start and end <= e for s, e in places):
+            dropped.append(not_taken(item, REPEATED))
+        elif len(apart) == len(places) >= MAX_SPANS:
+            dropped.append(not_taken(item, TOO_MANY))
+        else:
+            touched = [place, *(p for p in places if p not in apart)]
+            places = [*apart, (min(s for s, _ in touched), max(e for _, e in touched))]
+    if not places and is_none:
+        return Spans()
+    if len(items) > MAX_ITEMS:
+        dropped.append(Dropped(f"({len(items) - MAX_ITEMS} more lines)", TOO_MANY))
+    kept = tuple(passage[start:end] for start, end in sorted(places))
+    return Spans(kept, tuple(dropped), whole=(0, len(passage)) in places)
+
+
+class FoldedPassage:
+    """A passage in which lines are looked for, whatever their dress."""
+
+    def __init__(self, passage: str) -> None:
+        self._folded = passage.translate(_FOLD)
+
+    def find(self, forms: Iterable[str]) -> tuple[int, int] | None:
+        """Where the first of a line's forms (`span_forms`) that it holds stands: [start, end)."""
+        for form in forms:
+            start = self._folded.find(form)
+            if start >= 0:
+                return start, start + len(form)
+        return None
+
+
+def says_none(item: str) -> bool:
+    """Whether a line is the word NONE alone, in any dress."""
+    return bool(_NONE_ALONE.fullmatch(item))
+
+
+def span_forms(item: str) -> Iterator[str]:
+    """The folded line unchanged, then with less and less around it; each contains a word."""
+    for form in undressed(item):
+        for bare in (form, form.strip(" …[]"), form.strip(" .…[]")):
+            folded = bare.translate(_FOLD)
+            if any(c.isalnum() for c in folded):
+                yield folded
+
 
 _NUMBER = r"\d{1,3}"
 _NAMED = re.compile(rf"[\W_]*passage[\W_]*({_NUMBER})(?![\w])(.*)", re.IGNORECASE)
@@ -78,7 +184,6 @@ class _SectionReader:
         self.current: tuple[int, ...] = ()
 
     def take(self, line: str) -> None:
-        """The next line."""
         heading = self._heading(line)
         if heading is None:
             self._put(line)
@@ -90,20 +195,20 @@ class _SectionReader:
 
     def _heading(self, line: str) -> _Heading | None:
         """The line as a heading, unless it is copied from the passage that is being read."""
-        found = _heading_of(line, len(self._titles))
-        if found is None:
+        heading = _heading_of(line, len(self._titles))
+        if heading is None:
             return None
-        rest = self._without_title(found)
-        if not rest or says_none(rest):
-            return found._replace(rest=rest)
-        if self._own(tuple(span_forms(line))):
-            return None
-        if not found.by_word:
-            # "1. …" may be an item of a list.
-            forms = tuple(span_forms(rest))
-            if self._own(forms) or not self._passages[found.passages[0]].find(forms):
+        rest = self._without_title(heading)
+        if rest and not says_none(rest):
+            if self._own(tuple(span_forms(line))):
                 return None
-        return found._replace(rest=rest)
+            forms = tuple(span_forms(rest))
+            # "1. …" may be an item of a list.
+            if not heading.by_word and (
+                self._own(forms) or not self._passages[heading.passages[0]].find(forms)
+            ):
+                return None
+        return heading._replace(rest=rest)
 
     def _without_title(self, heading: _Heading) -> str:
         rest, title = heading.rest.strip(_AROUND), self._titles[heading.passages[0]]
@@ -123,21 +228,17 @@ class _SectionReader:
         elif own := self._own(forms):
             self._say(own, line)
         elif not any(_plain(self._titles[number]) == _plain(line) for number in self.current):
-            others = self._others(forms)
+            others: list[int] = []
+            if self.current and self._left > 0:
+                self._left -= 1
+                passages = enumerate(self._passages)
+                others = [number for number, passage in passages if passage.find(forms)][:1]
             self.strayed.update(self.current if others else ())
             self._say(others or self.current[:1], line)
 
     def _own(self, forms: Sequence[str]) -> list[int]:
         """The first passage of the section that holds the line."""
         return [number for number in self.current if self._passages[number].find(forms)][:1]
-
-    def _others(self, forms: Sequence[str]) -> list[int]:
-        """The first of all passages that does."""
-        if not self.current or self._left <= 0:
-            return []
-        self._left -= 1
-        passages = enumerate(self._passages)
-        return [number for number, passage in passages if passage.find(forms)][:1]
 
     def _say(self, numbers: Sequence[int], line: str) -> None:
         for number in numbers:
@@ -170,10 +271,9 @@ def _lines_of_json(text: str, count: int) -> list[str] | None:
     if not text.startswith(("{", "[")):
         return None
     try:
-        lines = [whole_characters(line) for line in _json_lines(json.loads(text), count)]
+        return [whole_characters(line) for line in _json_lines(json.loads(text), count)] or None
     except (ValueError, RecursionError):
         return None
-    return lines or None
 
 
 def _json_lines(value: Any, count: int) -> Iterator[str]:

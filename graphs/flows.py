@@ -1,29 +1,82 @@
-"""What graphs must know of a task: how its questions are put, and the graph they flow through.
+"""Flows: how each kind of question is put to an agent, and the way that it takes through the graph.
 
 Light, so that a task's columns do not cost the import of LangGraph.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from branchwise.agents.prediction import AnswerFormat
+from branchwise.base.registry import Registry
 from branchwise.corpora.passages import Passage
-from branchwise.graphs.asking import DEFAULT_PROTOCOL
-from branchwise.graphs.route import SLOTS, Route
+from branchwise.graphs.own_settings import DEFAULT_PROTOCOL
+from branchwise.trace.events import graph_name
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.graph.state import CompiledStateGraph
 
     from branchwise.agents.prompt_files import Prompts
+    from branchwise.graphs.expand_node import TitleSearcher
     from branchwise.graphs.models import Models
     from branchwise.graphs.plugin_nodes import NodePlugin
     from branchwise.graphs.state import AgentState, ItemContext
     from branchwise.graphs.system import Budget, System
-    from branchwise.graphs.title_search import TitleSearcher
 
     AgentGraph = CompiledStateGraph[AgentState, ItemContext, Any, Any]
+
+
+NodeSlot = Literal["before_agent", "after_tools", "before_answer"]
+"""Where a plug-in's step runs. `before_agent`: once, after query expansion. `after_tools`: after
+the tools of a turn, before evidence extraction. `before_answer`: after the agent's last message,
+before it is read."""
+SLOTS: tuple[NodeSlot, ...] = get_args(NodeSlot)
+
+
+@dataclass(frozen=True)
+class Route:
+    """The way through the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`.
+
+    `nodes`: names of the plug-ins' nodes in each slot, in order. `last_words`: the step that gets
+    the agent's last message, if it is not the answer.
+    """
+
+    expands: bool
+    extracts: bool
+    has_tools: bool
+    nodes: Mapping[NodeSlot, Sequence[str]] = field(default_factory=dict)
+    last_words: str = ""
+
+    @property
+    def first(self) -> str:
+        return self.along("before_agent")[0]
+
+    def after_turn(self, *, calls: bool) -> str:
+        if calls and self.has_tools:
+            return "tools"
+        return self.last_words or self.into("before_answer")
+
+    def into(self, slot: NodeSlot, ran: Collection[str] = ()) -> str:
+        """The first node of a slot that has not run yet, else the step after the slot.
+
+        Nodes that ran but that the system lacks are ignored.
+        """
+        left = (name for name in self.nodes.get(slot, ()) if name not in ran)
+        return next(map(graph_name, left), self._behind(slot)[0])
+
+    def along(self, slot: NodeSlot) -> list[str]:
+        """The steps around a slot: each is always followed by the next."""
+        before = ["tools"] if slot == "after_tools" else []
+        if slot == "before_agent" and self.expands:
+            before = ["expand"]
+        return [*before, *map(graph_name, self.nodes.get(slot, ())), *self._behind(slot)]
+
+    def _behind(self, slot: NodeSlot) -> list[str]:
+        if slot == "before_answer":
+            return ["answer"]
+        return ["extract", "agent"] if slot == "after_tools" and self.extracts else ["agent"]
+
 
 FlowSetting = Literal["search", "given", "direct"]
 """The agent has tools / finds fixed passages in its prompt / has neither."""
@@ -70,13 +123,11 @@ class GraphParts:
     sections: Sequence[str] = ()
 
     def system_prompt(self, name: str) -> str:
-        """A prompt of a question, and what is said below it."""
         return "\n\n".join([self.prompts.render(name), *self.sections])
 
     @property
     def route(self) -> Route:
-        """Which step follows which."""
-        nodes = {slot: [made.name for made in self.plugins if made.slot == slot] for slot in SLOTS}
+        nodes = {slot: [node.name for node in self.plugins if node.slot == slot] for slot in SLOTS}
         models = self.models
         return Route(bool(models.expander), bool(models.extractor), bool(self.tools), nodes)
 
@@ -102,12 +153,10 @@ class PromptSection:
 
     @property
     def names(self) -> set[str]:
-        """All prompt files that it is made of."""
         nested = (value for value in self.values.values() if not isinstance(value, str))
         return {self.prompt, *(name for names in nested for name in names)}
 
     def rendered(self, prompts: "Prompts") -> str:
-        """Its text."""
         values = {
             key: value if isinstance(value, str) else "\n\n".join(map(prompts.render, value))
             for key, value in self.values.items()
@@ -164,17 +213,17 @@ class Flow:
     @property
     def takes(self) -> frozenset[str]:
         """The settings of flows that change something in this one."""
-        found = {"at_most": bool(self.at_most), "shots": bool(self.examples)}
-        return frozenset(name for name, is_taken in found.items() if is_taken)
+        takes = {"at_most": bool(self.at_most), "shots": bool(self.examples)}
+        return frozenset(name for name, is_taken in takes.items() if is_taken)
 
     def sections(self, system: "System") -> tuple[PromptSection, ...]:
         """What the system prompt says below the task's prompt by such settings."""
-        found = []
+        sections = []
         if self.at_most and (most := system.asked("at_most")) is not None:
-            found.append(PromptSection(self.at_most, {"most": str(most)}))
+            sections.append(PromptSection(self.at_most, {"most": str(most)}))
         if self.examples and (shots := system.asked("shots")) in self.examples:
-            found.append(PromptSection(self.examples[shots]))
-        return tuple(found)
+            sections.append(PromptSection(self.examples[shots]))
+        return tuple(sections)
 
     def setting(self, *, has_tools: bool, has_passages: bool = False) -> FlowSetting:
         """How a question is asked of an agent with or without tools."""
@@ -183,7 +232,17 @@ class Flow:
         return "given" if has_passages and "given" in self.prompts else "direct"
 
     def build(self, parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
-        """The compiled graph."""
         from branchwise.graphs.base import build_graph
 
         return (self.graph or build_graph)(parts, start_at)
+
+
+__all__ = ["FLOWS", "Brief", "Flow", "FlowSetting", "GraphParts", "default_flow"]
+
+FLOWS: Registry[Flow] = Registry()
+"""Those of all tasks, by their names."""
+
+
+def default_flow() -> Flow:
+    """The flow of a question that comes without a question set: the first task's."""
+    return next(iter(FLOWS.values()))
