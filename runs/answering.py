@@ -1,4 +1,4 @@
-"""One system answers one item: how the item ended becomes a record, whatever happened."""
+"""A system answers one question: an item of a run, or one that is asked alone."""
 
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -6,17 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.caller import ModelError
-from branchwise.agents.journal import Journal
+from branchwise.agents.journal import Journal, MemoryJournal
 from branchwise.agents.outages import PassEndedError
+from branchwise.agents.restraints import Restraints
+from branchwise.base.errors import InputError
 from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.questions import Question
-from branchwise.eval.tasks import Task
+from branchwise.eval.tasks import DEFAULT, Task, task_that_asks_back
+from branchwise.eval.tasks.protocols import flow_of
+from branchwise.graphs.asking import PROTOCOL
+from branchwise.graphs.choices import Person
 from branchwise.graphs.ledger import Ledger
+from branchwise.graphs.system import System
 from branchwise.runs.store import StoreError
+from branchwise.runs.store.recordings import open_recordings
 from branchwise.trace.events import Error, Event
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent, Outcome
+
 
 MAX_ERROR_CHARS = 1000
 HasAnswers = Callable[[], Awaitable[bool]]
@@ -107,3 +115,39 @@ def _words(error: BaseException) -> str:
         return whole_characters(str(error))
     except Exception:  # noqa: BLE001 - plug-ins and models may raise any exception
         return "(an error without words)"
+
+
+def agent_to_ask(system: System, restraints: Restraints, *, clarify: bool = False) -> "Agent":
+    """The agent of a system, which answers one question or several; with `clarify` one that asks
+    which reading is meant. Raises InputError."""
+    from branchwise.graphs.agent import Agent
+
+    task = task_that_asks_back() if clarify else DEFAULT
+    flow = flow_of(task, system)
+    flow = task.live.by(system.asked(PROTOCOL)) if clarify and task.live else flow
+    agent = Agent(system, flow, restraints=restraints, recordings=open_recordings)
+    agent.check_settings()
+    return agent
+
+
+def check_question(question: str) -> None:
+    """Raise InputError for a question without a text."""
+    if not question.strip():
+        raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
+
+
+async def ask_agent(
+    agent: "Agent", question: str, journal: Journal | None = None, person: Person | None = None
+) -> "Outcome":
+    """Ask and close the agent. `person`: who is asked back, in a flow that asks.
+
+    Raises ModelError where the model cannot be had.
+    """
+    # A shell may pass bytes that are not text; no model server accepts them.
+    text = question.encode(errors="surrogateescape").decode(errors="replace")
+    asked = Question(id="ask", question=text)
+    brief = DEFAULT.brief(asked, has_tools=bool(agent.tools))
+    try:
+        return await agent.answer(brief, journal or MemoryJournal(), person=person)
+    finally:
+        await agent.aclose()

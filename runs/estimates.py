@@ -1,21 +1,65 @@
-"""What a run is expected to take, from what its system took for some questions.
+"""What a run is expected to take, from what its system took for some questions: a pilot's, or an
+earlier run's.
 
 The estimate of a total is the sample's mean times the items, with the cost of those that the run
 keeps as it is. Its range is mean * exp(+-t s / (m sqrt(n))), m and s the mean and the standard
-deviation of n items, t of Student's distribution: costs are skewed, and never below 0.
-"""
+deviation of n items, t of Student's distribution: costs are skewed, and never below 0."""
 
 import math
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from branchwise.base.errors import InputError
+from branchwise.corpora.questions import Question
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.usage import run_costs
+from branchwise.runs.options import ESTIMATE_FROM
 from branchwise.runs.store import open_run
+from branchwise.runs.store.connection import DATABASE
+from branchwise.runs.studies.folder import STUDY_FILE, folder_runs
+
+_MARK = "pilot"
+
+
+def pilot_ids(questions: Sequence[Question], count: int) -> frozenset[str]:
+    """The questions of a pilot: one of each share of the set, from few gold answers to many.
+
+    Stratified by what is known of a question beforehand; within a share it is a draw that depends
+    on the ids alone.
+    """
+    ordered = sorted(questions, key=_size)
+    shares = min(count, len(ordered))
+    drawn = random.Random("\n".join(sorted(question.id for question in questions)))
+    bounds = [len(ordered) * n // shares for n in range(shares + 1)]
+    chosen = (ordered[drawn.randrange(first, end)] for first, end in pairwise(bounds))
+    return frozenset(question.id for question in chosen)
+
+
+def _size(question: Question) -> tuple[int, int, str]:
+    answers = sum(len(branch.answers) for branch in question.branches)
+    return answers, len(question.question), question.id
+
+
+def mark_pilot(run: Path) -> None:
+    """Say that a run folder holds a pilot so far, which the same command continues."""
+    (run / _MARK).touch()
+
+
+def unmark_pilot(run: Path) -> None:
+    """The run goes on as a whole."""
+    (run / _MARK).unlink(missing_ok=True)
+
+
+def is_pilot(run: Path) -> bool:
+    """Whether a run folder holds a pilot so far."""
+    return (run / _MARK).is_file()
+
 
 _T_90 = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75)
 """Student's t with 1, 2, ... degrees of freedom of a 90% interval; beyond them that of a normal."""
@@ -138,3 +182,34 @@ def together(estimates: Iterable[Estimate | None]) -> Estimate | None:
         cost,
         sum(one.seconds for one in known),
     )
+
+
+def samples_of(
+    digests: Mapping[str, str], folder: Path | None, source: Path | None
+) -> dict[str, Sample]:
+    """The samples of systems by their names; `digests` say what they are.
+
+    `folder`: where they are run, which may hold a pilot; `source`: the run or study to estimate
+    from instead. Raises InputError where that holds nothing of any of them.
+    """
+    place = source or folder
+    if place is None or (source is None and not _holds_runs(place)):
+        return {}
+    found: dict[str, Sample] = {}
+    runs = [run for run, _ in folder_runs(place)]
+    for name, digest in digests.items():
+        samples = [Sample.read(run, digest, kept=source is None) for run in runs]
+        known = [one for one in samples if one is not None]
+        if known:
+            found[name] = max(known, key=lambda one: len(one.outcomes))
+    if source is not None and not found:
+        raise InputError(
+            f"it has no answers of {'these systems' if len(digests) > 1 else 'this system'}",
+            where=f"{ESTIMATE_FROM} {source}",
+            remedy="name a run of the same model, settings and corpus, or ask a few: --pilot 5",
+        )
+    return found
+
+
+def _holds_runs(folder: Path) -> bool:
+    return (folder / STUDY_FILE).is_file() or (folder / DATABASE).is_file()

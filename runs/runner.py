@@ -16,7 +16,7 @@ from branchwise.base.cycle_collector import rare_cycle_search
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import Task
 from branchwise.runs.answering import Answering, HasAnswers, status_of
-from branchwise.runs.pilots import pilot_ids
+from branchwise.runs.estimates import pilot_ids
 from branchwise.runs.store import PendingItem, RunStore
 
 if TYPE_CHECKING:

@@ -11,13 +11,16 @@ import typer
 from branchwise.agents.limits import Limits
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.commands.declared_options import with_options
-from branchwise.commands.forecast_options import DryRun, EstimateFrom, check_forecast
+from branchwise.commands.declared_options import DryRun, EstimateFrom, check_forecast, with_options
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.commands.report import print_aggregates
-from branchwise.commands.running import allow_open_files, asks_several, say_failures
+from branchwise.commands.running import (
+    allow_open_files,
+    asks_several,
+    say_failures,
+    warn_of_shutdowns,
+)
 from branchwise.commands.score import print_runs, say, score_and_save
-from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.eval.scores import Scores
 from branchwise.report.run_folders import systems_of_runs
 from branchwise.report.terminal.console import console, error_console
@@ -25,12 +28,12 @@ from branchwise.report.terminal.metric_failures import failure_lines
 from branchwise.report.terminal.progress import StudyProgress
 from branchwise.report.terminal.study_plan_table import print_plan
 from branchwise.report.terminal.study_summary import study_summary
-from branchwise.runs.costs.kept_prices import prices_of
+from branchwise.runs.costs.prices import prices_of
+from branchwise.runs.estimates import samples_of
 from branchwise.runs.options import StudyOptions
 from branchwise.runs.scoring.score import ScoringSettings
 from branchwise.runs.studies.plan import PlanPace, plan_of
 from branchwise.runs.studies.running import StudyDesign, StudyPace, StudyRun, check_study, run_study
-from branchwise.runs.studies.samples import samples_of
 from branchwise.runs.studies.schema import LoadedStudy, load_study
 
 

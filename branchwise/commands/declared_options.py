@@ -1,4 +1,5 @@
-"""Options that are made of declared settings: a system's, a run's, those of scoring."""
+"""Options that are made of declared settings: a system's, a run's, those of scoring; and those of
+what a run may cost."""
 
 import inspect
 import json
@@ -20,6 +21,7 @@ from branchwise.base.setting import Declared, declared, unknown_value
 from branchwise.commands.options import Words, read_keys, read_tools
 from branchwise.graphs.system import System, all_settings
 from branchwise.graphs.system_checks import check_system
+from branchwise.runs.options import ESTIMATE_FROM
 
 Chosen = TypeVar("Chosen", bound=BaseModel)
 _JSON = frozenset({"extra_body"})
@@ -192,3 +194,30 @@ def _read_json(text: str, option: str | None) -> Any:
         why = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
         remedy = f"""write {option} '{{"top_k": 20}}'"""
         raise InputError(f"is not JSON: {why}", where=option, remedy=remedy) from None
+
+
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Ask nothing: check everything, and say what it may cost at most."
+    ),
+]
+EstimateFrom = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --dry-run: say what to expect by an earlier run or study of the same systems.",
+        metavar="RUN",
+    ),
+]
+
+
+def check_forecast(pilot: int | None, estimate_from: Path | None, *, dry_run: bool) -> None:
+    """Raise InputError for options that have no effect on each other."""
+    if estimate_from is None:
+        return
+    if pilot is not None:
+        raise InputError(
+            "stands beside --pilot", where=ESTIMATE_FROM, remedy="leave one of them out"
+        )
+    if not dry_run:
+        raise InputError("has no effect alone", where=ESTIMATE_FROM, remedy="add --dry-run")

@@ -1,18 +1,26 @@
 """`branchwise demo`: the main workflow on the films example, without a key or a network."""
 
+import os
 import shutil
+import sys
+from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated
+from shlex import quote
+from typing import Annotated, NamedTuple
 
 import typer
 
 from branchwise.base.errors import InputError
-from branchwise.commands.demo_next import DemoResults, show_next
-from branchwise.commands.demo_questions import run_demo_study, word_index
-from branchwise.commands.demo_recorded import show_recorded
-from branchwise.commands.demo_story import show_story
-from branchwise.commands.demo_world import show_world
+from branchwise.commands.demo_parts import (
+    QUESTION,
+    RecordedPart,
+    run_demo_study,
+    show_recorded,
+    show_story,
+    show_world,
+    word_index,
+)
 from branchwise.commands.running import finish
 from branchwise.commands.score import score_and_save
 from branchwise.corpora.build import build_corpus
@@ -125,3 +133,54 @@ def _telling_item(reader: RunReader) -> ItemRow:
     ended = [row for row in reader.items() if row.outcome]
     ambiguous = [row for row in ended if row.question.ambiguous]
     return (ambiguous or ended)[0]
+
+
+class DemoResults(NamedTuple):
+    """What the demo made: the run on films, the study's page, the comparison of recorded runs."""
+
+    run: Path
+    study: Path
+    recorded: RecordedPart
+
+
+def show_next(made: DemoResults, asked: str) -> None:
+    """Print commands that go on from the demo; `asked`: a question about its world."""
+    console().print("\nNext:", style="bold")
+    for line in _lines(made, asked):
+        console().print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def _lines(made: DemoResults, asked: str) -> Iterator[str]:
+    program, runs = _program(), made.recorded.runs
+    base, kg = (_short(runs / name) for name in ("base", "kg"))
+    world = made.study.parent.parent
+    yield f"{_opening(made.recorded.page)}    # part 4 as a page"
+    yield f"{program} errors {base}    # each lost answer"
+    yield f"{program} trace {base} {kg} --question {QUESTION}"
+    yield f"{program} ask {quote(asked)} --kg {_short(world)}"
+    yield f"{program} trace {_short(made.run)}"
+    yield f"{program} report {_short(made.study.parent)}    # part 3"
+    yield f"{program} ablate {_short(world / 'study.yaml')} --dry-run    # with your model in it"
+    yield f"How part 4 was recorded, with caveats: {_short(runs / 'README.md')}"
+
+
+def _program() -> str:
+    """What to type for this program: its name, or its path if the name is not found."""
+    started = Path(sys.argv[0])
+    found = shutil.which("branchwise")
+    if found and Path(found).resolve() == started.resolve():
+        return "branchwise"
+    return os.path.relpath(started) if started.name == "branchwise" else "python -m branchwise"
+
+
+def _opening(page: Path) -> str:
+    """What opens a page here in a browser."""
+    known = ("open",) if sys.platform == "darwin" else ("xdg-open", "wslview")
+    for program in filter(shutil.which, known):
+        return f"{program} {_short(page)}"
+    return f"python3 -m webbrowser {page.resolve().as_uri()}"
+
+
+def _short(path: Path) -> str:
+    """A path as it is typed, from the current folder where that is shorter."""
+    return quote(min(str(path), os.path.relpath(path), key=len))

@@ -11,6 +11,13 @@ from branchwise.base.atomic import write_named
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.commands.declared_options import with_options
 from branchwise.commands.options import Full
+from branchwise.commands.published import (
+    PublishedOption,
+    check_published,
+    chosen_published,
+    printed_published,
+    say_published,
+)
 from branchwise.commands.report_files import (
     FILES,
     PRINTED,
@@ -22,13 +29,6 @@ from branchwise.commands.report_files import (
     MarkdownFile,
     TableNames,
     TableWidth,
-)
-from branchwise.commands.report_published import (
-    PublishedOption,
-    check_published,
-    chosen_published,
-    printed_published,
-    say_published,
 )
 from branchwise.commands.report_runs import (
     BaseOption,
@@ -57,7 +57,7 @@ from branchwise.report.terminal.console import (
 from branchwise.report.terminal.metric_failures import failure_lines
 from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.report.terminal.study_summary import study_summary
-from branchwise.runs.costs.kept_prices import prices_of
+from branchwise.runs.costs.prices import prices_of
 from branchwise.runs.options import PriceOptions, ScoreOptions
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.scoring.scored import ScoredAnswers

@@ -7,8 +7,13 @@ from typing import Annotated
 import typer
 
 from branchwise.agents.headers import read_headers
-from branchwise.commands.declared_options import is_given, with_options
-from branchwise.commands.forecast_options import DryRun, EstimateFrom, check_forecast
+from branchwise.commands.declared_options import (
+    DryRun,
+    EstimateFrom,
+    check_forecast,
+    is_given,
+    with_options,
+)
 from branchwise.commands.options import (
     QUESTIONS,
     AsJson,

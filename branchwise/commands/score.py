@@ -41,8 +41,7 @@ from branchwise.report.terminal.matcher_notes import in_vain_lines
 from branchwise.report.terminal.metric_failures import failure_lines
 from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.report.terminal.run_report import predictions_report, run_report
-from branchwise.runs.costs.kept_prices import keep_prices, prices_of
-from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.prices import Prices, keep_prices, prices_of
 from branchwise.runs.options import JudgingOptions
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.runs.scoring.scored import ScoredAnswers

@@ -28,8 +28,7 @@ from branchwise.report.terminal.matcher_notes import matcher_lines
 from branchwise.report.terminal.module_lines import module_notes
 from branchwise.report.terminal.report_table import drawn, score_tables, with_notes
 from branchwise.report.terminal.told_errors import told_error_tables
-from branchwise.runs.costs.usage import NO_COSTS
-from branchwise.runs.left_out import run_left_out, run_remarks
+from branchwise.runs.costs.usage import NO_COSTS, run_left_out, run_remarks
 from branchwise.runs.scoring.scored import ScoredAnswers
 
 if TYPE_CHECKING:

@@ -11,12 +11,14 @@ from branchwise.report.terminal.cells import indented, new_table, plain, run_nam
 from branchwise.report.terminal.console import console
 from branchwise.report.terminal.cost_table import how_to_give
 from branchwise.runs.estimates import Estimate
-from branchwise.runs.studies.grading_plan import GRADE_INPUT, PREDICTED, GradingPlan
 from branchwise.runs.studies.plan import (
     AGENT_INPUT,
+    GRADE_INPUT,
     MODULE_INPUT,
+    PREDICTED,
     REPLY,
     Bound,
+    GradingPlan,
     PlanTotal,
     StudyPlan,
     SystemPlan,

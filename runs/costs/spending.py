@@ -16,8 +16,7 @@ from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
 from branchwise.graphs.role_decoding import RoleDecoding
 from branchwise.graphs.system import System
-from branchwise.runs.costs.price_table import Price
-from branchwise.runs.costs.prices import Prices, cost_at
+from branchwise.runs.costs.prices import Price, Prices, cost_at
 from branchwise.runs.costs.usage import role_model
 from branchwise.runs.store import RunReader
 from branchwise.trace.parts import Usage

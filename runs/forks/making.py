@@ -14,13 +14,13 @@ from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.graphs.system import System
-from branchwise.runs.costs.kept_prices import keep_prices, kept_prices
-from branchwise.runs.experiment import Run, check_not_moved, make_agent, resume, run_spec
-from branchwise.runs.forks.folders import default_folder
-from branchwise.runs.forks.openings import opening_of
-from branchwise.runs.run_keys import tell_kept_keys, with_kept_keys
+from branchwise.runs.continuing import check_not_moved, tell_kept_keys, with_kept_keys
+from branchwise.runs.costs.prices import keep_prices, kept_prices
+from branchwise.runs.experiment import Run, make_agent, resume, run_spec
+from branchwise.runs.forks.edits import opening_of
 from branchwise.runs.runner import Observer
 from branchwise.runs.store import ItemRow, RunReader, RunSpec, create_run, open_run
+from branchwise.runs.studies.folder import default_folder
 from branchwise.trace.events import Event
 from branchwise.trace.executions import executions
 
@@ -230,7 +230,7 @@ def _spec(parent: _Parent, agent: "Agent", record: Mapping[str, Any]) -> RunSpec
     meta, questions = parent.meta, (parent.row.question,)
     task, digest = meta["task"], questions_digest(questions)
     chosen = QuestionSet(meta["source"], task, questions, digest)
-    spec = run_spec(chosen, agent, None, 1, BY_NAMES)
+    spec = run_spec(chosen, agent.system, agent, 1, BY_NAMES)
     scoring = meta.get("scoring") or {}
     if scoring:
         # By the parent's own models: changing the agent must not change the judge.

@@ -17,12 +17,16 @@ from branchwise.agents.outages import PATIENCE, PassEndedError
 from branchwise.agents.restraints import Restraints
 from branchwise.base.errors import InputError
 from branchwise.runs.answering import HasAnswers
-from branchwise.runs.on_ray.connection import OPTION, RayPlace, one_line_of
-from branchwise.runs.on_ray.head import address_of_head, until_gone
+from branchwise.runs.on_ray.connection import (
+    OPTION,
+    RayPlace,
+    address_of_head,
+    one_line_of,
+    until_gone,
+)
 from branchwise.runs.on_ray.link import WorkerLink, WorkerLostError, result_of
 from branchwise.runs.on_ray.messages import Opening, WorkerOpened, WorkerSystem
-from branchwise.runs.on_ray.shipping import sources_of
-from branchwise.runs.on_ray.worker import Worker
+from branchwise.runs.on_ray.worker import Worker, sources_of
 from branchwise.runs.runner import AnswerItem, Part
 from branchwise.runs.store import PendingItem
 

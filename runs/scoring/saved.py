@@ -26,8 +26,7 @@ from branchwise.eval.grouping import BinPlace
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import ItemScore, Scores
 from branchwise.eval.tasks import get_task
-from branchwise.runs.costs.usage import Costs
-from branchwise.runs.left_out import OmittedField, RemarkedReplies
+from branchwise.runs.costs.usage import Costs, OmittedField, RemarkedReplies
 from branchwise.runs.scoring.scored import Analysis, ScoredAnswers, TracedRun
 from branchwise.runs.store import StoreError
 from branchwise.runs.store.results import keep_reach, save_scored_run, save_scores

@@ -47,13 +47,19 @@ from branchwise.eval.tasks import Task, get_task, gold_of, is_attributable
 from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.graphs.system import System
-from branchwise.runs.costs.kept_prices import prices_of
-from branchwise.runs.costs.prices import Prices
+from branchwise.runs.continuing import tell_kept_keys, with_kept_keys
+from branchwise.runs.costs.prices import Prices, prices_of
 from branchwise.runs.costs.spending import Spending, check_bounded_scoring, restraints_of
-from branchwise.runs.costs.usage import NO_COSTS, SPENT, file_costs, run_costs, spent_by
-from branchwise.runs.left_out import run_left_out, run_remarks
+from branchwise.runs.costs.usage import (
+    NO_COSTS,
+    SPENT,
+    file_costs,
+    run_costs,
+    run_left_out,
+    run_remarks,
+    spent_by,
+)
 from branchwise.runs.options import JudgingOptions
-from branchwise.runs.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.runs.scoring.examination import analyse
 from branchwise.runs.scoring.saved import SavedScores, made_of, save_scored, settings_digest
 from branchwise.runs.scoring.scored import ScoredAnswers, TracedRun

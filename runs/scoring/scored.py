@@ -37,8 +37,7 @@ from branchwise.eval.scores import SUBSETS, ItemScore, Scores
 from branchwise.eval.tasks import Task
 from branchwise.graphs.asking import PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
-from branchwise.runs.costs.usage import NO_COSTS, Costs
-from branchwise.runs.left_out import OmittedField, RemarkedReplies
+from branchwise.runs.costs.usage import NO_COSTS, Costs, OmittedField, RemarkedReplies
 
 
 class TracedRun(NamedTuple):

@@ -17,7 +17,7 @@ from branchwise.base.atomic import new_folder
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import Question
-from branchwise.runs.costs.kept_prices import keep_limit, keep_prices, kept_prices, limit_of
+from branchwise.runs.costs.prices import keep_limit, keep_prices, kept_prices, limit_of
 from branchwise.runs.store.new_run import begin_file, new_file, places, put_question
 from branchwise.runs.store.passages import StoredPassages, references
 from branchwise.runs.store.reader import open_run

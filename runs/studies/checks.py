@@ -1,39 +1,113 @@
 """Checks that what a study names exists: models, tools, folders, indexes. Nothing is opened or
-asked."""
+asked. Paths are relative to the study file, so that it works from any folder."""
 
+import stat
+from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from branchwise.agents.prompt_files import Prompts
-from branchwise.agents.spec import ModelSpec, is_replay
+from branchwise.agents.spec import REPLAY, ModelSpec, is_replay, located
 from branchwise.base.errors import InputError, SettingNames, nearest
 from branchwise.base.plugins.specs import find_plugin
 from branchwise.base.yaml_lines import KeyPath, shown
 from branchwise.corpora.folder import CORPUS_FILE, is_source, no_corpus
 from branchwise.corpora.forms import source_at
 from branchwise.corpora.kinds import FLASHRAG, SERVERS
-from branchwise.corpora.open import (
-    absolute_name,
-    chosen_index,
-    is_plugin_retriever,
-    needs_corpus,
-)
+from branchwise.corpora.loaders.forms import FORMS
+from branchwise.corpora.loaders.source import HUB
+from branchwise.corpora.open import absolute_name, chosen_index, is_plugin_retriever, needs_corpus
 from branchwise.corpora.reranking import check_cross_encoder
 from branchwise.corpora.search_server import server_url
 from branchwise.eval.judging.consultant import role_spec
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_system
-from branchwise.kg.open import kg_folder, open_kg
+from branchwise.kg.open import is_address, kg_folder, open_kg
 from branchwise.runs.store.recordings import open_recordings
 from branchwise.runs.studies.errors import StudyError
 from branchwise.runs.studies.parts import check_tools
-from branchwise.runs.studies.paths import (
-    absolute,
-    is_elsewhere,
-    kind_of,
-    near_paths,
-    resolved,
-)
-from branchwise.runs.studies.settings import FACTORS, FIELDS, MODELS, WORDS, Value
+from branchwise.runs.studies.study import FACTORS, FIELDS, MODELS, WORDS, Value
+
+_MOST_NEIGHBOURS = 2000
+
+
+def is_elsewhere(key: str, text: str) -> bool:
+    """Whether a value of this key is an address, or a retriever that brings its own corpus."""
+    holds = FIELDS[key].setting.holds
+    if holds == "retriever":
+        return not needs_corpus(text)
+    try:
+        return holds == "kg" and is_address(text)
+    except ValueError:  # an address with brackets that do not close
+        return True
+
+
+def resolved(key: str, text: str, folder: Path) -> str:
+    """A value with the path in it made absolute, as a system keeps it."""
+    holds = FIELDS[key].setting.holds
+    if holds == "model" and is_replay(text):
+        return f"{REPLAY}{absolute(str(ModelSpec.parse(text).run), folder)}"
+    if holds == "model":
+        return located(text)
+    if holds == "retriever" and text.startswith(FLASHRAG):
+        return FLASHRAG + str(absolute(text.removeprefix(FLASHRAG), folder))
+    if holds == "retriever" and is_plugin_retriever(text):
+        return absolute_name(text, folder)
+    if holds in ("value", "retriever") or is_elsewhere(key, text):
+        return text
+    return str(absolute(text, folder))
+
+
+def absolute(text: str, folder: Path) -> Path:
+    """A path of a study in `folder`; ~ is the user's home."""
+    path = Path(text)
+    if path.parts[:1] == ("~",):
+        path = Path.home().joinpath(*path.parts[1:])
+    try:
+        return (folder / path).resolve()
+    except OSError:  # a folder on the way may not be read
+        return folder / path
+
+
+def kind_of(path: Path) -> Literal["file", "folder", "neither"] | None:
+    """What a path leads to; None if nothing is there or it may not be seen."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "file" if stat.S_ISREG(mode) else "neither"
+
+
+def near_paths(path: Path, written: str) -> str:
+    """The remedy for a missing path: a similar name in its folder, else where it was looked for."""
+    whole = f"paths are relative to the study file: {str(path)[:300]}"
+    try:
+        names = [entry.name for entry in islice(path.parent.iterdir(), _MOST_NEIGHBOURS)]
+    except OSError:
+        return whole
+    others = [name for name in names if name != path.name]
+    near = nearest(path.name, others)
+    return f"did you mean {Path(written).with_name(near[0])}?" if near else whole
+
+
+def question_source(source: str, folder: Path) -> tuple[str, Path | None]:
+    """What `load_questions` takes for a source as a study in `folder` writes it, and the file that
+    it means (None where it is none here).
+
+    A prefix such as `condambigqa:` stays before the path, and a split behind it; what exists as a
+    file is a file.
+    """
+    whole = absolute(source, folder)
+    prefix, colon, rest = source.partition(":")
+    if kind_of(whole) or not (colon and prefix.isalnum() and len(prefix) > 1):
+        return str(whole), whole
+    if prefix not in FORMS or HUB in (prefix, rest.partition(":")[0]) or not rest.strip():
+        return source, None
+    path, outer = absolute(rest, folder), absolute(rest.rpartition(":")[0], folder)
+    is_split = not kind_of(path) and kind_of(outer) == "file"
+    return f"{prefix}:{path}", outer if is_split else path
 
 
 def check_value(key: str, value: Value, folder: Path, place: KeyPath) -> None:

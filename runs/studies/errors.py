@@ -8,8 +8,7 @@ from pydantic import ValidationError
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.setting import words_of
 from branchwise.base.yaml_lines import KeyPath, line_of, shown
-from branchwise.runs.studies.settings import FACTORS, FIELDS, MODEL_LIST
-from branchwise.runs.studies.study import Questions, Study
+from branchwise.runs.studies.study import FACTORS, FIELDS, MODEL_LIST, Questions, Study
 
 
 class StudyError(Exception):

@@ -9,7 +9,7 @@ from branchwise.base.errors import InputError
 from branchwise.base.plugins.specs import is_mcp, is_plugin, short_spec
 from branchwise.base.text import printable
 from branchwise.corpora.open import is_plugin_retriever
-from branchwise.runs.studies.settings import FIELDS, MODEL, MODELS, Value, flat
+from branchwise.runs.studies.study import FIELDS, MODEL, MODELS, Value, flat
 
 BASE = "base"
 MAX_NAME, MAX_SLUG, _MAX_VALUE = 80, 60, 40

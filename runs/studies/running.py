@@ -16,8 +16,8 @@ from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.tasks import get_task
-from branchwise.runs.costs.kept_prices import prices_of
-from branchwise.runs.costs.prices import Prices
+from branchwise.runs.continuing import check_same_system, with_absolute_paths
+from branchwise.runs.costs.prices import Prices, prices_of
 from branchwise.runs.costs.spending import (
     Spending,
     check_bounded,
@@ -25,12 +25,7 @@ from branchwise.runs.costs.spending import (
     recorded_cost,
     restraints_of,
 )
-from branchwise.runs.experiment import (
-    check_same_system,
-    check_scoring,
-    run_spec,
-    with_absolute_paths,
-)
+from branchwise.runs.experiment import check_scoring, run_spec
 from branchwise.runs.on_ray.connection import RayPlace
 from branchwise.runs.on_ray.messages import WorkerSystem
 from branchwise.runs.on_ray.pool import RayPool
@@ -242,7 +237,7 @@ def _folder(design: StudyDesign, out: Path, agents: Sequence["Agent"]) -> StudyF
     """The folder with all runs in it, made now or begun before."""
     folder = StudyFolder.create(out, _record(design, agents))
     specs = {
-        named.slug: run_spec(design.questions, agent, None, design.epochs, design.scoring)
+        named.slug: run_spec(design.questions, named.system, agent, design.epochs, design.scoring)
         for named, agent in zip(design.systems, agents, strict=True)
     }
     folder.fill(specs, design.questions.questions)

@@ -12,10 +12,9 @@ from branchwise.base.plugins.specs import absolute_spec
 from branchwise.base.yaml_lines import KeyPath, line_of, read_document
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.runs.costs.prices import Prices
-from branchwise.runs.studies.checks import check_file, check_model
+from branchwise.runs.studies.checks import absolute, check_file, check_model, question_source
 from branchwise.runs.studies.errors import StudyError, first_error
 from branchwise.runs.studies.parts import check_metrics
-from branchwise.runs.studies.paths import absolute, question_source
 from branchwise.runs.studies.study import Questions, Study
 from branchwise.runs.studies.systems import NamedSystem, systems_of
 

@@ -22,10 +22,9 @@ from branchwise.graphs.system_checks import tools_of
 from branchwise.kg.answers import Graph
 from branchwise.kg.open import is_address, open_kg
 from branchwise.runs.store.recordings import open_recordings
-from branchwise.runs.studies.checks import KEYS
-from branchwise.runs.studies.paths import absolute, question_source
+from branchwise.runs.studies.checks import KEYS, absolute, question_source
 from branchwise.runs.studies.schema import LoadedStudy
-from branchwise.runs.studies.settings import WORDS
+from branchwise.runs.studies.study import WORDS
 from branchwise.runs.studies.systems import NamedSystem
 from branchwise.tools.batcher import Batcher
 

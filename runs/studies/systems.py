@@ -21,14 +21,13 @@ from branchwise.graphs.system_checks import tools_of
 from branchwise.runs.studies.checks import (
     check_parts,
     check_value,
+    resolved,
     retriever_of,
 )
 from branchwise.runs.studies.errors import StudyError
 from branchwise.runs.studies.names import distinct_names, model_names, slugs, system_name
 from branchwise.runs.studies.parts import StudyPlugins
-from branchwise.runs.studies.paths import resolved
-from branchwise.runs.studies.settings import FIELDS, MODEL, MODEL_LIST, WORDS, Value
-from branchwise.runs.studies.study import Study
+from branchwise.runs.studies.study import FIELDS, MODEL, MODEL_LIST, WORDS, Study, Value
 from branchwise.tools.registry import KG_TOOLS, NAMES_TOOL, SEARCH_TOOL
 
 MAX_SYSTEMS = 256

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from branchwise.cli import load_command
-from branchwise.commands.demo_next import DemoResults, show_next
-from branchwise.commands.demo_recorded import RecordedPart, recorded_folder, show_recorded
+from branchwise.commands.demo import DemoResults, show_next
+from branchwise.commands.demo_parts import RecordedPart, recorded_folder, show_recorded
 from branchwise.report.terminal.console import console
 
 

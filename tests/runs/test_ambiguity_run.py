@@ -10,6 +10,7 @@ from branchwise import System, run, score
 from branchwise.agents.formats import FORMATS, FormatError
 from branchwise.agents.prediction import Prediction
 from branchwise.base.errors import InputError, SettingError
+from branchwise.commands.folders import export_lines
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.questions import Question
@@ -20,7 +21,6 @@ from branchwise.graphs.flows import FLOWS, default_flow
 from branchwise.report.exports.markdown import markdown
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.tables import report_tables
-from branchwise.runs.export import export_lines
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from support.chat_server import say
 

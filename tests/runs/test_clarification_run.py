@@ -8,11 +8,11 @@ import pytest
 
 from branchwise import System, run, score
 from branchwise.agents.formats import FORMATS, FormatError
+from branchwise.commands.folders import export_lines
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.clarification import parse_clarification
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.tasks import get_task
-from branchwise.runs.export import export_lines
 from branchwise.runs.scoring.score import PredictionsFile, score_answers
 from support.chat_server import say
 
