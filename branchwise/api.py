@@ -301,7 +301,6 @@ def _observer(
 ) -> Observer | None:
     if not progress:
         return None
-
     return shown.enter_context(RunProgress(total, ended, restraints.outages))
 
 

@@ -33,10 +33,7 @@ HasAnswers = Callable[[], Awaitable[bool]]
 
 @dataclass(frozen=True)
 class Answering:
-    """One system answers items, in whichever process its agent is.
-
-    `name`: the part's. `has_answers`: whether any item of the part has ended in this pass.
-    """
+    """One system answers items, in whichever process; `name`: the part's."""
 
     agent: "Agent"
     task: Task
@@ -65,15 +62,14 @@ class Answering:
             return error_record(error, ledger)
 
     async def _is_hopeless(self, error: ModelError) -> bool:
-        """Whether every other question would end the same way: the key is refused, its credit is
-        spent, or the model, path or permission is missing and nothing has been answered yet."""
+        """Whether every other question would end the same way: a refused key, no credit left, or a
+        model, path or permission that is missing while nothing has been answered yet."""
         if error.kind == "credit" or (error.kind == "auth" and error.status == 401):
             return True
         return error.is_everywhere and not await self.has_answers()
 
 
 def status_of(record: Mapping[str, Any]) -> str:
-    """How an item with this record ended, as its row says it."""
     return "done" if record["error"] is None else "failed"
 
 
@@ -94,10 +90,8 @@ def outcome_record(outcome: "Outcome", ledger: Ledger) -> dict[str, Any]:
 
 
 def error_record(error: BaseException, ledger: Ledger) -> dict[str, Any]:
-    """An item that could not be answered: an empty prediction that counts 0, and why.
-
-    The cost of its calls so far is kept: it was paid for.
-    """
+    """An item that could not be answered: an empty prediction counts 0; what its calls cost is
+    kept."""
     kind = getattr(error, "kind", type(error).__name__)
     message = one_line(_words(error))[:MAX_ERROR_CHARS]
     return {
@@ -118,8 +112,7 @@ def _words(error: BaseException) -> str:
 
 
 def agent_to_ask(system: System, restraints: Restraints, *, clarify: bool = False) -> "Agent":
-    """The agent of a system, which answers one question or several; with `clarify` one that asks
-    which reading is meant. Raises InputError."""
+    """The agent that answers a question; with `clarify` one that asks which reading is meant."""
     from branchwise.graphs.agent import Agent
 
     task = task_that_asks_back() if clarify else DEFAULT
@@ -131,7 +124,6 @@ def agent_to_ask(system: System, restraints: Restraints, *, clarify: bool = Fals
 
 
 def check_question(question: str) -> None:
-    """Raise InputError for a question without a text."""
     if not question.strip():
         raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
 
@@ -139,10 +131,7 @@ def check_question(question: str) -> None:
 async def ask_agent(
     agent: "Agent", question: str, journal: Journal | None = None, person: Person | None = None
 ) -> "Outcome":
-    """Ask and close the agent. `person`: who is asked back, in a flow that asks.
-
-    Raises ModelError where the model cannot be had.
-    """
+    """Ask and close the agent. `person`: who is asked back. Raises ModelError."""
     # A shell may pass bytes that are not text; no model server accepts them.
     text = question.encode(errors="surrogateescape").decode(errors="replace")
     asked = Question(id="ask", question=text)

@@ -30,8 +30,7 @@ _MAY_MOVE = {
 def check_not_moved(
     command: str, begun: Mapping[str, Any], moved: Mapping[str, str | None]
 ) -> None:
-    """Raise InputError if a run's corpus or graph is gone; `command` can name its new place by the
-    options in `moved`."""
+    """Refuse a run whose corpus or graph is gone, unless `moved` says where that is now."""
     for option, (what, _) in _MAY_MOVE.items():
         was = begun.get(option)
         can_be_named = option in moved and not moved[option]
@@ -76,9 +75,8 @@ def continued_system(
 
 
 def _check_as_paid_for(path: Path, begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raise InputError where a replay would go on with a model that is paid for, or the other way:
-    both have one identity, and what the run cost could no longer be said. Nor does a run have
-    replies to replay that it has not recorded itself."""
+    """Refuse to go on with a replay as paid for, or the other way: both have one identity, and the
+    run's cost could no longer be told. Nor has a run other replies than its own."""
     for role in ("model", *MODULES):
         was = begun.get(role) or begun.get("roles", {}).get(role) or begun["model"]
         spec = now.get(role) or now.get("roles", {}).get(role) or now["model"]
@@ -105,8 +103,7 @@ def with_kept_keys(given: Keys, system: Mapping[str, Any], where: str) -> Keys:
 
 
 def tell_kept_keys(keys: Keys, given: Keys, where: str) -> None:
-    """Warn, before they are sent and once per process, of keys that the run's author named and the
-    user did not."""
+    """Warn, before they are sent, of keys that the run names and the user did not."""
     for host, name in keys.variables.items():
         if host not in given.variables:
             warn(f"{where}: the run sends {name} to {host}")

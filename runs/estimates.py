@@ -28,11 +28,8 @@ _MARK = "pilot"
 
 
 def pilot_ids(questions: Sequence[Question], count: int) -> frozenset[str]:
-    """The questions of a pilot: one of each share of the set, from few gold answers to many.
-
-    Stratified by what is known of a question beforehand; within a share it is a draw that depends
-    on the ids alone.
-    """
+    """The questions of a pilot: one of each share of the set, from few gold answers to many, drawn
+    by the ids alone."""
     ordered = sorted(questions, key=_size)
     shares = min(count, len(ordered))
     drawn = random.Random("\n".join(sorted(question.id for question in questions)))
@@ -47,17 +44,15 @@ def _size(question: Question) -> tuple[int, int, str]:
 
 
 def mark_pilot(run: Path) -> None:
-    """Say that a run folder holds a pilot so far, which the same command continues."""
     (run / _MARK).touch()
 
 
 def unmark_pilot(run: Path) -> None:
-    """The run goes on as a whole."""
     (run / _MARK).unlink(missing_ok=True)
 
 
 def is_pilot(run: Path) -> bool:
-    """Whether a run folder holds a pilot so far."""
+    """Whether a run folder holds a pilot so far, which the same command continues."""
     return (run / _MARK).is_file()
 
 
@@ -68,7 +63,7 @@ _NORMAL_90 = 1.64
 
 @dataclass(frozen=True)
 class Expected:
-    """An expected total and the range in which it is with a probability of about 90%."""
+    """A total, and the range in which it is with a probability of about 90%."""
 
     value: float
     low: float
@@ -81,11 +76,8 @@ class Expected:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What all items of a system, or of several, are expected to take; `sample`: from how many.
-
-    `calls`: model calls by role; `seconds` from now on, at the concurrency that was asked for;
-    `cost` in USD, None where it is unknown.
-    """
+    """What all items are expected to take, from `sample` of them: model `calls` by role, `seconds`
+    from now on, `cost` in USD (None: unknown)."""
 
     sample: int
     calls: Mapping[str, float]
@@ -95,16 +87,13 @@ class Estimate:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; an unknown cost is null."""
         cost = vars(self.cost) if self.cost else None
         return {**vars(self), "calls": dict(self.calls), "tokens": vars(self.tokens), "cost": cost}
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Ended items of a system: their `outcomes` (`eval.runner.outcome_record`), and its recorded
-    `system`. Failed ones are left out, as they cost less. `kept`: they are the run's own items.
-    """
+    """Answered items of a system: their outcomes. `kept`: they are the run's own items."""
 
     system: Mapping[str, Any]
     outcomes: tuple[Mapping[str, Any], ...]
@@ -187,11 +176,8 @@ def together(estimates: Iterable[Estimate | None]) -> Estimate | None:
 def samples_of(
     digests: Mapping[str, str], folder: Path | None, source: Path | None
 ) -> dict[str, Sample]:
-    """The samples of systems by their names; `digests` say what they are.
-
-    `folder`: where they are run, which may hold a pilot; `source`: the run or study to estimate
-    from instead. Raises InputError where that holds nothing of any of them.
-    """
+    """By name, the samples of systems with these digests: from `source`, or a pilot in `folder`.
+    Raises InputError where `source` holds nothing of any of them."""
     place = source or folder
     if place is None or (source is None and not _holds_runs(place)):
         return {}

@@ -187,10 +187,7 @@ def check_run(
     epochs: int = 1,
     scoring: ScoringChoice = BY_NAMES,
 ) -> str:
-    """Refuse what `run` refuses of these chosen questions, and ask nothing.
-
-    Returns the digest of the system, by which its earlier runs are known.
-    """
+    """Refuse what `run` refuses, and ask nothing; returns the digest of the system."""
     questions = replace(questions, task=task or questions.task)
     check_scoring(scoring, system, questions.task)
     if out and not is_pilot(out):
@@ -207,8 +204,7 @@ def check_run(
 
 
 def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:
-    """Raise InputError for a matcher or judge that could not be asked after the run, and for
-    metrics that could not be called."""
+    """Refuse a matcher or judge that could not be asked after the run, and broken metrics."""
     scoring.check_task(task)
     if scoring.metrics:
         load_metrics(scoring.metrics)
@@ -280,7 +276,7 @@ def _engine(
 
 
 def _check_continues(path: Path, spec: RunSpec, agent: "Agent") -> None:
-    """Raise InputError unless a pilot's folder holds the beginning of this very run."""
+    """Refuse a folder whose pilot is not the beginning of this very run."""
     with closing(open_run(path)) as reader:
         meta = reader.meta
     check_same_system(path, meta, agent)
@@ -296,14 +292,12 @@ def _check_continues(path: Path, spec: RunSpec, agent: "Agent") -> None:
 
 
 def _check_put(agent: "Agent", task: str, questions: Iterable[Question], source: str) -> None:
-    """Raise InputError for a question that the agent cannot be asked."""
     has_tools = bool(agent.tools)
     check_questions(get_task(task), agent.system, questions, has_tools=has_tools, source=source)
 
 
 def _complete(path: Path, agent: "Agent") -> None:
-    """The checks and the description that a run lacks which was stopped before its system was
-    open."""
+    """The checks and description that a run lacks which was stopped before its system was open."""
     agent.check_settings()
     with closing(open_run(path)) as reader:
         _check_put(agent, reader.task, reader.questions(), str(path))
@@ -353,8 +347,7 @@ def _continue(
 
 
 def _ended(path: Path, *, retry_failed: bool) -> RunState | None:
-    """How a run ended that has nothing left to run; None where it has. Nothing is written then, so
-    the whole file need not be read."""
+    """How a run ended that has nothing left to run; None where it has."""
     with closing(open_run(path)) as reader:
         counts = reader.progress()
         again = retry_failed and (counts["failed"] or reader.cut_items())

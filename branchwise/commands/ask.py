@@ -4,6 +4,7 @@ reading is meant."""
 import asyncio
 import os
 import sys
+import termios
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,11 +52,8 @@ async def watch(
     answer: bool = False,
     person: Person | None = None,
 ) -> tuple[Outcome, Sequence[Event]]:
-    """Ask and close the agent; each step is printed to `screen`, after `margin`.
-
-    The answer that was read is printed only where `answer` asks for it. `person`: who is asked
-    back, in a flow that asks. Raises ModelError where the model cannot be had.
-    """
+    """Ask and close the agent; each step is printed to `screen`, after `margin`, and the answer
+    that was read where `answer` is set. `person`: who is asked back. Raises ModelError."""
     told: list[Event] = []
 
     class Printing(MemoryJournal):
@@ -95,10 +93,7 @@ _MAX_TYPED = 65_536
 
 
 class NotChosenError(Exception):
-    """A question was asked back, and what was said is no choice, or nothing was said.
-
-    The message says so in one line; `code` is what the command exits with.
-    """
+    """What was said to a question back is no choice; `code`: what the command exits with."""
 
     def __init__(self, why: str, code: int = NOT_CHOSEN) -> None:
         super().__init__(why)
@@ -107,10 +102,7 @@ class NotChosenError(Exception):
 
 @dataclass
 class Chooser:
-    """Who is asked back: `choice` answers for them, or else they do at `screen`, if there is one.
-
-    `asked`: the question that they were asked.
-    """
+    """Who is `asked` back: `choice` answers for them, or they do at `screen`, if there is one."""
 
     choice: str | None
     screen: "Console | None"
@@ -130,20 +122,29 @@ class Chooser:
 def ask_back(agent: Agent, question: str, steps: "Console | None", choice: str | None) -> Outcome:
     """Ask, ask back, and print the answers to what was chosen with their passages.
 
-    `steps`: where the steps are shown; None prints JSON alone and asks no one. Raises InputError
-    for an empty choice, ModelError, and SystemExit where nothing was chosen.
+    `steps`: where the steps are shown; None prints JSON alone and asks no one.
     """
-    person = Chooser(_checked(choice), _screen() if steps else None)
+    if choice is not None and not choice.strip():
+        remedy = "write an option's number, a text, or all"
+        raise InputError("there is no choice", where="--choose", remedy=remedy)
+    screens = [one for one in (error_console(), console()) if one.is_terminal]
+    can_type = bool(steps and screens and sys.stdin and sys.stdin.isatty())
+    person = Chooser(choice, screens[0] if can_type else None)
     try:
         outcome, events = asyncio.run(watch(agent, question, steps, person=person))
     except NotChosenError as error:
         if steps is None:
             print_json(_as_json(question, person.asked))
         elif not person.screen and person.asked:
-            _print_question(person.asked)
+            print_line(console(), printable(person.asked["clarification_question"]))
+            for number, option in enumerate(person.asked["options"], start=1):
+                print_line(console(), printable(f"  {number}  {option}"))
         print_line(error_console(), f"branchwise: {error}")
         sys.exit(error.code)
-    passages = _of_answers(found_passages(events), person.asked, outcome)
+    # Of each choice, or "" for the question.
+    names = list(outcome.prediction.answers) if person.asked else [""]
+    shown = found_passages(events)
+    passages = {name: shown.get(name, ()) for name in names}
     if steps is None:
         print_json(_as_json(question, person.asked, outcome, passages))
     else:
@@ -151,30 +152,11 @@ def ask_back(agent: Agent, question: str, steps: "Console | None", choice: str |
     return outcome
 
 
-def _of_answers(
-    found: Mapping[str, Sequence[ShownPassage]], asked: PersonAsked | None, outcome: Outcome
-) -> dict[str, Sequence[ShownPassage]]:
-    """The passages that were found for what is answered: each choice, or "" for the question."""
-    names = list(outcome.prediction.answers) if asked else [""]
-    return {name: found.get(name, ()) for name in names}
-
-
-def _checked(choice: str | None) -> str | None:
-    if choice is not None and not choice.strip():
-        remedy = "write an option's number, a text, or all"
-        raise InputError("there is no choice", where="--choose", remedy=remedy)
-    return choice
-
-
-def _screen() -> "Console | None":
-    """Where a person sees a question and can answer it; None where there is no terminal."""
-    screens = [one for one in (error_console(), console()) if one.is_terminal]
-    return screens[0] if screens and sys.stdin and sys.stdin.isatty() else None
-
-
 async def _choice_at(screen: "Console", asked: PersonAsked) -> str:
     """What the person types; they are shown the options once."""
-    _forget_typed()
+    # What was typed so far chose nothing. Before the prompt is there: behind it, this would also
+    # lose what answers it, Ctrl-C included, which the terminal may not have looked at yet.
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     if asked["problem"]:
         screen.print(asked["problem"], markup=False)
     else:
@@ -204,22 +186,8 @@ def _show_options(screen: "Console", asked: PersonAsked) -> None:
     screen.print('A number, "all", or what you mean in your own words.', style="dim")
 
 
-def _forget_typed() -> None:
-    """What was typed so far chose nothing.
-
-    Before the prompt is there: behind it, this would also lose what answers it, Ctrl-C included,
-    which the terminal may not have looked at yet.
-    """
-    import termios
-
-    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-
-
 async def _typed() -> str:
-    """A line that is typed; empty at the end of input.
-
-    The event loop waits for it, so that Ctrl-C ends this wait as it ends everything else.
-    """
+    """A line that is typed, "" at the end of input. The loop waits: Ctrl-C ends this, too."""
     file, loop = sys.stdin.fileno(), asyncio.get_running_loop()
     is_there = asyncio.Event()
     loop.add_reader(file, is_there.set)
@@ -228,13 +196,6 @@ async def _typed() -> str:
     finally:
         loop.remove_reader(file)
     return os.read(file, _MAX_TYPED).decode(errors="replace")
-
-
-def _print_question(asked: PersonAsked) -> None:
-    """The question with its numbered options, on standard output."""
-    print_line(console(), printable(asked["clarification_question"]))
-    for number, option in enumerate(asked["options"], start=1):
-        print_line(console(), printable(f"  {number}  {option}"))
 
 
 def _as_json(
@@ -311,7 +272,12 @@ def ask(
             if clarify:
                 outcome = ask_back(agent, question, show, choose)
             else:
-                outcome = _ask(agent, question, show)
+                outcome, _ = asyncio.run(watch(agent, question, show))
+                if show:
+                    print_answer(outcome)
+                else:
+                    prediction = outcome.prediction
+                    print_json({"reasoning": prediction.reasoning, "answers": prediction.answers})
     except ModelError as error:
         say(f"branchwise: {error.kind}: {error}")
         sys.exit(1)
@@ -322,13 +288,3 @@ def ask(
     has_other = bool(outcome.prediction.task_output) and not clarify
     is_answer = any(map(any, outcome.prediction.answers.values())) or has_other
     sys.exit(0 if outcome.how != "failed" and is_answer else 1)
-
-
-def _ask(agent: Agent, question: str, steps: "Console | None") -> Outcome:
-    outcome, _ = asyncio.run(watch(agent, question, steps))
-    if steps is None:
-        prediction = outcome.prediction
-        print_json({"reasoning": prediction.reasoning, "answers": prediction.answers})
-    else:
-        print_answer(outcome)
-    return outcome

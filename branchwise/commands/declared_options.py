@@ -62,10 +62,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def read_options(model: type[Chosen], options: Mapping[str, Any]) -> Chosen:
-    """The settings that options describe, by their names; None is the default.
-
-    Raises InputError for values that are out of bounds or do not fit each other.
-    """
+    """The settings that options describe, by their names; None is the default."""
     settings = _settings_of(model)
     nested: dict[str, Any] = {}
     for word, value in options.items():
@@ -177,7 +174,12 @@ def _read(one: Declared, value: Any) -> Any:
     if one.name == "headers":
         return read_headers(value)
     if one.name in _JSON:
-        return _read_json(value, one.flag)
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError) as error:
+            why = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+            remedy = f"""write {one.flag} '{{"top_k": 20}}'"""
+            raise InputError(f"is not JSON: {why}", where=one.flag, remedy=remedy) from None
     if one.name in _BY_NAME:
         return read_settings(value, str(one.flag))
     if one.name == "tools":
@@ -185,15 +187,6 @@ def _read(one: Declared, value: Any) -> Any:
     if one.setting.holds == "folder":
         return str(Path(value))
     return tuple(value) if _is_list(one) else value
-
-
-def _read_json(text: str, option: str | None) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
-        remedy = f"""write {option} '{{"top_k": 20}}'"""
-        raise InputError(f"is not JSON: {why}", where=option, remedy=remedy) from None
 
 
 DryRun = Annotated[

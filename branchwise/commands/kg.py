@@ -1,10 +1,12 @@
 """`branchwise kg` and `branchwise world`: graphs, and the worlds that some are made of."""
 
 import shlex
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import orjson
 import typer
 
 from branchwise.base.errors import InputError
@@ -69,7 +71,10 @@ def build(
     Example: branchwise kg build W
     """
     kg_files(sources)  # a missing source is reported before a missing --out
-    folder = out or _in_the_world(sources)
+    is_world = len(sources) == 1 and sources[0].is_dir()
+    if out is None and not is_world:
+        raise InputError("no folder is named for the graph", remedy="name one with --out")
+    folder = out or sources[0] / IN_A_WORLD
     with ProgressBar("reading", "triples") as progress:
         built = build_kg(sources, folder, progress, force=force)
     echo(f"{folder}: {sizes(built, NameIndex.open(folder).readings())}")
@@ -97,7 +102,6 @@ def info(
         facts = {"graph": description.model_dump(), "names": readings._asdict()}
         print_json(facts | {"properties": used})
         return
-
     print_kg(str(folder), description, readings, properties)
 
 
@@ -123,13 +127,10 @@ def query(
     finally:
         kg.close()
     if json_output:
-        import dataclasses
-
         rows = [[term and term._asdict() for term in row] for row in answer.rows]
-        facts = dataclasses.asdict(dataclasses.replace(answer, rows=()))
+        facts = asdict(replace(answer, rows=()))
         print_json(facts | {"rows": rows})
         return
-
     print_answer(answer, source)
 
 
@@ -158,15 +159,7 @@ def search(
     if json_output:
         print_json([match._asdict() for match in matches])
         return
-
     print_matches(text, matches)
-
-
-def _in_the_world(sources: list[Path]) -> Path:
-    """The default folder of a graph. Raises InputError unless the source is a single folder."""
-    if len(sources) == 1 and sources[0].is_dir():
-        return sources[0] / IN_A_WORLD
-    raise InputError("no folder is named for the graph", remedy="name one with --out")
 
 
 def _complain(error: KgError, source: str) -> int:
@@ -212,7 +205,7 @@ def make(
 @world_app.command("info")
 def world_info(
     path: Annotated[Path, typer.Argument(metavar="DIR", help="World folder.")],
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_output: AsJson = False,
 ) -> None:
     """Measure a world from its files: degrees, passages, ambiguity and language.
 
@@ -222,8 +215,6 @@ def world_info(
     with ProgressBar("reading", "lines") as progress:
         found = survey(path, progress)
     if json_output:
-        import orjson
-
         both = {"world": description.model_dump(), "survey": found.model_dump()}
         options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
         echo(harmless_json(orjson.dumps(both, option=options).decode()))

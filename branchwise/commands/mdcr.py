@@ -1,13 +1,13 @@
 """`branchwise mdcr`: solve, generate and restrict questions about documents with conditions."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import orjson
 import typer
 
 from branchwise.agents.caller import ModelCaller
@@ -15,10 +15,10 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.refusals import ApiChoice
 from branchwise.agents.reply import ModelError
-from branchwise.agents.spec import check_ready
+from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.base.atomic import write_named
 from branchwise.base.errors import InputError, did_you_mean
-from branchwise.base.keys import NO_KEYS, Keys
+from branchwise.base.keys import Keys
 from branchwise.base.text import one_line, printable
 from branchwise.commands.options import AsJson, Key, WriterApi, read_keys
 from branchwise.commands.question_files import check_place
@@ -76,8 +76,7 @@ def solve(
     found = read_conditions(file)
     solved = _solved(found, scenario or [])
     if json_output:
-        records = [answer_record(*one, explain=explain) for one in solved]
-        print_json(records)
+        print_json([answer_record(*one, explain=explain) for one in solved])
         return
     last = None
     for one, problem, solution in solved:
@@ -145,8 +144,6 @@ def generate(
 
     Example: branchwise mdcr generate --seed 1 --out mdcr.json
     """
-    from dataclasses import asdict
-
     check_place(out)
     settings = MdcrSettings(documents, groups, scenarios, seed)
     wording = (writer or "grammar").partition("@")[0]  # not where the model is
@@ -187,8 +184,6 @@ def control(
 
 
 def _write(out: Path, found: ConditionsSet) -> None:
-    import orjson
-
     write_named(out, orjson.dumps(conditions_record(found), option=orjson.OPT_INDENT_2) + b"\n")
     echo(f"{out}: {len(found.documents):,} documents, {len(found.scenarios):,} scenarios")
 
@@ -205,13 +200,13 @@ def _reworded(
     drafts: DraftSet, spec: str, out: Path, concurrency: int, api: ApiChoice, keys: Keys
 ) -> DraftSet:
     """The drafts in a model's words. Exits with 1 where the model cannot go on."""
-    writer = BulkWriter(spec, replies_file(out), concurrency=concurrency, api=api, keys=keys)
+    writer = BulkWriter(role_spec(ROLE, spec), replies_file(out), concurrency, api, keys)
     try:
         with ProgressBar("writing", "texts") as progress:
             reworded, slips = reword(drafts, lambda prompts: writer.replies(prompts, progress))
     except ModelError as error:
-        said = printable(one_line(str(error)))
-        typer.echo(f"branchwise: the writer failed: {said}", err=True)
+        message = printable(one_line(str(error)))
+        typer.echo(f"branchwise: the writer failed: {message}", err=True)
         typer.echo(f"its replies so far are in {replies_file(out)}; run this again", err=True)
         raise typer.Exit(1) from None
     echo(f"replies of the writer: {writer.fresh:,} new, {writer.kept:,} kept")
@@ -231,53 +226,42 @@ def replies_file(out: Path) -> Path:
     return out.with_name(out.name + SUFFIX)
 
 
+@dataclass
 class BulkWriter:
-    """A writer's replies to prompts, kept at `replies`: what was answered once is not asked again,
-    also by a later process. `fresh` and `kept` count them."""
+    """A model's replies to many prompts, kept in the file `kept_in`: what was answered once is not
+    asked again, also by a later process. `fresh` and `kept` count them."""
 
-    def __init__(
-        self,
-        spec: str,
-        replies: Path,
-        *,
-        concurrency: int = 8,
-        api: ApiChoice = "auto",
-        keys: Keys = NO_KEYS,
-    ) -> None:
-        self._spec = role_spec(ROLE, spec)
-        self._replies, self._concurrency, self._keys = replies, concurrency, keys
-        self._decoding = Decoding(api=api)
-        self.fresh = self.kept = 0
+    spec: ModelSpec
+    kept_in: Path
+    concurrency: int
+    api: ApiChoice
+    keys: Keys
+    fresh: int = 0
+    kept: int = 0
 
-    def replies(
-        self, prompts: Sequence[str], progress: RequestProgress | None = None
-    ) -> list[str | None]:
+    def replies(self, prompts: Sequence[str], progress: RequestProgress) -> list[str | None]:
         """The text of each reply; None where the model failed for it.
 
-        Raises ModelError where it would fail for all others as well (a refused key, a spent quota,
-        an unknown model), and InputError where it cannot be asked at all. What came is kept.
+        Raises ModelError where it would fail for all others as well. What came is kept.
         """
-        return asyncio.run(self._all(prompts, progress))
+        return asyncio.run(self._replies(prompts, progress))
 
-    async def _all(
-        self, prompts: Sequence[str], progress: RequestProgress | None
-    ) -> list[str | None]:
-        caller = ModelCaller(self._spec, self._decoding, Prompts.load(), keys=self._keys)
-        with StoredJudgements(self._replies) as judgements:
-            ready = partial(check_ready, keys=self._keys)
-            asking = Consultant(caller, judgements, ROLE, ready)
+    async def _replies(self, prompts: Sequence[str], progress: RequestProgress) -> list[str | None]:
+        caller = ModelCaller(self.spec, Decoding(api=self.api), Prompts.load(), keys=self.keys)
+        with StoredJudgements(self.kept_in) as judgements:
+            asking = Consultant(caller, judgements, ROLE, partial(check_ready, keys=self.keys))
             try:
-                said = await asking.each(
+                texts = await asking.each(
                     prompts,
                     lambda prompt: _reply(asking, prompt),
-                    concurrency=self._concurrency,
+                    concurrency=self.concurrency,
                     progress=progress,
                 )
             finally:
                 self.fresh = asking.consulted.fresh.calls
                 self.kept = asking.consulted.cached.calls
                 await caller.aclose()
-        return [said[prompt] for prompt in prompts]
+        return [texts[prompt] for prompt in prompts]
 
 
 async def _reply(asking: Consultant, prompt: str) -> str | None:

@@ -1,6 +1,7 @@
 """Published numbers: `branchwise benchmarks`, and what `report` shows of them beside scores."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Annotated
 
 import typer
@@ -45,29 +46,21 @@ def list_benchmarks(json_output: AsJson = False) -> None:
     """
     known = [published(name) for name in benchmarks()]
     if json_output:
-        print_json([_record(one) for one in known])
+        names = ({"name": one.benchmark, "paper": one.paper} for one in known)
+        facts = (one.about.model_dump(mode="json") for one in known)
+        print_json([name | about for name, about in zip(names, facts, strict=True)])
         return
     screen = console()
     for one in known:
-        screen.print(_heading(one), style="bold", markup=False, soft_wrap=not screen.is_terminal)
+        heading = f"{one.benchmark}: {one.about.title} ({one.paper})"
+        screen.print(heading, style="bold", markup=False, soft_wrap=not screen.is_terminal)
         for line in _lines(one, screen.width if screen.is_terminal else None):
             screen.print(line, markup=False, soft_wrap=True)
         screen.print()
 
 
-def _record(one: Published) -> dict[str, object]:
-    facts = one.about.model_dump(mode="json")
-    return {"name": one.benchmark, "paper": one.paper, **facts}
-
-
-def _heading(one: Published) -> str:
-    return f"{one.benchmark}: {one.about.title} ({one.paper})"
-
-
-def _lines(one: Published, width: int | None) -> "Iterator[str]":
+def _lines(one: Published, width: int | None) -> Iterator[str]:
     """A fact a line, continued below itself where the terminal ends."""
-    from textwrap import wrap
-
     for key, words in _WORDS.items():
         value = getattr(one.about, key)
         text = ", ".join(value) if isinstance(value, tuple) else value
@@ -98,10 +91,7 @@ def check_published(benchmark: str | None) -> None:
 def chosen_published(
     benchmark: str | None, runs: Sequence[tuple[str, ScoredAnswers]]
 ) -> Published | None:
-    """What was published of the benchmark, by default of the runs' own.
-
-    Raises InputError if that was asked for, and no run is of a task that it has numbers for.
-    """
+    """What was published of the benchmark, by default of the runs' own. Raises InputError."""
     if benchmark == _NONE:
         return None
     found = published_beside(marks_of(runs), benchmark)
@@ -121,10 +111,8 @@ def printed_published(
     *,
     full: bool,
 ) -> Published | None:
-    """What of it a terminal shows: what was asked for, and with `full` that of the same questions.
-
-    Between one's own tables, a screen of other numbers is in the way.
-    """
+    """What of it a terminal shows: what was asked for, and with `full` that of the same questions:
+    between one's own tables, a screen of other numbers is in the way."""
     asked = benchmark is not None
     return beside if asked or (full and not are_generated(marks_of(runs))) else None
 

@@ -57,18 +57,15 @@ def _quiet(kind: type[TyperCommand]) -> type[TyperCommand]:
             with ExitStack() as stack:
                 if ctx.params.pop(_NAME, False):
                     stack.enter_context(without_progress())
-                    if not _asks_for_data(ctx.params):
+                    # JSON, or a file that goes to standard output, is printed all the same.
+                    asks = ctx.params.get("json_output") or ctx.params.get("events")
+                    if not asks and _PRINTED not in ctx.params.values():
                         sink = stack.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
                         stack.enter_context(redirect_stdout(sink))
                 stack.enter_context(results_alone())
                 return super().invoke(ctx)
 
     return QuietCommand
-
-
-def _asks_for_data(params: dict[str, Any]) -> bool:
-    """Whether JSON or a file goes to standard output."""
-    return bool(params.get("json_output") or params.get("events")) or _PRINTED in params.values()
 
 
 @cache

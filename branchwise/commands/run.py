@@ -1,7 +1,6 @@
 """The options of `branchwise run` and `branchwise resume`."""
 
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -20,6 +19,7 @@ from branchwise.commands.options import (
     Field,
     Header,
     Key,
+    RetryFailed,
     Separator,
     read_keys,
     read_questions,
@@ -52,7 +52,9 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-6-luna --out R
     """
     check_forecast(options.pilot, estimate_from, dry_run=dry_run)
-    _running().answer_questions(
+    from branchwise.commands.running import answer_questions  # help does not need it
+
+    answer_questions(
         read_questions(questions, field, separator),
         ids,
         system,
@@ -94,9 +96,7 @@ def resume(
     ] = None,
     key: Key = None,
     header: Header = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run failed items again.")
-    ] = False,
+    retry_failed: RetryFailed = False,
     pace: PaceOptions,
     json_output: AsJson = False,
 ) -> None:
@@ -106,7 +106,9 @@ def resume(
 
     Example: branchwise resume runs/20260102-150405
     """
-    _running().continue_run(
+    from branchwise.commands.running import continue_run
+
+    continue_run(
         path,
         pace,
         read_keys(key),
@@ -121,10 +123,3 @@ def resume(
         headers=read_headers(header or ()),
         retry_failed=retry_failed,
     )
-
-
-def _running() -> ModuleType:
-    """What help and mistakes in options do not need."""
-    from branchwise.commands import running
-
-    return running

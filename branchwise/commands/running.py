@@ -1,6 +1,7 @@
 """What `branchwise run` and `branchwise resume` do, and say when a run ends."""
 
 import re
+import resource
 import shlex
 import sys
 from collections import Counter
@@ -148,13 +149,9 @@ def asks_several(task: str) -> bool:
 
 
 def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) -> None:
-    """Let this process hold a connection for each question at a time, as far as the system goes.
-
-    With extraction and in pipelines a question has `several`; each of `runs` has files of its own.
-    Many systems start a process with 256 or 1024 open files and let it ask for more.
-    """
-    import resource
-
+    """Let this process hold a connection for each question at a time (`several` with extraction
+    and in pipelines), and the files of so many `runs`, as far as the system goes: many start a
+    process with 256 or 1024 open files and let it ask for more."""
     # 1,000 connections at a time are the most that the client opens to a server.
     needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if several else 0) + 8 * runs
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)

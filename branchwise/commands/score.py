@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -78,7 +79,12 @@ def score(
     if path is not None and questions is None and predictions is None and task is None:
         _score_run(path, settings, options.price_file, full=full, as_json=json_output)
     elif path is None and questions is not None and predictions is not None:
-        _refuse_for_files(settings, options.price_file)
+        if settings.read_passages:
+            remedy = "leave it out: a predictions file has no trace"
+            raise InputError("--scan-corpus is for run folders", remedy=remedy)
+        if options.price_file and not (settings.choice and settings.choice.asks):
+            remedy = "leave it out, or name a --matcher or --judge"
+            raise InputError("--prices has no effect: no model is used", remedy=remedy)
         named = read_questions(questions, field, separator)
         _score_file(named, predictions, task, settings, full=full, as_json=json_output)
     else:
@@ -106,8 +112,6 @@ def _score_run(
 
 def score_and_save(path: Path, settings: ScoringSettings) -> ScoredAnswers:
     """Score a run, with progress if that takes long."""
-    from dataclasses import replace
-
     settings = replace(settings, prices=settings.prices or prices_of(path))
     command = f"branchwise score {shlex.quote(str(path))}"
     with _asking(command, settings) as shown:
@@ -116,12 +120,7 @@ def score_and_save(path: Path, settings: ScoringSettings) -> ScoredAnswers:
 
 @contextmanager
 def _asking(command: str, settings: ScoringSettings) -> Iterator[ScoringSettings]:
-    """The settings, with progress.
-
-    If the requests are interrupted, prints one line and exits with 1: answers so far are kept, and
-    `command` continues."""
-    from dataclasses import replace
-
+    """The settings, with progress. If requests are interrupted, prints how `command` continues."""
     with ScoringProgress(settings.restraints.outages) as progress:
         try:
             yield replace(
@@ -169,7 +168,7 @@ def exit_if_in_vain(settled: Settled, *scores: Scores) -> None:
         sys.exit(1)
 
 
-def say(lines: "Sequence[str]") -> bool:
+def say(lines: Sequence[str]) -> bool:
     """Print lines on standard error; returns whether there were any."""
     for line in lines:
         error_console().print(f"branchwise: {line}", markup=False, soft_wrap=True)
@@ -199,15 +198,6 @@ def say_next(path: Path, reported: Path | None = None) -> None:
     width = max(map(len, about))
     lines = [f"  branchwise {command:<{width}}  # {says}" for command, says in about.items()]
     console().print("\n".join(["", "Next:", *lines]), markup=False, soft_wrap=True)
-
-
-def _refuse_for_files(settings: ScoringSettings, prices: Path | None) -> None:
-    if settings.read_passages:
-        remedy = "leave it out: a predictions file has no trace"
-        raise InputError("--scan-corpus is for run folders", remedy=remedy)
-    if prices and not (settings.choice and settings.choice.asks):
-        remedy = "leave it out, or name a --matcher or --judge"
-        raise InputError("--prices has no effect: no model is used", remedy=remedy)
 
 
 def _score_file(

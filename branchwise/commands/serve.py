@@ -101,7 +101,7 @@ def mcp(
     require("mcp", "serving")
     from branchwise.tools.serving import mcp_server, web
 
-    # The client is told of its errors; without a handler Python prints the SDK's pages on them.
+    # The client is told of its errors; without a handler Python prints pages on them.
     logging.getLogger().addHandler(logging.NullHandler())
     if http is None and sys.stdin is not None and sys.stdin.isatty():
         _complain(

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,11 +40,8 @@ _IN_THE_LOOP, _ON_A_THREAD = "in the run's event loop", "on its own thread"
 
 @dataclass(frozen=True)
 class ToolCard:
-    """`schema` is what a model sees, `section` what the system prompt adds.
-
-    `settings`: their JSON schema, None if there are none. `injected`: parameters that the model
-    does not see, with what fills them. `source`: where the code is, and its identity.
-    """
+    """`schema` is what a model sees, `section` what the system prompt adds, `injected` what fills
+    the parameters that it does not see, `source` where the code is, and its identity."""
 
     name: str
     schema: Mapping[str, Any]
@@ -55,10 +52,6 @@ class ToolCard:
     injected: Mapping[str, str] = field(default_factory=dict)
     renders: bool = False
     source: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable, under the names of the fields."""
-        return asdict(self)
 
     def lines(self) -> Iterator[str]:
         """The card as text."""
@@ -73,23 +66,19 @@ class ToolCard:
         limit = "the item's remaining time" if self.seconds is None else f"{self.seconds:g} seconds"
         yield f"a call    runs {self.runs}, for at most {limit}"
         if self.settings is not None:
-            yield from self._settings()
+            required = self.settings.get("required", ())
+            for key, about in self.settings.get("properties", {}).items():
+                types = (str(one.get("type", "…")) for one in about.get("anyOf", ()))
+                type_ = about.get("type") or " or ".join(types) or "see the source"
+                default = f"default {about.get('default')!r}"
+                must = "must be given" if key in required else default
+                yield f"setting   {self.name}.{key}: {type_}, {must}"
         for parameter, kind in self.injected.items():
             yield f"injected  {parameter}: {_FILLS[kind]}"
         if self.renders:
             yield "trace     shown by its own renderer"
         for key, value in self.source.items():
             yield f"{key:<9} {value}"
-
-    def _settings(self) -> Iterator[str]:
-        assert self.settings is not None
-        required = self.settings.get("required", ())
-        for key, about in self.settings.get("properties", {}).items():
-            kind = about.get("type") or " or ".join(
-                str(one.get("type", "…")) for one in about.get("anyOf", ())
-            )
-            default = "must be given" if key in required else f"default {about.get('default')!r}"
-            yield f"setting   {self.name}.{key}: {kind or 'see the source'}, {default}"
 
 
 _FILLS = {
@@ -101,13 +90,12 @@ _FILLS = {
 
 
 def cards_of(spec: str, keys: Keys) -> list[ToolCard]:
-    """The tools that a spec names: one, or all of an MCP server's.
-
-    Calls nothing, and needs neither a corpus nor settings. A server with an address gets its own
-    key of `keys`. Raises InputError.
-    """
+    """The tools that a spec names: one, or all of an MCP server's. Calls nothing."""
     if spec in known_tools():
-        return [_built_in(spec)]
+        absent: Any = _Absent()
+        [tool] = make_tools([spec], ToolContext(retriever=absent, kg=absent))
+        section = "\n\n".join(map(Prompts.load(None).render, sections([spec])))
+        return [ToolCard(spec, _schema(tool), section, source={"source": "built in"})]
     if (is_plugin(spec) and not is_mcp(spec)) or spec in installed_tools():
         return [_plugin(spec)]
     tools = make_tools([spec], ToolContext(keys=keys))  # of a server; raises for an unknown name
@@ -115,14 +103,6 @@ def cards_of(spec: str, keys: Keys) -> list[ToolCard]:
         return [ToolCard(t.name, _schema(t), source=_source(t, of_server=True)) for t in tools]
     finally:
         close_now(tools)
-
-
-def _built_in(name: str) -> ToolCard:
-    absent: Any = _Absent()
-    [tool] = make_tools([name], ToolContext(retriever=absent, kg=absent))
-    prompts = Prompts.load(None)
-    section = "\n\n".join(prompts.render(one) for one in sections([name]))
-    return ToolCard(name, _schema(tool), section, source={"source": "built in"})
 
 
 class _Absent:
@@ -185,11 +165,7 @@ async def try_tool(
     model: str | None = None,
     keys: Keys = NO_KEYS,
 ) -> Tool:
-    """The call as a trace would record it, with `content`, which the model reads.
-
-    `model`: spec of a model that the tool may ask. `question`: the one in its `RunContext`. Raises
-    InputError for a tool that cannot be made; errors of the call are in the result.
-    """
+    """The call as a trace would record it, its errors included; `model`: one that it may ask."""
     # Only the built-in tool uses a retriever, which may be large.
     searches = spec == "local_retriever" and (corpus or retriever) is not None
     searched = open_retriever(corpus, retriever, keys=keys) if searches else None

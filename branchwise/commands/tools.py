@@ -5,8 +5,10 @@ import importlib.util
 import keyword
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -20,6 +22,8 @@ from branchwise.report.terminal.console import echo, print_json
 from branchwise.tools.registry import installed_tools, known_tools
 from branchwise.trace.artifacts import RENDERED
 from branchwise.trace.events import Tool
+
+MAX_NAME_CHARS = 64
 
 tools_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -60,7 +64,7 @@ def show(spec: Spec, key: Key = None, json_output: AsJson = False) -> None:
 
     cards = cards_of(spec, read_keys(key))
     if json_output:
-        print_json([card.to_json() for card in cards])
+        print_json([asdict(card) for card in cards])
         return
     for card in cards:
         _print(card.lines())
@@ -125,9 +129,7 @@ def new(
 
     Example: branchwise tools new film_year
     """
-    from shlex import quote
-
-    tool, test = write_tool(name, out)
+    tool, test = _write_tool(name, out)
     spec = quote(f"{tool}:{name}")
     _print(
         [
@@ -163,19 +165,14 @@ def _print(lines: Iterable[str]) -> None:
         echo(printable(line))
 
 
-MAX_NAME_CHARS = 64
-
-
-def write_tool(name: str, folder: Path) -> tuple[Path, Path]:
-    """Write `NAME.py` and `test_NAME.py`; returns their paths.
-
-    Raises InputError for a name that cannot be both a tool's and a module's, and if one of the
-    files exists: nothing is overwritten.
-    """
+def _write_tool(name: str, folder: Path) -> tuple[Path, Path]:
+    """Write `NAME.py` and `test_NAME.py`, where neither exists; returns their paths."""
     _check_name(name)
-    paths = folder / f"{name}.py", folder / f"test_{name}.py"
-    texts = [_filled(template, name) for template in ("new_tool.py.txt", "new_tool_test.py.txt")]
-    for path in paths:
+    texts = {
+        folder / file.format(name): (files("branchwise.commands") / template).read_text("utf-8")
+        for file, template in (("{}.py", "new_tool.py.txt"), ("test_{}.py", "new_tool_test.py.txt"))
+    }
+    for path in texts:
         if path.exists() or path.is_symlink():
             raise InputError(
                 "already exists and is not overwritten",
@@ -184,23 +181,19 @@ def write_tool(name: str, folder: Path) -> tuple[Path, Path]:
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, text in zip(paths, texts, strict=True):
+        for path, text in texts.items():
             with path.open("x", encoding="utf-8") as file:
-                file.write(text)
+                file.write(text.format(name=name, file=f"{name}.py"))
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
         raise InputError(
             f"cannot be written: {error.strerror}", where=str(folder), remedy="see --out"
         ) from None
-    return paths
-
-
-def _filled(template: str, name: str) -> str:
-    text = (files("branchwise.commands") / template).read_text(encoding="utf-8")
-    return text.format(name=name, file=f"{name}.py")
+    tool, test = texts
+    return tool, test
 
 
 def _check_name(name: str) -> None:
-    """A name is a tool's, a function's and a module's at once."""
+    """Refuse a name that cannot be a tool's, a function's and a module's at once."""
     wrong = None
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
         wrong = "is not a valid function name"

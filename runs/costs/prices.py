@@ -51,11 +51,8 @@ class PriceTable(BaseModel):
 
 
 def read_price_table(path: Path) -> PriceTable:
-    """The table in a YAML file, models named as `str(ModelSpec)`.
-
-    Raises InputError, naming file and line: no YAML, an unknown or a repeated key, a model that is
-    no `openai:NAME`, `openai:NAME@URL` or `offline`, a price that is not a number from 0 up.
-    """
+    """The table in a YAML file, models named as `str(ModelSpec)`. Raises InputError with file and
+    line."""
     document = read_document(path, wanted="a table of prices", remedy=f"write {_FORM}")
     try:
         table = PriceTable.model_validate(document.value)
@@ -100,7 +97,6 @@ def _wanted(name: str, model: str) -> str:
 def _named(
     models: Mapping[str, Price], lines: Mapping[KeyPath, int], path: Path
 ) -> Iterator[tuple[str, Price]]:
-    """The prices by the models' canonical names, each once."""
     seen: dict[str, str] = {}
     for name, price in models.items():
         where = f"{path}:{line_of(lines, ('models', name))}"
@@ -137,7 +133,6 @@ class Prices:
     path: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: the prices, and where they are from."""
         return {
             "built_in": {model: price.model_dump() for model, price in self.built_in.items()},
             "given": {model: price.model_dump() for model, price in self.given.items()},
@@ -148,10 +143,7 @@ class Prices:
 
     @classmethod
     def load(cls, path: Path | None = None) -> "Prices":
-        """The built-in prices, those of a user's YAML file of the same form before them.
-
-        Raises InputError, naming file and line, if the file is not such a table.
-        """
+        """The built-in prices, those of a user's YAML file before them. Raises InputError."""
         shipped = importlib.resources.files("branchwise.runs.costs").joinpath("prices.yaml")
         with importlib.resources.as_file(shipped) as file:
             table = read_price_table(file)
@@ -159,12 +151,9 @@ class Prices:
         return cls(table.models, table.as_of, table.source, given, path)
 
     def price(self, model_spec: str) -> Price | None:
-        """The price of a model; None where it is unknown, or the text names no model.
-
-        A model's full name goes before the name without its date, the user's prices before the
-        built-in ones, one server's before any server's. A replay costs nothing: the run that
-        it answers from was paid for.
-        """
+        """The price of a model; None where it is unknown. The full name goes before the one without
+        its date, the user's prices before the built-in ones, one server's before any server's. A
+        replay costs nothing."""
         if is_replay(model_spec):
             return _FREE
         for name, is_given in _keys(model_spec):
@@ -179,7 +168,6 @@ class Prices:
         return first is not None and not first[1] and first[0] != "offline"
 
     def unused(self, model_specs: Iterable[str]) -> tuple[str, ...]:
-        """Names in the user's file that none of these models goes by."""
         known = {name for spec in model_specs for name, is_given in _keys(spec) if is_given}
         return tuple(name for name in self.given if name not in known)
 
@@ -243,7 +231,7 @@ _RUNS, _STUDY = "runs", "study.json"
 
 
 def keep_prices(folder: Path, path: Path | None) -> None:
-    """Keep a file of prices in the folder; None: what is kept there stays. Raises InputError."""
+    """Keep a file of prices in the folder; None: what is kept there stays."""
     kept = folder / PRICES
     if path is None or path.resolve() == kept.resolve():
         return
@@ -254,7 +242,7 @@ def keep_prices(folder: Path, path: Path | None) -> None:
 
 
 def keep_limit(run: Path, most: float | None) -> None:
-    """Keep what a run may cost, in USD; None: what is kept there stays. Raises InputError."""
+    """Keep what a run may cost, in USD; None: what is kept there stays."""
     kept = run / LIMIT
     if most is None:
         return
@@ -265,10 +253,7 @@ def keep_limit(run: Path, most: float | None) -> None:
 
 
 def limit_of(run: Path | None, given: float | None = None) -> float | None:
-    """What a run may cost, in USD: the limit `given`, else the one kept with it; None: no limit.
-
-    Raises InputError.
-    """
+    """What a run may cost, in USD: the limit `given`, else the one kept with it; None: no limit."""
     if run is None or given is not None:
         return given
     kept = run / LIMIT

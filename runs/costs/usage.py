@@ -27,9 +27,8 @@ SPENT = ("error", "usage")
 
 @dataclass(frozen=True)
 class RoleCost:
-    """A role's model calls. `cost` in USD, None where it is unknown: the model has no known price,
-    or its server counted no tokens in `uncounted` of the items (or, of matcher and judge, runs).
-    """
+    """A role's model calls. `cost` in USD, None where the model has no known price, or its server
+    counted no tokens in `uncounted` items (of matcher and judge: runs)."""
 
     role: str
     model: str
@@ -38,22 +37,14 @@ class RoleCost:
     uncounted: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return {**vars(self), "usage": self.usage.record()}
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a run cost, failed items included.
-
-    `items` have ended, `failed` of them without an answer. `usage` and `cost` (USD) are sums over
-    `roles`; `cost` is None where any part is unknown.
-    `per_item`: means over the items whose usage was kept (matcher and judge: over all that ended),
-    `cost` among them; all None where there are none. `unpriced`: models that were called and have
-    no known price. `as_of`, `source`: the day the built-in prices held, and where they are
-    published; None where none of them was used. `unused`: models of the user's prices that no
-    model here is, and `models` those that there are.
-    """
+    """What a run cost, failed items included. `usage` and `cost` (USD, None where any part is
+    unknown) are sums over `roles`; `per_item` means. `unpriced`: models called without a known
+    price; `unused`: models of the user's prices that were not called, `models` those that were."""
 
     items: int
     failed: int
@@ -68,7 +59,6 @@ class Costs:
     models: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; unknown is null."""
         return {
             **vars(self),
             "roles": [role.to_json() for role in self.roles],
@@ -86,15 +76,12 @@ NO_COSTS = Costs(0, 0, (), RoleUsage(), 0.0, dict.fromkeys((*COUNTS, "cost")), u
 
 @dataclass(frozen=True)
 class RoleSpending:
-    """Model calls that belong to no item: a matcher's or a judge's of a run."""
-
     model: str
     usage: RoleUsage
 
 
 def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, RoleSpending]:
-    """What matcher and judge cost, including replies kept from earlier, which were paid for
-    once."""
+    """What matcher and judge cost, with replies kept from earlier, which were paid for once."""
     reports = (
         ("matcher", choice.model, settled.matcher),
         ("judge", choice.judge, settled.judge or settled.grades),
@@ -116,12 +103,8 @@ def run_costs(
     prices: Prices,
     scoring: Mapping[str, RoleSpending] | None = None,
 ) -> Costs:
-    """What a run cost.
-
-    `outcomes`: the final records of its ended items (`runs/runner.py`); `system`: its settings
-    as the store keeps them, which name the roles' models; `scoring`: the calls of matcher and
-    judge by role.
-    """
+    """What a run cost, by the final records of its items, its settings, and the calls of matcher
+    and judge by role."""
     tallies: dict[str, _Tally] = {}
     items = failed = 0
     for outcome in outcomes:
@@ -140,7 +123,7 @@ def run_costs(
 def file_costs(
     items: int, failed: int, scoring: Mapping[str, RoleSpending], prices: Prices
 ) -> Costs:
-    """What scoring a predictions file cost; what its `items` cost before is not known to anyone."""
+    """What scoring a predictions file cost; what its items cost is not known."""
     roles = [_scored(role, spent, prices) for role, spent in scoring.items()]
     return _totals(items, failed, roles, _means(roles, items), prices)
 
@@ -153,8 +136,6 @@ def role_model(system: Mapping[str, Any], role: str) -> str:
 
 @dataclass
 class _Tally:
-    """What a role has used so far, and the cost of each part of it."""
-
     model: str
     price: Price | None
     usage: RoleUsage = field(default_factory=RoleUsage)
@@ -226,15 +207,13 @@ def _plus(a: RoleUsage, b: RoleUsage) -> RoleUsage:
 
 
 def _sum(costs: Iterable[float | None]) -> float | None:
-    """The sum; None where a part is unknown."""
     known = list(costs)
     return None if None in known else math.fsum(cost for cost in known if cost is not None)
 
 
 @dataclass(frozen=True)
 class OmittedField:
-    """A field that requests of a role lacked. `items`: how many ended with such a request; None for
-    matcher and judge, whose requests belong to no item."""
+    """A field that requests of a role lacked, in `items` of the run (None: matcher and judge)."""
 
     role: str
     field: str
@@ -242,21 +221,18 @@ class OmittedField:
 
     @property
     def words(self) -> str:
-        """One line: whose requests, how many, and what that means."""
         items = "" if self.items is None else f" in {self.items:,} item{'s' * (self.items != 1)}"
         instead = INSTEAD.get(self.field)
         meaning = f" ({instead})" if instead else ""
         return f"{self.role}: asked without {self.field}{items}{meaning}: the server refuses it"
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return dict(vars(self))
 
 
 @dataclass(frozen=True)
 class RemarkedReplies:
-    """Replies of a role of which something is to be told. `items`: how many have such a reply; None
-    for matcher and judge."""
+    """Replies of a role with a remark, in `items` of the run (None: matcher and judge)."""
 
     role: str
     remark: str
@@ -265,20 +241,18 @@ class RemarkedReplies:
 
     @property
     def words(self) -> str:
-        """One line: whose replies, how many, and what."""
         items = "" if self.items is None else f" in {counted(self.items, 'item')}"
         return f"{self.role}: {counted(self.replies, 'reply', 'replies')}{items} {self.remark}"
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return dict(vars(self))
 
 
 def run_remarks(
     outcomes: Iterable[Mapping[str, Any]], settled: Settled
 ) -> tuple[RemarkedReplies, ...]:
-    """What is to be told of the replies in a run, by role and remark: those of ended items, then
-    of matcher and judge. That replies came by the Responses API is where others did not."""
+    """What is told of replies, by role: of ended items, then of matcher and judge. That replies
+    came by the Responses API is where others did not."""
     replies, items = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     calls = Counter[str]()
     for outcome in outcomes:
@@ -311,8 +285,7 @@ def _consulted(settled: Settled) -> list[tuple[str, Consulted]]:
 def run_left_out(
     outcomes: Iterable[Mapping[str, Any]], settled: Settled
 ) -> tuple[OmittedField, ...]:
-    """What requests of a run lacked, by role and field: of its ended items by their final records
-    (`runs/runner.py`), then of matcher and judge."""
+    """What requests lacked, by role and field: of ended items, then of matcher and judge."""
     counts = Counter(
         (str(role), str(field))
         for outcome in outcomes

@@ -30,23 +30,15 @@ _MAX_BYTES = 20_000_000
 
 
 def editable(event: Event) -> str | None:
-    """A step's text as a file to edit; None if it cannot be edited.
-
-    `event` has its contents (`RunReader.events`). The text of a question is the user's message; of
-    a model turn, the reply, with calls as JSON (`written_turn`); of a tool call or an extraction,
-    what the agent saw of it; of an expansion, the readings, one per line; of a budget note, the
-    note.
-    """
+    """A step's text as a file to edit: message, reply (calls as JSON), what the agent saw of a
+    result, readings one a line, or note; None if it cannot be edited."""
     text = _text(event)
     return None if text is None else text + "\n" * (not text.endswith("\n"))
 
 
 def edited(event: Event, text: str) -> Event:
-    """The step with `text` in place of its own; the step itself if nothing changed.
-
-    One newline more than in the step's own text belongs to the file. An edited step is marked
-    (`edited`). Raises InputError for a text that the step cannot have.
-    """
+    """The step, marked, with `text` in place of its own; itself if nothing changed. One newline
+    more than in its own text belongs to the file."""
     own = _text(event)
     if own is None:
         raise InputError(
@@ -143,10 +135,7 @@ def written_turn(turn: Model) -> str:
 
 
 def read_turn(turn: Model, written: str) -> Model:
-    """The recorded turn with another reply; calls keep the ids of the calls that they replace.
-
-    Raises InputError for malformed JSON with tool calls.
-    """
+    """The recorded turn with another reply; calls keep the ids of those that they replace."""
     text, calls = _read_form(written) if _is_form(written) else (written, [])
     made = [_made(call, id) for call, id in zip(calls, _ids(turn, len(calls)), strict=True)]
     valid = tuple(_call(call) for call in made if "error" not in call)
@@ -156,10 +145,8 @@ def read_turn(turn: Model, written: str) -> Model:
 
 
 def _is_form(text: str) -> bool:
-    """Whether a text is meant as JSON with a reply, even if it is broken.
-
-    An answer is a JSON object as well: only the keys, or the beginning of a broken one, tell.
-    """
+    """Whether a text is meant as JSON with a reply, even if broken: an answer is JSON, too, so only
+    the keys, or the beginning of a broken one, tell."""
     if not text.lstrip().startswith("{"):
         return False
     try:
@@ -204,18 +191,14 @@ def _call(call: Mapping[str, Any]) -> Call:
 
 
 def _ids(turn: Model, count: int) -> list[str]:
-    """The ids that the turn's calls had, then new ones."""
     ids = [str(call.id) for call in turn.calls][:count]
     free = (id for n in range(2 * count + len(ids)) if (id := f"edited_{n}") not in ids)
     return [*ids, *(next(free) for _ in range(count - len(ids)))]
 
 
 def opening_of(events: Sequence[Event], place: int, edit: str | None) -> list[Event]:
-    """The first events of a fork at `events[place]`; none if everything is repeated.
-
-    Without an edit the step's own node runs again; with one, only what follows the step does.
-    Raises InputError for a text that the step cannot have.
-    """
+    """The first events of a fork at `events[place]`; none if everything is repeated. Without an
+    edit the step's own node runs again; with one, only what follows the step does."""
     if edit is None:
         return [_replayed(event) for event in events[: taken_up_at(events, place)]]
     changed = edited(events[place], edit)
@@ -224,7 +207,7 @@ def opening_of(events: Sequence[Event], place: int, edit: str | None) -> list[Ev
 
 
 def _behind(events: Sequence[Event], place: int) -> int:
-    """How many events go before the next node of a step, its turn's other results included."""
+    """How many events precede the next node, the other results of the step's turn included."""
     kind = type(events[place].body)
     if kind not in (Tool, Extraction):
         return place + 1
@@ -233,7 +216,6 @@ def _behind(events: Sequence[Event], place: int) -> int:
 
 
 def _replayed(event: Event) -> Event:
-    """The event as copied: marked as replayed, if its kind has that field."""
     match event.body:
         case Extraction() as body:
             read = tuple(passage.changed(replayed=True) for passage in body.passages)

@@ -31,7 +31,6 @@ class Channel:
         self._waiting: dict[int, asyncio.Future[Any]] = {}
 
     def say(self, message: object) -> None:
-        """Put a message in the next batch."""
         self._out.append(message)
         self._filled.set()
 
@@ -53,7 +52,6 @@ class Channel:
             self._waiting.pop(number, None)
 
     def hear(self, granted: Granted) -> None:
-        """An answer has come."""
         waiting = self._waiting.get(granted.call)
         if waiting is None or waiting.done():
             # Given up meanwhile: what was granted is not held.
@@ -70,7 +68,6 @@ class Channel:
         return [] if self._is_closed else self._rest()
 
     def close(self) -> list[object]:
-        """The last messages."""
         self._is_closed = True
         last = self._rest()
         self._filled.set()
@@ -127,8 +124,6 @@ class SharedLimiter(Limiter):
 
 
 class SharedLimits(Limits):
-    """Limiters that another process keeps, by address."""
-
     def __init__(self, channel: Channel) -> None:
         super().__init__()
         self._channel = channel
@@ -138,8 +133,6 @@ class SharedLimits(Limits):
 
 
 class _Hold:
-    """A granted call while its request is on its way."""
-
     def __init__(self) -> None:
         self.usage: Usage | None = None
         self.news: Any = None
@@ -147,8 +140,8 @@ class _Hold:
 
 @asynccontextmanager
 async def _held(channel: Channel, name: str, argument: object) -> AsyncIterator[tuple[_Hold, Any]]:
-    """Wait until the call is granted, and tell how the body ended; after a failure, what the other
-    process has learnt of it goes to `news`."""
+    """Wait until the call is granted, tell how the body ended, and after a failure hand what the
+    other process learnt of it to `news`."""
     number, granted = await channel.call(name, argument)
     hold, outcome = _Hold(), RequestOutcome(number)
     try:

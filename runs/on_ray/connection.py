@@ -34,8 +34,8 @@ among a command's results, and start a Ray of its own where a cluster is lost.""
 
 @dataclass(frozen=True)
 class RayPlace:
-    """A Ray of this machine (`address` None), or the cluster at HOST:PORT; `workers`: how many are
-    wanted, None: one a core."""
+    """A Ray of this machine (`address` None) or the cluster at HOST:PORT; `workers` None: one a
+    core."""
 
     address: str | None = None
     workers: int | None = None
@@ -59,15 +59,11 @@ class RayPlace:
 
     @property
     def words(self) -> str:
-        """For messages."""
         return f"Ray at {self.address}" if self.address else "Ray on this machine"
 
     @contextmanager
     def connected(self) -> Iterator[int]:
-        """Yields the number of workers to start, while there is a connection.
-
-        A process that has one keeps it. Raises InputError where no Ray answers.
-        """
+        """Yields the number of workers to start; a process that has a connection keeps it."""
         for name, value in _QUIET.items():
             os.environ.setdefault(name, value)
         import ray
@@ -101,7 +97,6 @@ class RayPlace:
 
     @property
     def _settings(self) -> dict[str, Any]:
-        """Of `ray.init`."""
         if self.address is not None:
             return {"address": CLUSTER + self.address}
         return {
@@ -161,7 +156,6 @@ _BETWEEN_LOOKS = 3.0
 
 
 async def until_gone(address: str) -> None:
-    """Returns when nothing listens at HOST:PORT any more."""
     refused = 0
     while refused < _LOOKS:
         await asyncio.sleep(_BETWEEN_LOOKS)

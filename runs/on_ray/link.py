@@ -37,11 +37,8 @@ class _Item(NamedTuple):
 
 
 class WorkerLink:
-    """A worker that has opened its systems, the items that it has, and what it asks for.
-
-    `actor` is Ray's handle. Its messages are fetched by `serve`: a worker that is cut off and goes
-    on all the same can write nothing.
-    """
+    """An open worker, the items that it has, and what it asks for. Its messages are fetched: a
+    worker that is cut off and goes on all the same can write nothing."""
 
     def __init__(
         self,
@@ -61,7 +58,6 @@ class WorkerLink:
 
     @property
     def load(self) -> int:
-        """How many items it has."""
         return len(self._items)
 
     async def answered(
@@ -213,7 +209,6 @@ class WorkerLink:
     async def _granted(
         self, call: WorkerCall, value: Any = None
     ) -> AsyncIterator["asyncio.Future[RequestOutcome]"]:
-        """Grants a request; the future has its outcome."""
         ended = self._outcomes[call.call] = asyncio.get_running_loop().create_future()
         self._send(Granted(call.call, value))
         try:
@@ -223,7 +218,6 @@ class WorkerLink:
 
 
 async def result_of(reference: Any) -> Any:
-    """What a reference of Ray refers to, once it is there."""
     return await reference
 
 

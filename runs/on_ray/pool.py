@@ -73,18 +73,13 @@ class RayPool:
         identities: Sequence[Mapping[str, Any]],
         restraints: Restraints,
     ) -> Iterator["RayPool"]:
-        """A pool whose first workers can answer, and its connection to Ray.
-
-        `identities`: those of the systems as they are here. Raises InputError where Ray is not
-        reached, or a worker has another branchwise or lacks what a system needs.
-        """
+        """A pool whose first workers can answer as `identities` do here. Raises InputError."""
         with place.connected() as count:
             pool = cls(place, count, systems, identities, restraints)
             pool._check_first()
             yield pool
 
     def worker(self) -> tuple[Any, Any]:
-        """A new worker, and the reference of how it opens."""
         import ray
 
         actor = (
@@ -95,7 +90,6 @@ class RayPool:
         return actor, actor.open.remote(version("branchwise"), self._opening)
 
     def _check_first(self) -> None:
-        """Wait until a worker has opened, and refuse what it refuses."""
         try:
             for _ in range(_MOST_DEATHS):
                 deaths = self._deaths_while_opening()
@@ -134,7 +128,6 @@ class RayPool:
         return None
 
     def check(self, opened: WorkerOpened) -> None:
-        """Raise InputError where a worker cannot answer as this process would."""
         if opened.version != (ours := version("branchwise")):
             raise InputError(
                 f"node {opened.node} has branchwise {opened.version}, and this is {ours}",
@@ -175,8 +168,6 @@ class RayPool:
 
 
 class _Pass:
-    """The workers of a pass, and the items that wait for one."""
-
     def __init__(
         self,
         pool: RayPool,

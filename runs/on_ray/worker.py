@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 
 
 def sources_of(system: System) -> dict[str, bytes]:
-    """By path, the files of a system's plug-ins, with the neighbours that they import, and its
-    prompts. Its paths are absolute. Raises InputError for plug-ins that cannot be imported."""
+    """By path, the files of a system's plug-ins with what they import, and its prompts."""
     found: dict[str, bytes] = {}
     named = [*(system.tools or ()), *system.nodes]
     if is_plugin_retriever(system.retriever):
@@ -148,7 +147,6 @@ class Worker:
         self._begin(self._tell_outages(outages))
 
     async def deliver(self, body: bytes) -> None:
-        """Take messages."""
         for message in unpacked(body):
             if isinstance(message, Granted):
                 self._channel.hear(message)
@@ -156,7 +154,6 @@ class Worker:
                 self._begin(self._run(message))
 
     async def poll(self) -> bytes:
-        """The next batch of messages."""
         return packed(await self._channel.batch())
 
     async def stop(self) -> bytes:
@@ -208,8 +205,7 @@ class Worker:
 
 
 def _be_as_there(opening: Opening) -> None:
-    """The working directory and modules of the process that asks, as far as they are here, and as
-    many connections as the system allows."""
+    """Take the working directory and modules of who asks, and all connections that are allowed."""
     if Path(opening.folder).is_dir():
         os.chdir(opening.folder)
     sys.path += [path for path in opening.search_path if path not in sys.path]

@@ -93,12 +93,9 @@ def near_paths(path: Path, written: str) -> str:
 
 
 def question_source(source: str, folder: Path) -> tuple[str, Path | None]:
-    """What `load_questions` takes for a source as a study in `folder` writes it, and the file that
-    it means (None where it is none here).
-
-    A prefix such as `condambigqa:` stays before the path, and a split behind it; what exists as a
-    file is a file.
-    """
+    """What `load_questions` takes for a source as a study writes it, and the file that it means, if
+    any: a prefix such as `condambigqa:` stays before the path, and a split behind it; what exists
+    as a file is a file."""
     whole = absolute(source, folder)
     prefix, colon, rest = source.partition(":")
     if kind_of(whole) or not (colon and prefix.isalnum() and len(prefix) > 1):
@@ -111,7 +108,6 @@ def question_source(source: str, folder: Path) -> tuple[str, Path | None]:
 
 
 def check_value(key: str, value: Value, folder: Path, place: KeyPath) -> None:
-    """Raise StudyError if a setting's value names something that does not exist."""
     if value is None or key not in FIELDS:
         return
     if key in MODELS:
@@ -127,7 +123,6 @@ def check_value(key: str, value: Value, folder: Path, place: KeyPath) -> None:
 
 
 def check_model(key: str, text: str, place: KeyPath) -> None:
-    """Raise StudyError if a text is not a model spec."""
     try:
         if key not in FACTORS:
             role_spec(key, text)
@@ -139,7 +134,6 @@ def check_model(key: str, text: str, place: KeyPath) -> None:
 
 
 def _check_run(key: str, text: str, folder: Path, place: KeyPath) -> None:
-    """Check that a run to be replayed exists and can be read."""
     try:
         open_recordings(ModelSpec.parse(resolved(key, text, folder)).run)
     except InputError as error:
@@ -211,7 +205,6 @@ def check_file(key: str, written: str, path: Path, place: KeyPath) -> None:
 
 
 def _open_address(text: str, place: KeyPath) -> None:
-    """Check that an address is valid, without sending anything."""
     try:
         open_kg(text).close()
     except InputError as error:
@@ -221,7 +214,6 @@ def _open_address(text: str, place: KeyPath) -> None:
 
 
 def _look_into(key: str, path: Path) -> None:
-    """Raise InputError if a folder does not hold what its key requires."""
     if key == "kg":
         kg_folder(path)
     elif key == "prompts":
@@ -257,8 +249,7 @@ KEYS = _Keys()
 
 
 def check_parts(system: System) -> None:
-    """Raise SettingError, in the file's words, where a system's parts do not fit, or it has no
-    such index; the same rules as on the command line."""
+    """Refuse, in the file's words, a system whose parts do not fit, or that has no such index."""
     check_system(system, KEYS)
     if system.corpus and needs_corpus(system.retriever):
         chosen_index(Path(system.corpus), system.retriever, KEYS)

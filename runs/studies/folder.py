@@ -37,10 +37,7 @@ _MAX_LISTED = 3
 
 
 class SystemRecord(BaseModel):
-    """A system of a study: `changes` from its base in the file's words, settings, and digest.
-
-    `model`, `setting` and `base` as in `NamedSystem`.
-    """
+    """A system of a study, as of `NamedSystem`: its changes, settings and digest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,10 +52,8 @@ class SystemRecord(BaseModel):
 
 
 class StudyRecord(BaseModel):
-    """`study.json`: which systems answer which questions. A base stands before what changes it.
-
-    `study`: the study file as it was read when the folder was made.
-    """
+    """`study.json`: which systems (a base before what changes it) answer which questions, and the
+    study file as it was read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,10 +68,8 @@ class StudyRecord(BaseModel):
     study: Mapping[str, Any] = {}
 
     def difference(self, other: "StudyRecord") -> str | None:
-        """In a few words, why the other record is of another study; None if it is not.
-
-        Addresses, folders and versions may differ: no answer depends on them.
-        """
+        """In a few words, why the other record is of another study; addresses, folders and versions
+        may differ."""
         found = [
             f"{words} ({_told(self, field)} there, {_told(other, field)} here)"
             for field, words in _FIELDS.items()
@@ -101,8 +94,6 @@ def _told(record: StudyRecord, field: str) -> str:
 
 
 class StudyFolder:
-    """A study's folder: `study.json`, and an ordinary run folder below `runs/` for each system."""
-
     def __init__(self, path: Path, record: StudyRecord) -> None:
         self.path, self.record = path, record
 
@@ -119,10 +110,7 @@ class StudyFolder:
 
     @classmethod
     def create(cls, path: Path, record: StudyRecord) -> Self:
-        """Make the folder, or open the one that already holds this study, to be filled.
-
-        Nothing is removed. Raises InputError if the folder holds something else.
-        """
+        """Make the folder, or open the one that already holds this study, to be filled."""
         try:
             path.mkdir(parents=True, exist_ok=True)
             if (path / STUDY_FILE).exists():
@@ -149,10 +137,7 @@ class StudyFolder:
             _check_vacant(path)
 
     def fill(self, specs: Mapping[str, RunSpec], questions: Sequence[Question]) -> None:
-        """Make the run folders that are missing, by slug; the study is whole when this returns.
-
-        A run that a killed process left half-made is made again. Raises InputError.
-        """
+        """Make the run folders that are missing, by slug; the study is whole when this returns."""
         for slug, spec in specs.items():
             path = self.run_path(slug)
             if not (path / DATABASE).exists():
@@ -162,11 +147,9 @@ class StudyFolder:
             (self.path / DRAFT_FILE).rename(self.path / STUDY_FILE)
 
     def keep_prices(self, path: Path | None) -> None:
-        """Keep the user's prices, so that a report knows what the runs cost. Raises InputError."""
         keep_prices(self.path, path)
 
     def run_path(self, slug: str) -> Path:
-        """The run folder of a system."""
         return self.path / RUNS / slug
 
     def runs(self) -> list[tuple[str, Path]]:
@@ -226,10 +209,7 @@ def _document(record: StudyRecord) -> bytes:
 
 @contextmanager
 def study_lock(path: Path) -> Iterator[None]:
-    """Lock the study for this process; the system releases the lock however the process ends.
-
-    Raises InputError where another process holds it, or the folder is not one for a study.
-    """
+    """Lock the study for this process; the system releases the lock however the process ends."""
     if path.exists() and not (path / STUDY_FILE).exists():
         # Before a lock file is put into a folder that is not a study's.
         _check_vacant(path)
@@ -261,10 +241,7 @@ def _hold(handle: int, path: Path) -> None:
 
 
 def folder_runs(path: Path) -> list[tuple[Path, str | None]]:
-    """The runs of a folder, each with the digest that its system has in the study, if in any.
-
-    Raises InputError where it is neither a run's folder nor a study's, or where a run is missing.
-    """
+    """The runs of a folder, a run's or a study's, each with the digest that the study expects."""
     if not (path / STUDY_FILE).is_file():
         RunReader.check(path)
         return [(path, None)]
@@ -276,11 +253,7 @@ def folder_runs(path: Path) -> list[tuple[Path, str | None]]:
 
 
 def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iterator[Recovery]:
-    """Save what is intact of a run, or of each run of a study; yields the outcome of each.
-
-    A study's file is written last: the folder is a study only once all its runs are there. Raises
-    InputError as `recover_run`, and where a study's folder is not empty.
-    """
+    """Save what is intact of a run, or of each run of a study, whose file is written last."""
     if not (path / STUDY_FILE).is_file():
         yield recover_run(path, out, questions)
         keep_prices(out, kept_prices(path))
@@ -304,11 +277,8 @@ def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iter
 
 
 def named_runs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
-    """Run folders in order, each once, with names that tell them apart.
-
-    A study's folder stands for its runs, base first, under its systems' names. Raises InputError
-    where a study cannot be read.
-    """
+    """Run folders in order, each once, with names that tell them apart; a study's folder stands for
+    its runs under its systems' names."""
     found: dict[Path, tuple[Path, str]] = {}
     for path in paths:
         runs = [("", path)]
@@ -329,10 +299,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def default_folder(parent: Path, question: str, step: int) -> Path:
-    """`PARENT-fork-ID-sN`, numbered if taken, but not if only a half-made, killed fork has it.
-
-    A study's folder of runs holds only its own runs: a fork of one goes beside the study.
-    """
+    """`PARENT-fork-ID-sN`, numbered if taken, but not by a half-made, killed fork. A study's folder
+    of runs holds only its own: a fork of one goes beside the study."""
     parent = parent.resolve()
     beside, name = parent.parent, parent.name[:MAX_PARENT]
     if beside.name == RUNS and (beside.parent / STUDY_FILE).is_file():

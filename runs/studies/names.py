@@ -21,12 +21,9 @@ def system_name(
     levels: Mapping[str, Sequence[Value]],
     model: str | None = None,
 ) -> str:
-    """What differs from the base, in words: "+expansion, k=15"; "base" if nothing does.
-
-    `base`: its value of each factor; `levels`: all values of each factor, which tell how much of
-    one must be said. `model`: the short name to begin with, where several have a base of their own:
-    "gpt-6.2-sol, +expansion"; the base is then called by it alone.
-    """
+    """What differs from the base, in words: "+expansion, k=15"; "base" if nothing does. `levels`:
+    all values of each factor, which tell how much of one must be said; `model`: the name to begin
+    with where several have a base of their own."""
     parts = [_change(key, one, base.get(key), levels[key]) for key, one in changes.items()]
     return _bounded(", ".join([model, *parts] if model else parts or [BASE]), MAX_NAME)
 
@@ -122,9 +119,7 @@ def distinct_names(names: Iterable[str]) -> list[str]:
 
 
 def slugs(names: Iterable[str]) -> list[str]:
-    """For each name one of a folder: lower-case letters, digits, . _ and -, each once, also where
-    case does not tell files apart.
-    """
+    """For each name one of a folder: lower-case letters, digits, . _ and -, each once."""
     taken: set[str] = set()
     found = []
     for name in names:

@@ -35,7 +35,6 @@ def refusing(key: str, place: KeyPath) -> Iterator[None]:
 
 
 def check_tools(names: Sequence[str], folder: Path, place: KeyPath) -> None:
-    """Raise StudyError for an unknown tool, and for one that is listed twice."""
     for n, name in enumerate(names):
         if name in names[:n]:
             raise StudyError(f"the tool {name} is listed twice", (*place, n), "keep one of them")
@@ -50,7 +49,6 @@ def check_tools(names: Sequence[str], folder: Path, place: KeyPath) -> None:
 
 
 def check_metrics(specs: Sequence[str], folder: Path) -> None:
-    """Raise StudyError for an unknown metric, and for two of one name."""
     if not specs:
         return
     absolute: list[str] = []
@@ -62,16 +60,12 @@ def check_metrics(specs: Sequence[str], folder: Path) -> None:
 
 @dataclass(frozen=True)
 class _Plugin:
-    """A plug-in's name, and the model of its settings."""
-
     name: str
     settings: type[BaseModel] | None
 
 
 @dataclass(frozen=True)
 class StudyPlugins:
-    """Nodes and tools of a study that are plug-ins, by how the file names them."""
-
     study: Study
     folder: Path
 

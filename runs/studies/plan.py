@@ -34,11 +34,8 @@ GRADE_INPUT = 4_000
 
 @dataclass(frozen=True)
 class GradingPlan:
-    """The most that grading one system's answers takes.
-
-    `cost`: in USD of one reply to each request, which is enough where the server gives
-    probabilities; `cost_at_most`: of all samples. None where the price is unknown.
-    """
+    """The most that grading one system's answers takes; costs in USD of one reply a request, and of
+    all samples (None: unknown)."""
 
     system: str
     demand: Demand
@@ -46,7 +43,6 @@ class GradingPlan:
     cost_at_most: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; an unknown cost is null."""
         once, most = self.demand.once, self.demand.most
         return {
             "system": self.system,
@@ -67,7 +63,6 @@ def grading_plans(
     epochs: int,
     prices: Prices,
 ) -> tuple[GradingPlan, ...]:
-    """A plan for each system; none where no judge grades the task's answers."""
     if not (choice.judge_entities and is_graded(questions.task)):
         return ()
     task, found = get_task(questions.task), []
@@ -113,14 +108,9 @@ class Bound:
 
 @dataclass(frozen=True)
 class SystemPlan:
-    """The most that a system may take over all its items.
-
-    `calls`: model calls by role, retries not counted; `tool_calls` likewise. `within`: what the
-    budget's `max_tokens_total` allows. `at_most`: with what goes beyond it, because it is looked at
-    before each turn: one turn, its extractions, the answer and a repair. Without tools there is no
-    further turn and the two are the same. `unpriced`: models without a known price. `model` as in
-    `NamedSystem`. `expected`: None where nothing is known of it.
-    """
+    """The most that a system may take: model `calls` by role, without retries; `within` what the
+    budget's `max_tokens_total` allows, `at_most` with what goes beyond it, since it is looked at
+    before each turn alone; `expected` None where nothing is known."""
 
     name: str
     model: str
@@ -133,7 +123,6 @@ class SystemPlan:
     expected: Estimate | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; an unknown cost is null."""
         return {
             **vars(self),
             "calls": dict(self.calls),
@@ -146,8 +135,6 @@ class SystemPlan:
 
 @dataclass(frozen=True)
 class PlanTotal:
-    """Several systems together: the sums of their calls by role, of their bounds and estimates."""
-
     name: str
     calls: Mapping[str, int]
     within: Bound
@@ -166,11 +153,9 @@ class PlanTotal:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The plan of a whole study, or of a run, whose `design` is empty. `within` and `at_most` are
-    sums; `grading`: of a judge of free text, by system, apart from them. `scored_by`: the models
-    that score otherwise, whose calls are in none. `models`: those that have a base of their own,
-    where there are several.
-    """
+    """The plan of a study, or of a run, whose `design` is empty. `grading`: of a judge of free
+    text, apart from the sums; `scored_by`: the models that score otherwise; `models`: those with a
+    base of their own."""
 
     name: str
     design: str
@@ -187,7 +172,6 @@ class StudyPlan:
 
     @property
     def items(self) -> int:
-        """Questions times epochs times systems."""
         return sum(system.items for system in self.systems)
 
     @property
@@ -207,13 +191,11 @@ class StudyPlan:
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """Models without a known price, each once."""
         models = [model for one in self.systems for model in one.unpriced]
         models += [one.demand.spec for one in self.grading if one.cost is None]
         return tuple(dict.fromkeys(models))
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; an unknown cost is null."""
         return {
             **vars(self),
             "items": self.items,
@@ -281,7 +263,6 @@ def plan_systems(
     prices: Prices,
     pace: PlanPace,
 ) -> StudyPlan:
-    """What systems may take over these questions."""
     items = len(questions) * epochs
     planned = tuple(
         _system_plan(named, items, _conversations(questions, named), prices, pace)
@@ -316,7 +297,6 @@ class _Role:
     output: int
 
     def times(self, conversations: int) -> "_Role":
-        """Of so many conversations."""
         calls, late = conversations * self.calls, conversations * self.late
         return replace(self, calls=calls, late=late)
 
@@ -431,7 +411,6 @@ def _as_of(systems: Sequence[NamedSystem], prices: Prices) -> str | None:
 
 
 def _scorers(scoring: ScoringChoice, systems: Sequence[NamedSystem]) -> tuple[str, ...]:
-    """The models that align and judge."""
     chosen = [scoring.resolved(named.system.model_dump()) for named in systems]
     specs = [spec for choice in chosen for spec in (choice.model, choice.judge) if spec]
     return tuple(dict.fromkeys(specs))

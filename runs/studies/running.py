@@ -43,11 +43,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyDesign:
-    """Which systems answer which questions, and how they are scored: a study's identity.
-
-    `systems`: a base stands before what changes it. `document`: the study file as it was read, to
-    be kept.
-    """
+    """Which systems (a base before what changes it) answer which questions, and how they are
+    scored; `document`: the study file as it was read."""
 
     name: str
     systems: tuple[NamedSystem, ...]
@@ -72,14 +69,9 @@ class StudyDesign:
 
 @dataclass(frozen=True)
 class StudyPace:
-    """How a study is run; no answer depends on it.
-
-    `concurrency`: questions at a time, of all systems together. `limits`: how many requests go to
-    a server at a time (without a limit until it refuses one), `outages` how long one that is gone
-    is waited for. `max_cost`: in USD, by `prices` (None: those kept with the study, else the
-    built-in ones). `pilot`: only so many questions for now. `on`: where Ray answers the questions;
-    None: this process does.
-    """
+    """How a study is run; no answer depends on it. `concurrency`: questions at a time, of all
+    systems; `limits`: requests to a server at a time; `max_cost`: in USD; `prices` None: those kept
+    with the study, else the built-in ones; `on` None: in this process."""
 
     concurrency: int = CONCURRENCY
     limits: Limits = field(default_factory=Limits)
@@ -100,18 +92,13 @@ class StudyObserver(Protocol):
 
 
 class Unwatched:
-    """An observer for programs."""
-
     def begins(self, system: NamedSystem, run: RunReader) -> Observer:
         return Silent()
 
 
 @dataclass(frozen=True)
 class StudyRun:
-    """A study's folder and how the pass over it ended, all systems together.
-
-    `restraints`: those of the pass, for what is asked when its runs are scored.
-    """
+    """A study's folder, how the pass over it ended, and what held it back."""
 
     folder: StudyFolder
     state: RunState
@@ -130,13 +117,9 @@ def run_study(
     pace: StudyPace | None = None,
     observer: StudyObserver | None = None,
 ) -> StudyRun:
-    """Let every system answer every question, in a new folder or in the one that was begun.
-
-    Blocks until every item has ended, the study was interrupted, its allowance is spent, or a
-    server stays away. No item that has ended is run again, no recorded response asked for again.
-    Raises InputError before any work where a system cannot start, where the folder holds another
-    study, or where what calls cost cannot be bounded; StoreError where a run cannot be written.
-    """
+    """Let every system answer every question, in a new folder or in the one that was begun. Blocks
+    until every item has ended, the study was interrupted, its allowance is spent, or a server stays
+    away. Raises InputError before any work; StoreError where a run cannot be written."""
     pace = pace or StudyPace()
     if pace.prices is None:
         pace = replace(pace, prices=prices_of(out))
@@ -175,7 +158,6 @@ def _engine(
 
 
 def part_name(named: NamedSystem) -> str:
-    """How a system is called in the reason why a pass stopped."""
     return f"system {named.name!r}"
 
 
@@ -201,7 +183,6 @@ def _restraints(design: StudyDesign, pace: StudyPace) -> Restraints:
 
 
 def check_study_bounded(design: StudyDesign, prices: Prices) -> None:
-    """Raise InputError where what a call of a study costs has no bound."""
     for named in design.systems:
         check_bounded(named.system, prices, named.name, KEYS)
         settings = named.system.model_dump()
@@ -234,7 +215,6 @@ def _record(design: StudyDesign, agents: Sequence["Agent"]) -> StudyRecord:
 
 
 def _folder(design: StudyDesign, out: Path, agents: Sequence["Agent"]) -> StudyFolder:
-    """The folder with all runs in it, made now or begun before."""
     folder = StudyFolder.create(out, _record(design, agents))
     specs = {
         named.slug: run_spec(design.questions, named.system, agent, design.epochs, design.scoring)
@@ -246,8 +226,6 @@ def _folder(design: StudyDesign, out: Path, agents: Sequence["Agent"]) -> StudyF
 
 @dataclass(frozen=True)
 class _Going:
-    """A study whose folder is whole and whose agents can start."""
-
     design: StudyDesign
     folder: StudyFolder
     agents: Sequence["Agent"]

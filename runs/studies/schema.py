@@ -31,7 +31,6 @@ class LoadedStudy:
 
     @property
     def folder(self) -> Path:
-        """The folder to which the file's paths are relative."""
         return self.path.resolve().parent
 
     def where(self, *place: str | int) -> str:
@@ -40,12 +39,10 @@ class LoadedStudy:
 
     @property
     def scoring(self) -> ScoringChoice:
-        """How all systems are scored."""
         metrics = tuple(absolute_spec(spec, self.folder) for spec in self.study.metrics)
         return replace(self.study.choice, metrics=metrics)
 
     def systems(self) -> tuple[NamedSystem, ...]:
-        """The systems, the base first. Raises InputError, naming file and line."""
         return systems_of(self.study, self.folder, lambda place: self.where(*place))
 
     def with_keys(self, keys: Keys) -> "LoadedStudy":
@@ -60,13 +57,9 @@ class LoadedStudy:
 
 
 def load_study(path: Path | str) -> LoadedStudy:
-    """Read and check a study file.
-
-    Raises InputError for the first thing that is wrong, with file and line, and the nearest valid
-    name: invalid YAML, unknown or repeated keys, values of a wrong type or out of range, what
-    `systems_of` refuses, a missing file of questions, ids or prices. Asks no model, opens no index,
-    and does not read the questions.
-    """
+    """Read and check a study file. Raises InputError for the first thing that is wrong, with file
+    and line and the nearest valid name. Asks no model, opens no index, and does not read the
+    questions."""
     path = Path(path)
     remedy = "see examples/studies for files to start from"
     document = read_document(path, wanted="a study file", remedy=remedy)

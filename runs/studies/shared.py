@@ -51,7 +51,6 @@ class SharedSources:
         return self._retrievers[key]
 
     def kg(self, system: System) -> Graph | None:
-        """The system's graph."""
         if system.kg is None:
             return None
         keys = Keys(system.keys)
@@ -109,11 +108,8 @@ def _place(folder: str | None) -> str | None:
 
 
 def questions_of(loaded: LoadedStudy) -> QuestionSet:
-    """The study's question set, as far as `ids` and `limit` choose of it.
-
-    Raises InputError: what is wrong in the questions' file with its own file and line, what is
-    wrong about the choice with the study's.
-    """
+    """The study's questions, as far as `ids` and `limit` choose of them. Raises InputError with the
+    line of the questions' file or of the study's."""
     asked = loaded.study.questions
     source, file = question_source(asked.source, loaded.folder)
     task = _task(loaded)
@@ -141,7 +137,6 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
 
 
 def _task(loaded: LoadedStudy) -> str | None:
-    """The task that the study names."""
     named = loaded.study.questions.task
     try:
         return None if named is None else get_task(named).name
@@ -167,7 +162,6 @@ def _check_task(loaded: LoadedStudy, task: str) -> None:
 
 
 def _check_put(loaded: LoadedStudy, questions: QuestionSet) -> None:
-    """Raise InputError where a system cannot be asked the questions as its settings want."""
     task = get_task(questions.task)
     for named in loaded.systems():
         try:

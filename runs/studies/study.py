@@ -52,10 +52,7 @@ _LARGEST = 2**63 - 1  # the largest that JSON files and SQLite can hold
 
 
 def written_settings(system: Mapping[str, Any]) -> dict[str, Value]:
-    """The settings of a system, as runs keep it, by their words in a study file.
-
-    A node is on, under its own name.
-    """
+    """A run's system by the words of a study file; a node is on, under its own name."""
     found: dict[str, Value] = {}
     for word, one in FIELDS.items():
         value: Any = system
@@ -72,15 +69,11 @@ def written_settings(system: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def checked_base(values: Any, nodes: Iterable[str] = ()) -> dict[str, Value]:
-    """The base's settings, in the file's order; `nodes`: the names that are on or off.
-
-    Raises pydantic's ValidationError.
-    """
+    """The base's settings, in the file's order; `nodes`: the names that are on or off."""
     return _checked("base", values, nodes)
 
 
 def checked_factors(values: Any, nodes: Iterable[str] = ()) -> dict[str, tuple[Value, ...]]:
-    """The factors' values, in the file's order. Raises pydantic's ValidationError."""
     return _checked("factors", values, nodes)
 
 
@@ -168,10 +161,8 @@ def _factor(kind: Any) -> Any:
 
 @lru_cache(maxsize=16)
 def _section(section: StudySection, nodes: tuple[str, ...]) -> type[BaseModel]:
-    """A pydantic model of a section, none of its fields required.
-
-    The fields of nodes are numbered: a name of the user's may be one that pydantic keeps.
-    """
+    """A pydantic model of a section, none of its fields required; those of nodes are numbered, as a
+    name of the user's may be one that pydantic keeps."""
     if section == "base":
         fields, of_node = {key: _annotation(one) for key, one in FIELDS.items()}, bool
         fields[MODEL_LIST] = Annotated[Texts, AfterValidator(_check_models)]
@@ -191,11 +182,8 @@ _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Questions(QuestionOptions):
-    """The questions: a question set, as for `run --questions`, and which part of it.
-
-    `fields` and `separator`: as `--field` and `--separator` say, of sets whose columns have other
-    names than the fields. `ids`: these questions only, or a file that lists them, one a line.
-    """
+    """A question set, as for `run --questions`, and which part of it: `ids` are these or a file of
+    them, one a line."""
 
     model_config = _STRICT
 
@@ -210,7 +198,6 @@ def _as_questions(value: Any) -> Any:
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """As JSON has it."""
     return {key: [*value] if isinstance(value, tuple) else value for key, value in values.items()}
 
 
@@ -293,5 +280,4 @@ class Study(ScoreOptions, CostOptions):
         return found if isinstance(found, tuple) else ()
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; `Study.model_validate` reads it back."""
         return self.model_dump(mode="json")

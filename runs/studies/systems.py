@@ -37,13 +37,9 @@ ROLES = WORDS["role_decoding"]
 
 @dataclass(frozen=True)
 class NamedSystem:
-    """A system of a study.
-
-    `name` is shown, `slug` names its folder: each is the system's alone. `changes`: the factors in
-    which it is not its base, with its values as the file has them. `model`: its agent's, in short.
-    `setting`: what it changes of its base in words, the model aside; "base" where nothing. `base`:
-    the name of the system that it is compared with, a base's own.
-    """
+    """A system of a study. `slug` names its folder; `changes`: the factors in which it is not its
+    base, as the file has them; `model`: its agent's, in short; `setting`: what it changes in words,
+    the model aside; `base`: the system that it is compared with."""
 
     name: str
     slug: str
@@ -57,15 +53,9 @@ class NamedSystem:
 def systems_of(
     study: Study, folder: Path, where: Callable[[KeyPath], str] | None = None
 ) -> tuple[NamedSystem, ...]:
-    """The systems of a study whose file lies in `folder`, the base first.
-
-    `vary`: then each other value of each factor alone; `factorial`: then all other combinations,
-    those that change least first; both in the file's order. Of several models each has all of
-    these, one model after the other. A model for a module is left out of systems that do not have
-    the module, `at_most` of those whose protocol has no such
-    bound. Raises InputError where something named is not there, does not fit, or two systems
-    are the same; `where` gives file and line of a place in the study.
-    """
+    """The systems of a study whose file lies in `folder`, the base first. `vary`: then each other
+    value of each factor alone; `factorial`: all other combinations, those that change least first.
+    Of several models each has all of these. Raises InputError with the place that `where` gives."""
     said = where or (lambda place: ".".join(map(str, place)) or study.name)
     try:
         return _Systems(study, folder).checked()
@@ -82,7 +72,6 @@ class _Draft:
 
     @property
     def model(self) -> str:
-        """The agent's, as the file has it."""
         return str(self.settings[MODEL])
 
 
@@ -218,13 +207,11 @@ class _Systems:
         return scoring | {role: own for role, own in asked if given.get(WORDS[MODULES[role]])}
 
     def _located(self, key: str, value: Value) -> Value:
-        """The value with the paths in it made absolute."""
         if isinstance(value, tuple):
             return tuple(absolute_spec(spec, self.folder) for spec in value)
         return resolved(key, value, self.folder) if isinstance(value, str) else value
 
     def _check_left_out(self) -> None:
-        """Refuse what leaves out nothing, or the base."""
         levels, base = self._levels(), self._base()
         for n, one in enumerate(self.study.leave_out):
             for key, value in one.items():
@@ -257,7 +244,6 @@ class _Systems:
         return StudyPlugins(self.study, self.folder)
 
     def _check_plugins(self) -> None:
-        """The nodes, each with a name of its own, and the settings of all plug-ins."""
         for name in self.study.nodes:
             is_taken = name in FIELDS or name == MODEL_LIST
             if is_taken or not is_name(name):
@@ -267,7 +253,6 @@ class _Systems:
         self._plugins.check()
 
     def _check_nodes(self, found: Sequence[NamedSystem]) -> None:
-        """Refuse a node that is off in every system."""
         for name in self.study.nodes:
             used = {self.study.base.get(name), *self.study.factors.get(name, ())}
             if True not in used:
@@ -275,7 +260,6 @@ class _Systems:
                 raise StudyError(f"the node {name} is off in every system", ("nodes", name), remedy)
 
     def _check_modules(self, found: Sequence[NamedSystem]) -> None:
-        """Refuse a setting whose module is off in every system."""
         for key, setting in _settings_of_modules():
             module = WORDS[setting]
             section = "base" if self.study.base.get(key) else "factors"
@@ -398,11 +382,7 @@ def _combined(
 
 
 def _effective(system: System) -> System:
-    """The system reduced to what its answers depend on: systems that agree in this are the same.
-
-    Left out: a module's model and decoding that are the agent's own, what belongs to a tool that is
-    not there, where prompts lie, and who scores.
-    """
+    """The system reduced to what its answers depend on: systems that agree in this are the same."""
     tools = tools_of(system)
     agent = ModelSpec.parse(system.model)
     specs = {role: getattr(system.roles, role) for role in MODULES}
