@@ -179,7 +179,9 @@ def samples_of(
     """By name, the samples of systems with these digests: from `source`, or a pilot in `folder`.
     Raises InputError where `source` holds nothing of any of them."""
     place = source or folder
-    if place is None or (source is None and not _holds_runs(place)):
+    if place is None:
+        return {}
+    if source is None and not any((place / file).is_file() for file in (STUDY_FILE, DATABASE)):
         return {}
     found: dict[str, Sample] = {}
     runs = [run for run, _ in folder_runs(place)]
@@ -195,7 +197,3 @@ def samples_of(
             remedy="name a run of the same model, settings and corpus, or ask a few: --pilot 5",
         )
     return found
-
-
-def _holds_runs(folder: Path) -> bool:
-    return (folder / STUDY_FILE).is_file() or (folder / DATABASE).is_file()

@@ -3,7 +3,7 @@ the requests and replies."""
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,12 +112,13 @@ def run_costs(
         failed += outcome.get("error") is not None
         for role, usage in outcome["usage"].items():
             if role not in tallies:
-                tallies[role] = _Tally.of(role_model(system, role), prices)
-            tallies[role].add(_usage(usage))
+                model = role_model(system, role)
+                tallies[role] = _Tally(model, prices.price(model))
+            tallies[role].add(RoleUsage(**{name: usage.get(name, 0) for name in KEPT_COUNTS}))
     of_items = [tally.role_cost(role) for role, tally in tallies.items()]
     of_run = [_scored(role, spent, prices) for role, spent in (scoring or {}).items()]
     roles = [*of_items, *of_run]
-    return _totals(items, failed, roles, _means(roles, items), prices)
+    return _totals(items, failed, roles, prices)
 
 
 def file_costs(
@@ -125,7 +126,7 @@ def file_costs(
 ) -> Costs:
     """What scoring a predictions file cost; what its items cost is not known."""
     roles = [_scored(role, spent, prices) for role, spent in scoring.items()]
-    return _totals(items, failed, roles, _means(roles, items), prices)
+    return _totals(items, failed, roles, prices)
 
 
 def role_model(system: Mapping[str, Any], role: str) -> str:
@@ -142,10 +143,6 @@ class _Tally:
     parts: list[float | None] = field(default_factory=list)
     uncounted: int = 0
 
-    @classmethod
-    def of(cls, model: str, prices: Prices) -> "_Tally":
-        return cls(model, prices.price(model))
-
     def add(self, usage: RoleUsage) -> None:
         self.parts.append(cost_at(self.price, usage))
         self.uncounted += bool(usage.calls and not usage.input + usage.output)
@@ -156,7 +153,7 @@ class _Tally:
 
 
 def _scored(role: str, spent: RoleSpending, prices: Prices) -> RoleCost:
-    tally = _Tally.of(spent.model, prices)
+    tally = _Tally(spent.model, prices.price(spent.model))
     tally.add(spent.usage)
     return tally.role_cost(role)
 
@@ -165,9 +162,14 @@ def _totals(
     items: int,
     failed: int,
     roles: Sequence[RoleCost],
-    per_item: Mapping[str, float | None],
     prices: Prices,
 ) -> Costs:
+    per_item: dict[str, float | None] = dict.fromkeys((*COUNTS, "cost"))
+    if items:
+        for name in COUNTS:
+            per_item[name] = sum(getattr(role.usage, name) / items for role in roles)
+        costs = (None if role.cost is None else role.cost / items for role in roles)
+        per_item["cost"] = _sum(costs)
     usage = RoleUsage()
     for role in roles:
         usage = _plus(usage, role.usage)
@@ -186,20 +188,6 @@ def _totals(
         unused=prices.unused(called),
         models=tuple(called),
     )
-
-
-def _means(roles: Sequence[RoleCost], items: int) -> dict[str, float | None]:
-    if not items:
-        return dict.fromkeys((*COUNTS, "cost"))
-    means: dict[str, float | None] = {
-        name: sum(getattr(role.usage, name) / items for role in roles) for name in COUNTS
-    }
-    means["cost"] = _sum(None if role.cost is None else role.cost / items for role in roles)
-    return means
-
-
-def _usage(record: Mapping[str, Any]) -> RoleUsage:
-    return RoleUsage(**{name: record.get(name, 0) for name in KEPT_COUNTS})
 
 
 def _plus(a: RoleUsage, b: RoleUsage) -> RoleUsage:
@@ -221,7 +209,7 @@ class OmittedField:
 
     @property
     def words(self) -> str:
-        items = "" if self.items is None else f" in {self.items:,} item{'s' * (self.items != 1)}"
+        items = "" if self.items is None else f" in {counted(self.items, 'item')}"
         instead = INSTEAD.get(self.field)
         meaning = f" ({instead})" if instead else ""
         return f"{self.role}: asked without {self.field}{items}{meaning}: the server refuses it"
@@ -255,31 +243,24 @@ def run_remarks(
     came by the Responses API is where others did not."""
     replies, items = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     calls = Counter[str]()
-    for outcome in outcomes:
-        for role, usage in (outcome.get("usage") or {}).items():
-            calls[role] += usage["calls"]
-            for remark, count in usage.get("remarks", {}).items():
-                replies[role, remark] += count
-                items[role, remark] += 1
-    of_items = [
+    for role, usage in _usages(outcomes):
+        calls[role] += usage["calls"]
+        for remark, count in usage.get("remarks", {}).items():
+            replies[role, remark] += count
+            items[role, remark] += 1
+    told = [
         RemarkedReplies(role, remark, count, items[role, remark])
         for (role, remark), count in replies.items()
         if remark != BY_RESPONSES or count < calls[role]
     ]
-    return (
-        *of_items,
-        *(
+    for role, consulted in _consulted(settled):
+        every = consulted.fresh.calls + consulted.cached.calls
+        told += [
             RemarkedReplies(role, remark, count)
-            for role, consulted in _consulted(settled)
             for remark, count in consulted.remarks.items()
-            if remark != BY_RESPONSES or count < consulted.fresh.calls + consulted.cached.calls
-        ),
-    )
-
-
-def _consulted(settled: Settled) -> list[tuple[str, Consulted]]:
-    reports = {"matcher": settled.matcher, "judge": settled.judge or settled.grades}
-    return [(role, report.consulted) for role, report in reports.items() if report]
+            if remark != BY_RESPONSES or count < every
+        ]
+    return tuple(told)
 
 
 def run_left_out(
@@ -288,10 +269,19 @@ def run_left_out(
     """What requests lacked, by role and field: of ended items, then of matcher and judge."""
     counts = Counter(
         (str(role), str(field))
-        for outcome in outcomes
-        for role, usage in (outcome.get("usage") or {}).items()
+        for role, usage in _usages(outcomes)
         for field in usage.get("left_out", ())
     )
     of_items = [OmittedField(role, field, items) for (role, field), items in counts.items()]
     lacked = [(role, field) for role, one in _consulted(settled) for field in one.left_out]
     return (*of_items, *(OmittedField(role, field) for role, field in lacked))
+
+
+def _usages(outcomes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for outcome in outcomes:
+        yield from (outcome.get("usage") or {}).items()
+
+
+def _consulted(settled: Settled) -> list[tuple[str, Consulted]]:
+    reports = {"matcher": settled.matcher, "judge": settled.judge or settled.grades}
+    return [(role, report.consulted) for role, report in reports.items() if report]

@@ -113,7 +113,12 @@ def check_value(key: str, value: Value, folder: Path, place: KeyPath) -> None:
     if key in MODELS:
         check_model(key, str(value), place)
         if is_replay(str(value)):
-            _check_run(key, str(value), folder, place)
+            try:
+                open_recordings(ModelSpec.parse(resolved(key, str(value), folder)).run)
+            except InputError as error:
+                remedy = f"{error.remedy}; paths are relative to the study file"
+                what = f"{key}: {shown(str(value))}: {error.what}"
+                raise StudyError(what, place, remedy) from None
     elif isinstance(value, tuple):
         check_tools(value, folder, place)
     elif FIELDS[key].setting.holds in ("folder", "kg"):
@@ -131,14 +136,6 @@ def check_model(key: str, text: str, place: KeyPath) -> None:
         near = _near_model(text.strip()) if error.what.startswith("unknown model") else None
         remedy = error.remedy if near is None or "***" in error.what else f"did you mean {near}?"
         raise StudyError(f"{key}: {error.what}", place, remedy) from None
-
-
-def _check_run(key: str, text: str, folder: Path, place: KeyPath) -> None:
-    try:
-        open_recordings(ModelSpec.parse(resolved(key, text, folder)).run)
-    except InputError as error:
-        remedy = f"{error.remedy}; paths are relative to the study file"
-        raise StudyError(f"{key}: {shown(text)}: {error.what}", place, remedy) from None
 
 
 def _near_model(text: str) -> str | None:
@@ -160,7 +157,14 @@ def _check_folder(key: str, text: str, folder: Path, place: KeyPath) -> None:
     path = Path(resolved(key, text, folder))
     if is_elsewhere(key, text):
         if key == "kg":
-            _open_address(text, place)
+            # Only that the address is valid: nothing is sent.
+            try:
+                open_kg(text).close()
+            except InputError as error:
+                raise StudyError(f"kg: {error.what}", place, error.remedy) from None
+            except ValueError:
+                what = "kg: is not an address"
+                raise StudyError(what, place, "write https://HOST/PATH") from None
         return
     if (kind := kind_of(path)) != "folder":
         named = text if not kind and ":" in text else str(path)
@@ -171,7 +175,14 @@ def _check_folder(key: str, text: str, folder: Path, place: KeyPath) -> None:
         remedy = "name a folder" if kind else near_paths(path, text)
         raise StudyError(f"{key}: {what}: {shown(text)}", place, remedy)
     try:
-        _look_into(key, path)
+        if key == "kg":
+            kg_folder(path)
+        elif key == "prompts":
+            Prompts.load(path)
+        elif key == "reranker":
+            check_cross_encoder(path)
+        elif not (path / CORPUS_FILE).is_file() or is_source(path):
+            raise no_corpus(path)
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise StudyError(f"{key} {shown(text)}: cannot be read ({why})", place) from None
@@ -202,26 +213,6 @@ def check_file(key: str, written: str, path: Path, place: KeyPath) -> None:
         what = f"is {'a folder' if kind == 'folder' else 'not a file'}" if kind else "no such file"
         remedy = "name a file" if kind else near_paths(path, written)
         raise StudyError(f"{key}: {what}: {shown(written)}", place, remedy)
-
-
-def _open_address(text: str, place: KeyPath) -> None:
-    try:
-        open_kg(text).close()
-    except InputError as error:
-        raise StudyError(f"kg: {error.what}", place, error.remedy) from None
-    except ValueError:
-        raise StudyError("kg: is not an address", place, "write https://HOST/PATH") from None
-
-
-def _look_into(key: str, path: Path) -> None:
-    if key == "kg":
-        kg_folder(path)
-    elif key == "prompts":
-        Prompts.load(path)
-    elif key == "reranker":
-        check_cross_encoder(path)
-    elif not (path / CORPUS_FILE).is_file() or is_source(path):
-        raise no_corpus(path)
 
 
 def retriever_of(system: System) -> str | None:

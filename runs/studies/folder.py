@@ -71,26 +71,21 @@ class StudyRecord(BaseModel):
         """In a few words, why the other record is of another study; addresses, folders and versions
         may differ."""
         found = [
-            f"{words} ({_told(self, field)} there, {_told(other, field)} here)"
+            f"{words} ({str(there or 'none')[:40]} there, {str(here or 'none')[:40]} here)"
             for field, words in _FIELDS.items()
-            if getattr(self, field) != getattr(other, field)
+            if (there := getattr(self, field)) != (here := getattr(other, field))
         ]
-        there = {system.name: (system.slug, system.digest) for system in self.systems}
-        here = {system.name: (system.slug, system.digest) for system in other.systems}
-        changed = [name for name in here if name in there and here[name] != there[name]]
+        old = {system.name: (system.slug, system.digest) for system in self.systems}
+        new = {system.name: (system.slug, system.digest) for system in other.systems}
         for what, names in (
-            ("only there", [name for name in there if name not in here]),
-            ("only here", [name for name in here if name not in there]),
-            ("changed", changed),
+            ("only there", [name for name in old if name not in new]),
+            ("only here", [name for name in new if name not in old]),
+            ("changed", [name for name in new if name in old and new[name] != old[name]]),
         ):
             if names:
                 more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
                 found.append(f"systems {what}: {', '.join(names[:_MAX_LISTED])}{more}")
         return "; ".join(found) or None
-
-
-def _told(record: StudyRecord, field: str) -> str:
-    return str(getattr(record, field) or "none")[:40]
 
 
 class StudyFolder:
@@ -118,7 +113,8 @@ class StudyFolder:
             _check_vacant(path)
             if (path / DRAFT_FILE).exists():
                 return cls(path, _checked(path / DRAFT_FILE, record))
-            write_bytes(path / DRAFT_FILE, _document(record))
+            document = orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
+            write_bytes(path / DRAFT_FILE, document + b"\n")
             (path / RUNS).mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(
@@ -145,9 +141,6 @@ class StudyFolder:
         if (self.path / DRAFT_FILE).exists():
             # Last: with this file everything is there.
             (self.path / DRAFT_FILE).rename(self.path / STUDY_FILE)
-
-    def keep_prices(self, path: Path | None) -> None:
-        keep_prices(self.path, path)
 
     def run_path(self, slug: str) -> Path:
         return self.path / RUNS / slug
@@ -201,10 +194,6 @@ def _check_vacant(path: Path) -> None:
         ours |= {DRAFT_FILE, RUNS}
     if names - ours:
         raise InputError("the folder is not empty", where=str(path), remedy="choose another --out")
-
-
-def _document(record: StudyRecord) -> bytes:
-    return orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2) + b"\n"
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """What the systems of a study are called, and the names of their folders."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from branchwise.agents.spec import REPLAY, ModelSpec
@@ -105,32 +105,27 @@ def _bounded(text: str, most: int) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
-def distinct_names(names: Iterable[str]) -> list[str]:
+def distinct_names(
+    names: Iterable[str], numbered: Callable[[str, int], str] = "{} ({})".format
+) -> list[str]:
     """The names, repeated ones with a number appended."""
-    taken: set[str] = set()
-    found = []
+    chosen: dict[str, None] = {}
     for name in names:
-        number, chosen = 2, name
-        while chosen in taken:
-            chosen, number = f"{name} ({number})", number + 1
-        taken.add(chosen)
-        found.append(chosen)
-    return found
+        number, free = 2, name
+        while free in chosen:
+            free, number = numbered(name, number), number + 1
+        chosen[free] = None
+    return list(chosen)
 
 
 def slugs(names: Iterable[str]) -> list[str]:
     """For each name one of a folder: lower-case letters, digits, . _ and -, each once."""
-    taken: set[str] = set()
-    found = []
-    for name in names:
-        slug = _slug(name)
-        number, chosen = 2, slug
-        while chosen in taken:
-            ending = f"-{number}"
-            chosen, number = slug[: MAX_SLUG - len(ending)] + ending, number + 1
-        taken.add(chosen)
-        found.append(chosen)
-    return found
+
+    def numbered(slug: str, number: int) -> str:
+        ending = f"-{number}"
+        return slug[: MAX_SLUG - len(ending)] + ending
+
+    return distinct_names(map(_slug, names), numbered)
 
 
 def _slug(name: str) -> str:

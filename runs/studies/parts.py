@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -58,8 +58,7 @@ def check_metrics(specs: Sequence[str], folder: Path) -> None:
             load_metrics(absolute)
 
 
-@dataclass(frozen=True)
-class _Plugin:
+class _Plugin(NamedTuple):
     name: str
     settings: type[BaseModel] | None
 
@@ -82,8 +81,10 @@ class StudyPlugins:
         for name, given in self.study.settings.items():
             if name in known:
                 self._check_settings(name, known[name], given)
-            elif not self._has_unnamed:
-                remedy = did_you_mean(name, known, else_=_named(known))
+            elif None not in self._retrievers.values():
+                else_ = "the study has none: name a tool or node"
+                else_ = f"there are {', '.join(known)}" if known else else_
+                remedy = did_you_mean(name, known, else_=else_)
                 raise StudyError(f"no plug-in is called {shown(name)}", ("settings", name), remedy)
         for name in known.keys() - self.study.settings.keys():
             self._check_settings(name, known[name], {}, self._place_of(name))
@@ -164,10 +165,6 @@ class StudyPlugins:
         retrievers = filter(None, self._retrievers.values())
         return [*self._tools.values(), *self._nodes.values(), *retrievers]
 
-    @property
-    def _has_unnamed(self) -> bool:
-        return None in self._retrievers.values()
-
 
 def _tool(spec: str) -> _Plugin:
     from branchwise.tools.plugin_tools import find_tool
@@ -178,7 +175,3 @@ def _tool(spec: str) -> _Plugin:
 
 def _specs(value: Value) -> tuple[str, ...]:
     return value if isinstance(value, tuple) else ()
-
-
-def _named(known: Mapping[str, Any]) -> str:
-    return f"there are {', '.join(known)}" if known else "the study has none: name a tool or node"

@@ -264,11 +264,14 @@ def plan_systems(
     pace: PlanPace,
 ) -> StudyPlan:
     items = len(questions) * epochs
+    task = get_task(questions.task)
     planned = tuple(
-        _system_plan(named, items, _conversations(questions, named), prices, pace)
+        _system_plan(named, items, flow_of(task, named.system).conversations, prices, pace)
         for named in systems
     )
     grading = grading_plans(scoring, systems, questions, epochs, prices)
+    asked = (role.model for named in systems for role in _roles(named.system))
+    used = any(prices.is_built_in(model) for model in asked)
     return StudyPlan(
         name=name,
         design="",
@@ -280,7 +283,7 @@ def plan_systems(
         at_most=_sum(one.at_most for one in planned),
         max_cost=pace.max_cost,
         scored_by=() if grading else _scorers(scoring, systems),
-        as_of=_as_of(systems, prices),
+        as_of=prices.as_of.isoformat() if prices.as_of and used else None,
         grading=grading,
     )
 
@@ -296,10 +299,6 @@ class _Role:
     input: int
     output: int
 
-    def times(self, conversations: int) -> "_Role":
-        calls, late = conversations * self.calls, conversations * self.late
-        return replace(self, calls=calls, late=late)
-
     @property
     def tokens(self) -> int:
         return self.calls * (self.input + self.output)
@@ -309,16 +308,15 @@ class _Role:
         return self.late * (self.input + self.output)
 
 
-def _conversations(questions: QuestionSet, named: NamedSystem) -> int:
-    return flow_of(get_task(questions.task), named.system).conversations
-
-
 def _system_plan(
     named: NamedSystem, items: int, conversations: int, prices: Prices, pace: PlanPace
 ) -> SystemPlan:
     """`conversations`: of an item, each with all turns and calls of the budget."""
     system, sample = named.system, pace.samples.get(named.name)
-    roles = [role.times(conversations) for role in _roles(system)]
+    roles = [
+        replace(role, calls=conversations * role.calls, late=conversations * role.late)
+        for role in _roles(system)
+    ]
     budget = system.budget.tokens
     everything = sum(role.tokens for role in roles)
     # The budget is looked at where there are tools alone: without them nothing can be left out.
@@ -352,7 +350,10 @@ def _roles(system: System) -> list[_Role]:
         roles.append(_Role(EXPANDER, model, 1, 0, MODULE_INPUT, _reply(system, EXPANDER)))
     if system.extract:
         model = system.roles.extractor or system.model
-        searched = tool_calls * _passages_a_call(system)
+        queries = 1 if system.prompt_set == "paper" else 1 + MAX_MORE_QUERIES
+        brought = {SEARCH_TOOL: queries * (system.k or MAX_K), OPENING_TOOL: MAX_OPENED}
+        most = max((brought.get(tool, 0) for tool in tools_of(system)), default=0)
+        searched = tool_calls * most
         reply = _reply(system, EXTRACTOR)
         asked, read = searched, MODULE_INPUT
         if system.extract_by == "search":
@@ -360,13 +361,6 @@ def _roles(system: System) -> list[_Role]:
             asked, read = -(-3 * searched // 2), 2 * MODULE_INPUT
         roles.append(_Role(EXTRACTOR, model, asked, asked, read, reply))
     return [role for role in roles if role.calls]
-
-
-def _passages_a_call(system: System) -> int:
-    """The most that one tool call brings."""
-    queries = 1 if system.prompt_set == "paper" else 1 + MAX_MORE_QUERIES
-    brought = {SEARCH_TOOL: queries * (system.k or MAX_K), OPENING_TOOL: MAX_OPENED}
-    return max((brought.get(tool, 0) for tool in tools_of(system)), default=0)
 
 
 def _reply(system: System, role: str) -> int:
@@ -401,13 +395,6 @@ def _sum(bounds: Iterable[Bound]) -> Bound:
     costs = [bound.cost for bound in found if bound.cost is not None]
     cost = sum(costs) if len(costs) == len(found) else None
     return Bound(sum(bound.tokens for bound in found), cost)
-
-
-def _as_of(systems: Sequence[NamedSystem], prices: Prices) -> str | None:
-    """The day of the built-in prices, where one of them is used."""
-    models = (role.model for named in systems for role in _roles(named.system))
-    used = any(prices.is_built_in(model) for model in models)
-    return prices.as_of.isoformat() if prices.as_of and used else None
 
 
 def _scorers(scoring: ScoringChoice, systems: Sequence[NamedSystem]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.tasks import get_task
 from branchwise.runs.continuing import check_same_system, with_absolute_paths
-from branchwise.runs.costs.prices import Prices, prices_of
+from branchwise.runs.costs.prices import Prices, keep_prices, prices_of
 from branchwise.runs.costs.spending import (
     Spending,
     check_bounded,
@@ -124,48 +124,37 @@ def run_study(
     if pace.prices is None:
         pace = replace(pace, prices=prices_of(out))
     restraints = _restraints(design, pace)
-    for named in design.systems:
-        check_scoring(design.scoring, named.system, design.questions.task)
     with study_lock(out), ExitStack() as opened:
         shared = SharedSources()
         opened.callback(shared.close)
-        task = get_task(design.questions.task)
-        agents = make_agents(design.systems, task, restraints, shared)
-        engine = _engine(opened, design, agents, pace, restraints)
-        folder = _folder(design, out, agents)
-        folder.keep_prices(pace.prices.path if pace.prices else None)
-        going = _Going(design, folder, agents, pace, restraints, engine)
-        state = run_blocking(going.to_the_end(observer or Unwatched()))
-    return StudyRun(folder, state, restraints)
-
-
-def _engine(
-    opened: ExitStack,
-    design: StudyDesign,
-    agents: Sequence["Agent"],
-    pace: StudyPace,
-    restraints: Restraints,
-) -> Engine | None:
-    """What answers the items, open as long as the stack is; None: this process."""
-    if pace.on is None:
-        return None
-    systems = [
-        WorkerSystem(with_absolute_paths(named.system), design.questions.task, part_name(named))
-        for named in design.systems
-    ]
-    identities = [agent.identity for agent in agents]
-    return opened.enter_context(RayPool.opened(pace.on, systems, identities, restraints))
-
-
-def part_name(named: NamedSystem) -> str:
-    return f"system {named.name!r}"
+        task = design.questions.task
+        agents = make_agents(design.systems, get_task(task), restraints, shared)
+        engine = None
+        if pace.on is not None:
+            absolute = [with_absolute_paths(named.system) for named in design.systems]
+            pairs = zip(absolute, design.systems, strict=True)
+            systems = [WorkerSystem(system, task, _part_name(named)) for system, named in pairs]
+            identities = [agent.identity for agent in agents]
+            pool = RayPool.opened(pace.on, systems, identities, restraints)
+            engine = opened.enter_context(pool)
+        folder = StudyFolder.create(out, _record(design, agents))
+        specs = {
+            named.slug: run_spec(
+                design.questions, named.system, agent, design.epochs, design.scoring
+            )
+            for named, agent in zip(design.systems, agents, strict=True)
+        }
+        folder.fill(specs, design.questions.questions)
+        keep_prices(folder.path, pace.prices.path if pace.prices else None)
+        passing = _pass_over(
+            design, folder, agents, pace, restraints, engine, observer or Unwatched()
+        )
+        return StudyRun(folder, run_blocking(passing), restraints)
 
 
 def check_study(design: StudyDesign, out: Path, pace: StudyPace) -> dict[str, str]:
     """Refuse what `run_study` refuses, and ask nothing; returns the systems' digests by name."""
     restraints = _restraints(design, pace)
-    for named in design.systems:
-        check_scoring(design.scoring, named.system, design.questions.task)
     shared = SharedSources()
     try:
         agents = make_agents(design.systems, get_task(design.questions.task), restraints, shared)
@@ -177,9 +166,13 @@ def check_study(design: StudyDesign, out: Path, pace: StudyPace) -> dict[str, st
 
 
 def _restraints(design: StudyDesign, pace: StudyPace) -> Restraints:
+    """What holds requests back. Refuses calls whose cost has no bound, and who cannot score."""
     if pace.max_cost is not None:
         check_study_bounded(design, pace.prices or Prices.load())
-    return restraints_of(pace.max_cost, pace.prices, pace.outages, pace.limits)
+    restraints = restraints_of(pace.max_cost, pace.prices, pace.outages, pace.limits)
+    for named in design.systems:
+        check_scoring(design.scoring, named.system, design.questions.task)
+    return restraints
 
 
 def check_study_bounded(design: StudyDesign, prices: Prices) -> None:
@@ -187,6 +180,10 @@ def check_study_bounded(design: StudyDesign, prices: Prices) -> None:
         check_bounded(named.system, prices, named.name, KEYS)
         settings = named.system.model_dump()
         check_bounded_scoring(design.scoring, settings, named.system.role_decoding, prices, KEYS)
+
+
+def _part_name(named: NamedSystem) -> str:
+    return f"system {named.name!r}"
 
 
 def _record(design: StudyDesign, agents: Sequence["Agent"]) -> StudyRecord:
@@ -214,70 +211,50 @@ def _record(design: StudyDesign, agents: Sequence["Agent"]) -> StudyRecord:
     )
 
 
-def _folder(design: StudyDesign, out: Path, agents: Sequence["Agent"]) -> StudyFolder:
-    folder = StudyFolder.create(out, _record(design, agents))
-    specs = {
-        named.slug: run_spec(design.questions, named.system, agent, design.epochs, design.scoring)
-        for named, agent in zip(design.systems, agents, strict=True)
-    }
-    folder.fill(specs, design.questions.questions)
-    return folder
-
-
-@dataclass(frozen=True)
-class _Going:
-    design: StudyDesign
-    folder: StudyFolder
-    agents: Sequence["Agent"]
-    pace: StudyPace
-    restraints: Restraints
-    engine: Engine | None = None
-
-    async def to_the_end(self, observer: StudyObserver) -> RunState:
-        # Opened here, on the thread that the loop runs on: SQLite wants one thread a connection.
-        with ExitStack() as stack:
-            systems = self.design.systems
-            stores = [
-                stack.enter_context(RunStore(self.folder.run_path(named.slug))) for named in systems
-            ]
-            for store, agent in zip(stores, self.agents, strict=True):
-                self._check(store, agent)
-            self._charge([store.reader for store in stores])
-            parts = [
-                Part(
-                    store,
-                    agent,
-                    get_task(store.reader.task),
-                    observer.begins(named, store.reader),
-                    part_name(named),
+async def _pass_over(
+    design: StudyDesign,
+    folder: StudyFolder,
+    agents: Sequence["Agent"],
+    pace: StudyPace,
+    restraints: Restraints,
+    engine: Engine | None,
+    observer: StudyObserver,
+) -> RunState:
+    """A pass over a study whose folder is whole and whose agents can start."""
+    # Opened here, on the thread that the loop runs on: SQLite wants one thread a connection.
+    with ExitStack() as stack:
+        paths = [folder.run_path(named.slug) for named in design.systems]
+        stores = [stack.enter_context(RunStore(path)) for path in paths]
+        for store, agent in zip(stores, agents, strict=True):
+            # A run folder may have been replaced since the study was made.
+            check_same_system(store.path, store.reader.meta, agent)
+            if store.reader.meta["questions_digest"] != design.questions.digest:
+                raise InputError(
+                    "the run has other questions than the study",
+                    where=str(store.path),
+                    remedy="restore the study's own run, or remove it to start it again",
                 )
-                for named, store, agent in zip(systems, stores, self.agents, strict=True)
-            ]
-            return await run_parts(
-                parts,
-                concurrency=self.pace.concurrency,
-                retry_failed=self.pace.retry_failed,
-                pilot=self.pace.pilot,
-                engine=self.engine,
-            )
-
-    def _check(self, store: RunStore, agent: "Agent") -> None:
-        """A run folder may have been replaced since the study was made."""
-        meta = store.reader.meta
-        check_same_system(store.path, meta, agent)
-        if meta["questions_digest"] != self.design.questions.digest:
-            raise InputError(
-                "the run has other questions than the study",
-                where=str(store.path),
-                remedy="restore the study's own run, or remove it to start it again",
-            )
-
-    def _charge(self, runs: Sequence[RunReader]) -> None:
-        spending = self.restraints.allowance
+        spending = restraints.allowance
         if isinstance(spending, Spending):
-            prices = self.pace.prices or Prices.load()
-            costs = (
-                recorded_cost(named.system, run, prices, named.name)
-                for named, run in zip(self.design.systems, runs, strict=True)
+            prices = pace.prices or Prices.load()
+            spending.spent = sum(
+                recorded_cost(named.system, store.reader, prices, named.name)
+                for named, store in zip(design.systems, stores, strict=True)
             )
-            spending.spent = sum(costs)
+        parts = [
+            Part(
+                store,
+                agent,
+                get_task(store.reader.task),
+                observer.begins(named, store.reader),
+                _part_name(named),
+            )
+            for named, store, agent in zip(design.systems, stores, agents, strict=True)
+        ]
+        return await run_parts(
+            parts,
+            concurrency=pace.concurrency,
+            retry_failed=pace.retry_failed,
+            pilot=pace.pilot,
+            engine=engine,
+        )

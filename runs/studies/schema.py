@@ -78,7 +78,12 @@ def load_study(path: Path | str) -> LoadedStudy:
         _check_files(loaded)
         _check_scoring(study)
         check_metrics(study.metrics, loaded.folder)
-        _check_keys(study)
+        for host, variable in study.keys.items():
+            try:
+                Keys({host: variable})
+            except InputError as error:
+                raise StudyError(f"keys: {error.what}", ("keys", host), error.remedy) from None
+        Keys(study.keys)
     except StudyError as error:
         raise error.located(loaded.where(*error.place)) from None
     loaded.systems()
@@ -97,15 +102,6 @@ def _check_files(loaded: LoadedStudy) -> None:
     if study.prices is not None:
         check_file("prices", study.prices, absolute(study.prices, folder), ("prices",))
         loaded.prices()
-
-
-def _check_keys(study: Study) -> None:
-    for host, variable in study.keys.items():
-        try:
-            Keys({host: variable})
-        except InputError as error:
-            raise StudyError(f"keys: {error.what}", ("keys", host), error.remedy) from None
-    Keys(study.keys)
 
 
 def _check_scoring(study: Study) -> None:

@@ -68,23 +68,17 @@ class SharedSources:
 
 
 def make_agents(
-    systems: Sequence[NamedSystem],
-    task: Task,
-    restraints: Restraints,
-    shared: SharedSources,
+    systems: Sequence[NamedSystem], task: Task, restraints: Restraints, shared: SharedSources
 ) -> list["Agent"]:
     """The agents of all systems, in order; InputError where one cannot start, by its name."""
-    return [_agent(named, task, restraints, shared) for named in systems]
-
-
-def _agent(
-    named: NamedSystem, task: Task, restraints: Restraints, shared: SharedSources
-) -> "Agent":
-    try:
-        return open_agent(named.system, task, restraints, shared)
-    except InputError as error:
-        what = f"system {named.name!r}: {error.what}"
-        raise InputError(what, where=error.where, remedy=error.remedy) from None
+    agents = []
+    for named in systems:
+        try:
+            agents.append(open_agent(named.system, task, restraints, shared))
+        except InputError as error:
+            what = f"system {named.name!r}: {error.what}"
+            raise InputError(what, where=error.where, remedy=error.remedy) from None
+    return agents
 
 
 def open_agent(
@@ -112,7 +106,12 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
     line of the questions' file or of the study's."""
     asked = loaded.study.questions
     source, file = question_source(asked.source, loaded.folder)
-    task = _task(loaded)
+    task = asked.task
+    try:
+        task = None if task is None else get_task(task).name
+    except InputError as error:
+        where = loaded.where("questions", "task")
+        raise InputError(error.what, where=where, remedy=error.remedy) from None
     try:
         found = load_questions(
             source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(task)
@@ -134,15 +133,6 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
         raise InputError(error.what, where=where, remedy=f"correct {key}") from None
     _check_put(loaded, found)
     return found
-
-
-def _task(loaded: LoadedStudy) -> str | None:
-    named = loaded.study.questions.task
-    try:
-        return None if named is None else get_task(named).name
-    except InputError as error:
-        where = loaded.where("questions", "task")
-        raise InputError(error.what, where=where, remedy=error.remedy) from None
 
 
 def _check_task(loaded: LoadedStudy, task: str) -> None:

@@ -3,7 +3,7 @@ paths and names are checked later."""
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, get_origin
 
 from annotated_types import Ge, Le
@@ -89,11 +89,6 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _as_word(value: Any) -> Any:
-    """The words off and on, which YAML reads as false and true."""
-    return ("on" if value else "off") if isinstance(value, bool) else value
-
-
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 
 
@@ -109,16 +104,15 @@ def _annotation(one: Declared) -> Any:
 
 def _more_bounds(one: Declared) -> list[Any]:
     if one.is_choice:
-        return [BeforeValidator(_as_word)]
+        # YAML reads the words off and on as false and true.
+        words = {False: "off", True: "on"}
+        as_word = BeforeValidator(lambda value: words[value] if isinstance(value, bool) else value)
+        return [as_word]
     if one.kind is str:
         return [AfterValidator(no_empty_text)]
     if one.kind is int:
         return [Ge(-_LARGEST), Le(_LARGEST)]
     return [AllowInfNan(False)] if one.kind is float else []
-
-
-def _check_models(models: tuple[str, ...]) -> tuple[Value, ...]:
-    return _check_distinct(models, "name two models at least, or write model: NAME")
 
 
 def _check_distinct(
@@ -165,7 +159,9 @@ def _section(section: StudySection, nodes: tuple[str, ...]) -> type[BaseModel]:
     name of the user's may be one that pydantic keeps."""
     if section == "base":
         fields, of_node = {key: _annotation(one) for key, one in FIELDS.items()}, bool
-        fields[MODEL_LIST] = Annotated[Texts, AfterValidator(_check_models)]
+        at_least = "name two models at least, or write model: NAME"
+        check = AfterValidator(partial(_check_distinct, remedy=at_least))
+        fields[MODEL_LIST] = Annotated[Texts, check]
     else:
         fields, of_node = {key: _factor(_annotation(FIELDS[key])) for key in FACTORS}, _factor(bool)
     definitions: dict[str, Any] = {key: (kind, None) for key, kind in fields.items()}
@@ -191,10 +187,6 @@ class Questions(QuestionOptions):
     fields: Mapping[str, Text] = Field(default={})
     separator: Text | None = None
     ids: Texts | Text | None = Field(default=None, union_mode="left_to_right")
-
-
-def _as_questions(value: Any) -> Any:
-    return {"source": value} if isinstance(value, str) else value
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,7 +253,10 @@ class Study(ScoreOptions, CostOptions):
     model_config = _STRICT
 
     name: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=MAX_NAME)
-    questions: Annotated[Questions, BeforeValidator(_as_questions)]
+    questions: Annotated[
+        Questions,
+        BeforeValidator(lambda value: {"source": value} if isinstance(value, str) else value),
+    ]
     nodes: Mapping[str, Text] = Field(default={})
     base: _Settings = Field(default={})
     factors: _Factors
