@@ -25,12 +25,7 @@ from branchwise.agents.refusals import ApiChoice
 from branchwise.base.durations import EXAMPLE, MOST_SECONDS, read_duration
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.setting import NamedSettings, Setting, Text, refused
-from branchwise.eval.bounds import (
-    CONCURRENCY,
-    MAX_CONCURRENCY,
-    MAX_EPOCHS,
-    JudgePairs,
-)
+from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS, JudgePairs
 from branchwise.eval.scoring_choice import CheckChoice, ScoringChoice, check_of
 from branchwise.eval.selection import Shard
 from branchwise.eval.tasks import TASKS, known_variants
@@ -156,9 +151,7 @@ class PlaceOptions(CostOptions):
         ),
     ] = None
     workers: Annotated[
-        int | None,
-        Field(ge=1),
-        Setting("With --on: processes that answer. Default: one a core."),
+        int | None, Field(ge=1), Setting("With --on: processes that answer. Default: one a core.")
     ] = None
 
     @field_validator("workers")
@@ -198,16 +191,13 @@ class QuestionOptions(_Options):
     """
 
     task: Annotated[
-        Text | None,
-        Setting("Task, if it is not the question set's own.", words=lambda: TASKS),
+        Text | None, Setting("Task, if it is not the question set's own.", words=lambda: TASKS)
     ] = None
     limit: Annotated[
         int | None, Field(ge=1, le=_MOST_QUESTIONS), Setting("Run at most this many questions.")
     ] = None
     epochs: Annotated[
-        int,
-        Field(ge=1, le=MAX_EPOCHS),
-        Setting("Number of times that each question is answered."),
+        int, Field(ge=1, le=MAX_EPOCHS), Setting("Number of times that each question is answered.")
     ] = 1
 
 
@@ -386,9 +376,7 @@ class JudgingOptions(ScoreOptions, CostOptions):
         ),
     ] = False
     concurrency: Annotated[
-        int,
-        Field(ge=1, le=MAX_CONCURRENCY),
-        Setting("Concurrent requests to matcher and judge."),
+        int, Field(ge=1, le=MAX_CONCURRENCY), Setting("Concurrent requests to matcher and judge.")
     ] = CONCURRENCY
     timeout: Annotated[
         float,
@@ -396,9 +384,7 @@ class JudgingOptions(ScoreOptions, CostOptions):
         Setting("Time limit in seconds of a request to matcher or judge.", panel=SCORING),
     ] = 120.0
     attempts: Annotated[
-        int,
-        Field(ge=1, le=100),
-        Setting("Maximum number of attempts per request.", panel=SCORING),
+        int, Field(ge=1, le=100), Setting("Maximum number of attempts per request.", panel=SCORING)
     ] = 6
 
     @property

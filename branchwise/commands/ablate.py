@@ -43,8 +43,7 @@ def ablate(
     *,
     study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="Study file: what to vary.")],
     out: Annotated[
-        Path | None,
-        typer.Option(help="Study folder to make or continue. Default: studies/NAME."),
+        Path | None, typer.Option(help="Study folder to make or continue. Default: studies/NAME.")
     ] = None,
     dry_run: DryRun = False,
     estimate_from: EstimateFrom = None,

@@ -148,8 +148,7 @@ Recall = Annotated[
     ),
 ]
 MaxTokens = Annotated[
-    int | None,
-    _of_encoder("tokens after which a text is cut. Default: the model's.", min=8),
+    int | None, _of_encoder("tokens after which a text is cut. Default: the model's.", min=8)
 ]
 
 

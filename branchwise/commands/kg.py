@@ -182,8 +182,7 @@ def make(
         typer.Option(help="Approximate share of names that 2 to 14 entities share, 0 to 0.7."),
     ] = 0.1,
     domains: Annotated[
-        str,
-        typer.Option(help="Comma-separated: movie, music, book, sports, business, science."),
+        str, typer.Option(help="Comma-separated: movie, music, book, sports, business, science.")
     ] = "movie,music,book,sports,business,science",
 ) -> None:
     """Make a fictional encyclopedia and a matching knowledge graph.

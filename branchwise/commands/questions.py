@@ -244,8 +244,7 @@ def _report(out: Path, tally: GenerationTally, words: Verbalizer, settings: Sett
         written = f", which are in {out}" if tally.accepted else ""
         wanted = counted(settings.questions, "question")
         typer.echo(
-            f"branchwise: only {tally.accepted:,} of {wanted} could be made{written}{why}",
-            err=True,
+            f"branchwise: only {tally.accepted:,} of {wanted} could be made{written}{why}", err=True
         )
         raise typer.Exit(1)
     echo(f"{out}: {counted(tally.accepted, 'question')}")

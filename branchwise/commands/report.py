@@ -68,8 +68,7 @@ from branchwise.runs.studies.names import distinct_names
 def report(
     *,
     paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIR...", help="Run folders, or a study's folder."),
+        list[Path], typer.Argument(metavar="DIR...", help="Run folders, or a study's folder.")
     ],
     base: BaseOption = None,
     systems: SystemNames = None,

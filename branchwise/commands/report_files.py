@@ -29,8 +29,7 @@ def _option(flag: str, metavar: str | None, help: str) -> Any:
 
 
 MarkdownFile = Annotated[
-    Path | None,
-    _option("--markdown", "FILE", "Write the tables as Markdown; - prints them."),
+    Path | None, _option("--markdown", "FILE", "Write the tables as Markdown; - prints them.")
 ]
 LatexFile = Annotated[
     Path | None,
@@ -63,8 +62,7 @@ CsvFolder = Annotated[
     Path | None, _option("--csv", "DIR", "Write every table as a CSV file, with all digits.")
 ]
 FigureFolder = Annotated[
-    Path | None,
-    _option("--figures", "DIR", "Draw the figures for papers: SVG, PDF and PNG files."),
+    Path | None, _option("--figures", "DIR", "Draw the figures for papers: SVG, PDF and PNG files.")
 ]
 HtmlFile = Annotated[
     Path | None,

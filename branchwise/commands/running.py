@@ -161,11 +161,7 @@ def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) 
 
 
 def finish(
-    made: Run,
-    keys: Keys | None = None,
-    *,
-    as_json: bool = False,
-    pace: PaceOptions | None = None,
+    made: Run, keys: Keys | None = None, *, as_json: bool = False, pace: PaceOptions | None = None
 ) -> None:
     """Say how the run ended: its scores where it is whole, how to go on where it is not.
 

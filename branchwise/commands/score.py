@@ -32,11 +32,7 @@ from branchwise.eval.judging.settle import Settled
 from branchwise.eval.scores import Scores
 from branchwise.report.published import Published
 from branchwise.report.study_report import SystemReport
-from branchwise.report.terminal.console import (
-    console,
-    error_console,
-    print_json,
-)
+from branchwise.report.terminal.console import console, error_console, print_json
 from branchwise.report.terminal.judge_demand import demand_line
 from branchwise.report.terminal.matcher_notes import in_vain_lines
 from branchwise.report.terminal.metric_failures import failure_lines

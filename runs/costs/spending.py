@@ -101,10 +101,7 @@ class Spending:
 
 
 def restraints_of(
-    max_cost: float | None,
-    prices: Prices | None,
-    outages: Outages,
-    limits: Limits | None = None,
+    max_cost: float | None, prices: Prices | None, outages: Outages, limits: Limits | None = None
 ) -> Restraints:
     """What holds requests back; that costs have a bound must have been checked."""
     allowance = None if max_cost is None else Spending(max_cost, prices or Prices.load())

@@ -158,12 +158,7 @@ def _scored(role: str, spent: RoleSpending, prices: Prices) -> RoleCost:
     return tally.role_cost(role)
 
 
-def _totals(
-    items: int,
-    failed: int,
-    roles: Sequence[RoleCost],
-    prices: Prices,
-) -> Costs:
+def _totals(items: int, failed: int, roles: Sequence[RoleCost], prices: Prices) -> Costs:
     per_item: dict[str, float | None] = dict.fromkeys((*COUNTS, "cost"))
     if items:
         for name in COUNTS:

@@ -137,11 +137,17 @@ def written_turn(turn: Model) -> str:
 def read_turn(turn: Model, written: str) -> Model:
     """The recorded turn with another reply; calls keep the ids of those that they replace."""
     text, calls = _read_form(written) if _is_form(written) else (written, [])
-    made = [_made(call, id) for call, id in zip(calls, _ids(turn, len(calls)), strict=True)]
-    valid = tuple(_call(call) for call in made if "error" not in call)
-    invalid = tuple(_call(call) for call in made if "error" in call)
-    said = turn.changed(text=text, tool_calls=valid, invalid_tool_calls=invalid)
-    return turn if said == turn else said.changed(finish="tool_calls" if made else "stop")
+    # The ids that the turn's calls had, then new ones.
+    ids = [str(call.id) for call in turn.calls][: len(calls)]
+    numbered = (f"edited_{n}" for n in range(2 * len(calls) + len(ids)))
+    free = [id for id in numbered if id not in ids]
+    valid: list[Call] = []
+    invalid: list[Call] = []
+    for call, id in zip(calls, [*ids, *free], strict=False):
+        made = make_call(call["name"] or "", call.get("args", {}), id)
+        (invalid if "error" in made else valid).append(Call(id, call["name"], made["args"]))
+    reply = turn.changed(text=text, tool_calls=tuple(valid), invalid_tool_calls=tuple(invalid))
+    return turn if reply == turn else reply.changed(finish="tool_calls" if calls else "stop")
 
 
 def _is_form(text: str) -> bool:
@@ -179,21 +185,6 @@ def _is_call(call: Any) -> bool:
         return False
     named = call["name"] is None or isinstance(call["name"], str)
     return named and isinstance(call.get("args", {}), dict | str)
-
-
-def _made(call: Mapping[str, Any], id: str) -> Mapping[str, Any]:
-    made = make_call(call["name"] or "", call.get("args", {}), id)
-    return made if call["name"] else {**made, "name": call["name"]}
-
-
-def _call(call: Mapping[str, Any]) -> Call:
-    return Call(call["id"], call["name"], call["args"])
-
-
-def _ids(turn: Model, count: int) -> list[str]:
-    ids = [str(call.id) for call in turn.calls][:count]
-    free = (id for n in range(2 * count + len(ids)) if (id := f"edited_{n}") not in ids)
-    return [*ids, *(next(free) for _ in range(count - len(ids)))]
 
 
 def opening_of(events: Sequence[Event], place: int, edit: str | None) -> list[Event]:

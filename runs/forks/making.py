@@ -142,9 +142,7 @@ def _system(
     prompts = begun.get("prompts")
     if prompts and not Path(prompts).is_dir():
         raise InputError(
-            "the prompts of this run are missing",
-            where=prompts,
-            remedy="put the folder back",
+            "the prompts of this run are missing", where=prompts, remedy="put the folder back"
         )
     settings = {**begun, **{name: value for name, value in moved.items() if value}}
     kept = with_kept_keys(keys, begun, str(parent.path))
@@ -196,7 +194,7 @@ def _warn_of_differences(parent: _Parent, agent: "Agent", changes: Changes) -> N
     if others := [key for key in differ if key not in meant]:
         warn(
             f"{parent.path}: the system is no longer the one of this run (changed: "
-            f"{', '.join(others)}); the steps before the fork stay as the run recorded them",
+            f"{', '.join(others)}); the steps before the fork stay as the run recorded them"
         )
 
 

@@ -99,9 +99,12 @@ class RayPlace:
     def _settings(self) -> dict[str, Any]:
         if self.address is not None:
             return {"address": CLUSTER + self.address}
+        # Ray counts all cores of a machine, and knows how much of them a container is given.
+        usable = usable_cores()
+        fewer = usable if usable < (os.cpu_count() or 1) else None
         return {
             "address": "local",
-            "num_cpus": self.workers or _fewer_cores(),
+            "num_cpus": self.workers or fewer,
             "include_dashboard": False,
             "object_store_memory": _STORE_BYTES,
         }
@@ -132,13 +135,6 @@ class RayPlace:
                 remedy="check the address (the client's port is 10001 by default), or start it: "
                 "ray start --head",
             ) from None
-
-
-def _fewer_cores() -> int | None:
-    """Of this process, where it may not use all of the machine's, which Ray would count; otherwise
-    None, as Ray also knows how much of them a container is given."""
-    usable = usable_cores()
-    return usable if usable < (os.cpu_count() or 1) else None
 
 
 def one_line_of(error: BaseException) -> str:

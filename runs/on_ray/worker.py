@@ -56,11 +56,6 @@ def sources_of(system: System) -> dict[str, bytes]:
     return found
 
 
-def room_for_sources() -> Scratch:
-    """Where a worker lays them out, for as long as it lives."""
-    return Scratch("branchwise-sources-")
-
-
 def laid_out(system: System, files: Mapping[str, bytes], room: Scratch) -> System:
     """The system with its sources where they are here. Writes those that are not, into the room."""
     if all(_is_here(Path(path), body) for path, body in files.items()):
@@ -110,7 +105,7 @@ class Worker:
     def __init__(self) -> None:
         search_rarely()
         self._channel = Channel()
-        self._room = room_for_sources()
+        self._room = Scratch("branchwise-sources-")
         self._agents: list[tuple[WorkerSystem, Agent]] = []
         self._sources: SharedSources | None = None
         self._running: set[asyncio.Task[None]] = set()

@@ -9,7 +9,6 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings.ceilings import TracedItem, found_in_any_epoch
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.errors.attribution import Examined, examine, with_reach
-from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
+from branchwise.eval.errors.gold_evidence import GoldEvidence
 from branchwise.eval.errors.module_work import total_work
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import Scores
@@ -51,26 +50,21 @@ def analyse(
     )
     errors = tuple(one.errors for one in examined)
     if reach and reach.of_corpus:
-        brought = found_in_any_epoch(traced)
+        brought, of = found_in_any_epoch(traced), reach.of
+
+        def absent(item: TracedItem) -> set[GoldPair]:
+            """The missing pairs that nothing searched has, and that no epoch brought."""
+            key = item.item.gold_key
+            missing = {*item.matches.missing} - brought[key]
+            return {pair for pair in missing if of(key, pair) is False}
+
         errors = tuple(
-            with_reach(
-                one,
-                _absent(item, reach, brought[item.item.gold_key]),
-                reach.passages.get(item.item.gold_key, {}),
-            )
+            with_reach(one, absent(item), reach.passages.get(item.item.gold_key, {}))
             for one, item in zip(examined, traced, strict=True)
         )
     run = TracedRun(traced, errors)
     modules = total_work(one.modules for one in examined)
     return Analysis(lambda: run, get_task(scores.scorer.task), scores.items, reach, modules)
-
-
-def _absent(
-    item: TracedItem, reach: Reach, brought: AbstractSet[GoldPair]
-) -> AbstractSet[GoldPair]:
-    """The item's missing pairs that nothing searched has, and that no epoch brought."""
-    known = {pair: reach.of(item.item.gold_key, pair) for pair in item.matches.missing}
-    return {pair for pair, within in known.items() if within is False and pair not in brought}
 
 
 def examine_items(
@@ -87,14 +81,12 @@ def examine_items(
 def brief(evidence: GoldEvidence) -> GoldEvidence:
     """The evidence with few places of each gold answer: the first, the first that extraction left,
     and the first shown; nothing else is needed once an item is examined."""
-    places = {pair: _deciding(evidence, found) for pair, found in evidence.places.items()}
-    return replace(evidence, places=places, elsewhere={}, wrong_places={})
-
-
-def _deciding(evidence: GoldEvidence, places: Sequence[EvidencePlace]) -> tuple[EvidencePlace, ...]:
-    left = next((place for place in places if not evidence.dropped(place)), None)
-    shown = next((place for place in places if place.shown), None)
-    return tuple(dict.fromkeys([*places[:1], *filter(None, (left, shown))]))
+    deciding = {}
+    for pair, places in evidence.places.items():
+        left = next((place for place in places if not evidence.dropped(place)), None)
+        shown = next((place for place in places if place.shown), None)
+        deciding[pair] = tuple(dict.fromkeys([*places[:1], *filter(None, (left, shown))]))
+    return replace(evidence, places=deciding, elsewhere={}, wrong_places={})
 
 
 @without_cycle_search()

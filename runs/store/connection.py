@@ -67,7 +67,10 @@ def fold_left_log(path: Path) -> None:
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A read-only connection; works beside a writer and after a kill."""
     if _has(path, "-journal") and os.access(path.parent, os.W_OK):
-        _roll_back(path)
+        # A process was killed as it turned on the log, a change that only a writable connection
+        # rolls back. Waits for one that is in the middle of it.
+        with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=30.0)) as writable:
+            writable.execute("SELECT 1 FROM sqlite_master").fetchall()
     uri = f"{path.resolve().as_uri()}?mode=ro"
     # A complete file in a folder without room for WAL's other files.
     if not os.access(path.parent, os.W_OK) and not _has(path, "-wal"):
@@ -87,16 +90,6 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 def log_is_out_of_reach(path: Path) -> bool:
     """Whether the latest writes are in a log that cannot be read in this folder."""
     return not os.access(path.parent, os.W_OK) and (_has(path, "-wal") or _has(path, "-journal"))
-
-
-def _roll_back(path: Path) -> None:
-    """Roll back what a process did that was killed as it turned on the log: only a writable
-    connection does. Waits for one that is in the middle of it."""
-    with (
-        suppress(sqlite3.Error),
-        closing(sqlite3.connect(path, timeout=30.0)) as connection,
-    ):
-        connection.execute("SELECT 1 FROM sqlite_master").fetchall()
 
 
 def _has(path: Path, suffix: str) -> bool:

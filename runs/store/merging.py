@@ -154,10 +154,7 @@ def _fill(connection: sqlite3.Connection, sources: Sequence[_Source]) -> None:
 
 
 def _copy(
-    file: RunFile,
-    connection: sqlite3.Connection,
-    items: Mapping[tuple[int, int], int],
-    first: int,
+    file: RunFile, connection: sqlite3.Connection, items: Mapping[tuple[int, int], int], first: int
 ) -> None:
     """Copy a run's items with all that they recorded, and judgements; `items`: new numbers by
     question and epoch, `first`: the new number of the run's first question."""

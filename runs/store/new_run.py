@@ -15,13 +15,7 @@ import orjson
 from branchwise.base.atomic import give_usual_mode
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.runs.store.connection import (
-    DATABASE,
-    DRAFT,
-    FORMAT,
-    PAGE_SIZE,
-    transaction,
-)
+from branchwise.runs.store.connection import DATABASE, DRAFT, FORMAT, PAGE_SIZE, transaction
 from branchwise.runs.store.passages import fold, fold_question
 from branchwise.runs.store.reader import Place
 from branchwise.runs.store.run_file import OPENING_COUNT, QUESTION_COUNT, RUN_ID, RunSpec

@@ -223,7 +223,10 @@ class RunReader:
                 record = None if outcome is None else orjson.loads(outcome)
                 row = ItemRow(item, questions[n], epoch, status, record)
                 if status == "pending":
-                    self._check_not_begun(item)
+                    sql = "SELECT 1 FROM responses WHERE item = ? LIMIT 1"
+                    if list(self._file.query(sql, (item,))) or self._file.packed_rows(item):
+                        what = f"item {item} has started, but its row says otherwise"
+                        raise DamagedError(self.path, what)
             count += 1
             yield row
         self._check_count("items", count, self._file.item_count)
@@ -356,11 +359,6 @@ class RunReader:
         rows = self._file.of_item("events", item)
         self._check_item(item, events=len(rows))
         return rows
-
-    def _check_not_begun(self, item: int) -> None:
-        sql = "SELECT 1 FROM responses WHERE item = ? LIMIT 1"
-        if list(self._file.query(sql, (item,))) or self._file.packed_rows(item):
-            raise DamagedError(self.path, f"item {item} has started, but its row says otherwise")
 
     def _check_item(self, item: int, **counts: int) -> None:
         """Raise DamagedError if the item ended with another number of rows than exist."""

@@ -97,14 +97,11 @@ class RunRecordings:
 
     def _own(self, asker: Asker | None) -> int | None:
         if not self._items:
-            self._read_items()
+            rows = self._rows("SELECT item, id, epoch FROM items JOIN questions ON n = question")
+            self._items = {Asker(id, epoch): item for item, id, epoch in rows}
+            self._epochs = {item: epoch for item, _, epoch in rows}
+            self._questions = frozenset(id for _, id, _ in rows)
         return None if asker is None else self._items.get(asker)
-
-    def _read_items(self) -> None:
-        rows = self._rows("SELECT item, id, epoch FROM items JOIN questions ON n = question")
-        self._items = {Asker(id, epoch): item for item, id, epoch in rows}
-        self._epochs = {item: epoch for item, _, epoch in rows}
-        self._questions = frozenset(id for _, id, _ in rows)
 
     def _places(self, slot: Slot) -> list[_Place]:
         """All places of a request: an index by digest is built here and grows with the run."""

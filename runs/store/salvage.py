@@ -21,11 +21,7 @@ from branchwise.runs.store.connection import DATABASE, DamagedError
 from branchwise.runs.store.new_run import begin_file, hold, new_file, places, put_question
 from branchwise.runs.store.passages import references
 from branchwise.runs.store.reader import Place, RunReader
-from branchwise.runs.store.run_file import (
-    RunFile,
-    RunSpec,
-    check_of_study,
-)
+from branchwise.runs.store.run_file import RunFile, RunSpec, check_of_study
 from branchwise.runs.store.tables import (
     LATER,
     Row,
@@ -36,16 +32,7 @@ from branchwise.runs.store.tables import (
 )
 from branchwise.runs.store.verifying import ReadableRows, Survey, survey
 
-_SAVED = (
-    "passages",
-    "questions",
-    "items",
-    "opening",
-    "events",
-    "responses",
-    "judgements",
-    "reach",
-)
+_SAVED = ("passages", "questions", "items", "opening", "events", "responses", "judgements", "reach")
 """Scores and their errors are left out: scoring makes them again from the recovered items."""
 
 

@@ -101,8 +101,12 @@ def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
             content.unread[table] += 1
             return False
 
+    def passages_of_question(record: Any) -> list[str]:
+        Question.model_validate({**record, "passages": ()})
+        return list(record["passages"])
+
     for n, id, body in rows("questions"):
-        if has_passages("questions", body, _passages_of_question):
+        if has_passages("questions", body, passages_of_question):
             content.questions[n] = id
     for item, question, epoch, status, events, responses, outcome in rows("items"):
         if is_outcome(outcome) if status in ENDED else outcome is None:
@@ -121,11 +125,6 @@ def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
     for _, _, _, body in rows("opening"):
         content.opening += has_passages("opening", body)
     return content
-
-
-def _passages_of_question(record: Any) -> list[str]:
-    Question.model_validate({**record, "passages": ()})
-    return list(record["passages"])
 
 
 def is_outcome(outcome: bytes | None) -> bool:
@@ -259,21 +258,11 @@ def _verdict(file: RunFile) -> Verdict:
         for _ in rows(table):
             pass
     ended = sum(state.status in ENDED for state in content.items.values())
-    parts = (
-        _of_rows(rows),
-        _of_items(content, file.opening_count),
-        _of_places(file),
-        _of_file(file),
-    )
-    problems = tuple(dict.fromkeys(line for lines in parts for line in lines))
+    lines = [f"{table} cannot be read to the end: {one}" for table, one in rows.unreadable.items()]
+    lines += [f"damaged rows of {table}: {count}" for table, count in (+rows.damaged).items()]
+    lines += [*_of_items(content, file.opening_count), *_of_places(file), *_of_file(file)]
+    problems = tuple(dict.fromkeys(lines))
     return Verdict(file.run, content.item_count, len(content.whole), ended, problems)
-
-
-def _of_rows(rows: ReadableRows) -> Iterator[str]:
-    for table, problem in rows.unreadable.items():
-        yield f"{table} cannot be read to the end: {problem}"
-    for table, count in (+rows.damaged).items():
-        yield f"damaged rows of {table}: {count}"
 
 
 def _of_items(content: Survey, opening: int) -> Iterator[str]:

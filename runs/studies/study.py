@@ -211,9 +211,7 @@ def _factors(values: Any, info: ValidationInfo) -> dict[str, tuple[Value, ...]]:
 
 
 _Settings = Annotated[
-    Mapping[str, Value],
-    PlainValidator(_base),
-    PlainSerializer(_plain, return_type=dict[str, Any]),
+    Mapping[str, Value], PlainValidator(_base), PlainSerializer(_plain, return_type=dict[str, Any])
 ]
 _Factors = Annotated[
     Mapping[str, tuple[Value, ...]],

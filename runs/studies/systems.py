@@ -17,12 +17,7 @@ from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.flows import FLOWS
 from branchwise.graphs.system import MODULES, Roles, System
 from branchwise.graphs.system_checks import tools_of
-from branchwise.runs.studies.checks import (
-    check_parts,
-    check_value,
-    resolved,
-    retriever_of,
-)
+from branchwise.runs.studies.checks import check_parts, check_value, resolved, retriever_of
 from branchwise.runs.studies.errors import StudyError
 from branchwise.runs.studies.names import distinct_names, model_names, slugs, system_name
 from branchwise.runs.studies.parts import StudyPlugins

@@ -68,8 +68,7 @@ def listed(body: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "answer", "none_listed"),
-    [("default", verdicts, None), ("answers", listed, 1 / 5)],
+    ("protocol", "answer", "none_listed"), [("default", verdicts, None), ("answers", listed, 1 / 5)]
 )
 def test_verdicts_of_a_model_are_scored_and_read_back_from_an_export(
     chat_server: Any, make_system: Any, questions: str, tmp_path: Path, protocol: Any, answer: Any,

@@ -23,14 +23,7 @@ from branchwise.ui.traces.plain import item_lines
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import say
 from support.runs import clarifying
-from support.runs.clarifying import (
-    ANSWERED,
-    QUESTIONS,
-    option_of,
-    reply,
-    stage_of,
-    write_questions,
-)
+from support.runs.clarifying import ANSWERED, QUESTIONS, option_of, reply, stage_of, write_questions
 
 # Of "Michael Mann" 4 of 12 characters are gold's "Mann", which is whole in it; the other answers
 # are gold's, but for the two of q3, which has no gold. Each question's precision and recall, as

@@ -481,7 +481,7 @@ def test_a_pass_ends_when_no_worker_is_left_and_says_whether_the_cluster_is_gone
             await asyncio.gather(*keepers)
 
     monkeypatch.setattr(pool, "result_of", opened)
-    monkeypatch.setattr(pool, "_is_connected", lambda: connected)
+    monkeypatch.setattr("ray.is_initialized", lambda: connected)
     with pytest.raises(PassEndedError, match=said):
         asyncio.run(answered())
 
@@ -520,7 +520,7 @@ def test_a_question_with_which_workers_die_again_and_again_ends_the_pass(tmp_pat
     async def answered() -> None:
         with RunStore(tmp_path / "R") as store:
             part = Part(store, None, get_task("branches"))  # type: ignore[arg-type]
-            going = pool._Pass(None, [part], [], None)  # type: ignore[arg-type]
+            going = pool._Pass(SimpleNamespace(place=RayPlace()), [part], [], None)  # type: ignore[arg-type]
             going._links = [SimpleNamespace(load=0, answered=dies)]  # type: ignore[arg-type]
             await going.answer(0, next(store.pending()))
 
