@@ -29,10 +29,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from machine import describe_machine
 
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.runs.costs.price_table import Price
-from branchwise.runs.costs.prices import Prices
-from branchwise.runs.estimates import Sample
-from branchwise.runs.pilots import pilot_ids
+from branchwise.runs.costs.prices import Price, Prices
+from branchwise.runs.estimates import Sample, pilot_ids
 from support import chat_server
 
 QUESTIONS, PILOT, SYSTEMS = 100, 5, 3

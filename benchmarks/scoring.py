@@ -171,7 +171,7 @@ def report(name: str, questions: int, runs: Sequence[Measured]) -> float:
 
 def export(run: Path, out: Path, questions: int) -> None:
     """The first items of a run as JSON lines with their events."""
-    from branchwise.runs.export import export_lines
+    from branchwise.commands.folders import export_lines
     from branchwise.runs.store import open_run
 
     reader = open_run(run)

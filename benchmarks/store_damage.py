@@ -38,8 +38,8 @@ import orjson
 
 from branchwise import resume
 from branchwise.base.errors import InputError
+from branchwise.commands.folders import export_lines
 from branchwise.corpora.build import build_corpus, build_index
-from branchwise.runs.export import export_lines
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.store import RunStore, open_run

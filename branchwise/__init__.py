@@ -67,32 +67,22 @@ __all__ = [
 FILLED_BY.append("branchwise.eval.tasks")
 
 _HOMES = {
-    "AgentState": "branchwise.graphs.state",
-    "Budget": "branchwise.graphs.system",
-    "Corpus": "branchwise.corpora.folder",
-    "CostOptions": "branchwise.runs.options",
-    "Graph": "branchwise.kg.answers",
-    "JudgingOptions": "branchwise.runs.options",
-    "PaceOptions": "branchwise.runs.options",
-    "Run": "branchwise.runs.experiment",
-    "RunContext": "branchwise.base.plugins.call",
-    "RunOptions": "branchwise.runs.options",
-    "ScoreOptions": "branchwise.runs.options",
-    "Scores": "branchwise.eval.scores",
-    "System": "branchwise.graphs.system",
-    "ToolError": "branchwise.tools.tool_results",
-    "ToolResult": "branchwise.tools.tool_results",
-    "ask": "branchwise.api",
-    "compare": "branchwise.api",
-    "load_questions": "branchwise.corpora.loaders",
-    "merge": "branchwise.api",
-    "metric": "branchwise.eval.plugin_metrics",
-    "node": "branchwise.graphs.plugin_nodes",
-    "resume": "branchwise.api",
-    "retriever": "branchwise.corpora.plugin_retriever",
-    "run": "branchwise.api",
-    "score": "branchwise.api",
-    "tool": "branchwise.tools.plugin_tools",
+    "api": ("ask", "compare", "merge", "resume", "run", "score"),
+    "base.plugins.call": ("RunContext",),
+    "corpora.folder": ("Corpus",),
+    "corpora.loaders": ("load_questions",),
+    "corpora.plugin_retriever": ("retriever",),
+    "eval.plugin_metrics": ("metric",),
+    "eval.scores": ("Scores",),
+    "graphs.plugin_nodes": ("node",),
+    "graphs.state": ("AgentState",),
+    "graphs.system": ("Budget", "System"),
+    "kg.answers": ("Graph",),
+    "runs.experiment": ("Run",),
+    "runs.options": ("CostOptions", "JudgingOptions", "PaceOptions", "RunOptions", "ScoreOptions"),
+    "tools.errors": ("ToolError",),
+    "tools.plugin_tools": ("tool",),
+    "tools.tool_results": ("ToolResult",),
 }
 
 
@@ -106,8 +96,9 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("branchwise")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'branchwise' has no attribute {name!r}")
-    import importlib
+    for home, names in _HOMES.items():
+        if name in names:
+            import importlib
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+            return getattr(importlib.import_module(f"branchwise.{home}"), name)
+    raise AttributeError(f"module 'branchwise' has no attribute {name!r}")

@@ -63,9 +63,7 @@ def _run() -> None:
         sys.exit(2)
     except click.ClickException as error:
         sys.exit(_complain(_usage(error), 2))
-    except click.Abort:
-        sys.exit(_complain("interrupted", 1))
-    except KeyboardInterrupt:
+    except (click.Abort, KeyboardInterrupt):
         sys.exit(_complain("interrupted", 1))
     except BrokenPipeError:
         # `branchwise ... | head`: the reader has all that it wanted.

@@ -28,9 +28,8 @@ from branchwise.graphs.system import System
 from branchwise.report.terminal.progress import RunProgress
 from branchwise.results import ComparedRuns, RunResult, ScoreResult, compare_runs
 from branchwise.runs import experiment
-from branchwise.runs.asking import agent_to_ask, ask_agent, check_question
-from branchwise.runs.costs.kept_prices import keep_prices, limit_of, prices_of
-from branchwise.runs.costs.prices import Prices
+from branchwise.runs.answering import agent_to_ask, ask_agent, check_question
+from branchwise.runs.costs.prices import Prices, keep_prices, limit_of, prices_of
 from branchwise.runs.costs.spending import (
     check_begun,
     check_bounded,
@@ -302,7 +301,6 @@ def _observer(
 ) -> Observer | None:
     if not progress:
         return None
-
     return shown.enter_context(RunProgress(total, ended, restraints.outages))
 
 

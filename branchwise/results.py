@@ -19,7 +19,7 @@ from branchwise.report.study_report import StudyReport
 from branchwise.report.table import Table
 from branchwise.report.tables.changes import changes_table
 from branchwise.report.tables.results import results_tables, scores_table
-from branchwise.runs.costs.kept_prices import prices_of
+from branchwise.runs.costs.prices import prices_of
 from branchwise.runs.experiment import Run
 from branchwise.runs.runner import INTERRUPTED
 from branchwise.runs.studies.names import distinct_names

@@ -15,7 +15,7 @@ from branchwise.runs.store import open_run
 from branchwise.runs.store.reader import QuestionMark
 from branchwise.runs.studies.folder import SystemRecord
 from branchwise.runs.studies.names import model_names, setting_name
-from branchwise.runs.studies.settings import written_settings
+from branchwise.runs.studies.study import written_settings
 
 _PATHS = ("corpus", "kg", "reranker")
 

@@ -1,22 +1,30 @@
-"""One system answers one item: how the item ended becomes a record, whatever happened."""
+"""A system answers one question: an item of a run, or one that is asked alone."""
 
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from branchwise.agents.journal import Journal
+from branchwise.agents.journal import Journal, MemoryJournal
 from branchwise.agents.outages import PassEndedError
 from branchwise.agents.reply import ModelError
+from branchwise.agents.restraints import Restraints
+from branchwise.base.errors import InputError
 from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.questions import Question
-from branchwise.eval.tasks import Task
+from branchwise.eval.tasks import DEFAULT, Task, task_that_asks_back
+from branchwise.eval.tasks.registry import flow_of
 from branchwise.graphs.ledger import Ledger
+from branchwise.graphs.own_settings import PROTOCOL
+from branchwise.graphs.pipeline import Person
+from branchwise.graphs.system import System
 from branchwise.runs.store import StoreError
+from branchwise.runs.store.recordings import open_recordings
 from branchwise.trace.events import Error, Event
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent, Outcome
+
 
 MAX_ERROR_CHARS = 1000
 HasAnswers = Callable[[], Awaitable[bool]]
@@ -25,10 +33,7 @@ HasAnswers = Callable[[], Awaitable[bool]]
 
 @dataclass(frozen=True)
 class Answering:
-    """One system answers items, in whichever process its agent is.
-
-    `name`: the part's. `has_answers`: whether any item of the part has ended in this pass.
-    """
+    """One system answers items, in whichever process; `name`: the part's."""
 
     agent: "Agent"
     task: Task
@@ -57,15 +62,14 @@ class Answering:
             return error_record(error, ledger)
 
     async def _is_hopeless(self, error: ModelError) -> bool:
-        """Whether every other question would end the same way: the key is refused, its credit is
-        spent, or the model, path or permission is missing and nothing has been answered yet."""
+        """Whether every other question would end the same way: a refused key, no credit left, or a
+        model, path or permission that is missing while nothing has been answered yet."""
         if error.kind == "credit" or (error.kind == "auth" and error.status == 401):
             return True
         return error.is_everywhere and not await self.has_answers()
 
 
 def status_of(record: Mapping[str, Any]) -> str:
-    """How an item with this record ended, as its row says it."""
     return "done" if record["error"] is None else "failed"
 
 
@@ -86,10 +90,8 @@ def outcome_record(outcome: "Outcome", ledger: Ledger) -> dict[str, Any]:
 
 
 def error_record(error: BaseException, ledger: Ledger) -> dict[str, Any]:
-    """An item that could not be answered: an empty prediction that counts 0, and why.
-
-    The cost of its calls so far is kept: it was paid for.
-    """
+    """An item that could not be answered: an empty prediction counts 0; what its calls cost is
+    kept."""
     kind = getattr(error, "kind", type(error).__name__)
     message = one_line(_words(error))[:MAX_ERROR_CHARS]
     return {
@@ -107,3 +109,34 @@ def _words(error: BaseException) -> str:
         return whole_characters(str(error))
     except Exception:  # noqa: BLE001 - plug-ins and models may raise any exception
         return "(an error without words)"
+
+
+def agent_to_ask(system: System, restraints: Restraints, *, clarify: bool = False) -> "Agent":
+    """The agent that answers a question; with `clarify` one that asks which reading is meant."""
+    from branchwise.graphs.agent import Agent
+
+    task = task_that_asks_back() if clarify else DEFAULT
+    flow = flow_of(task, system)
+    flow = task.live.by(system.asked(PROTOCOL)) if clarify and task.live else flow
+    agent = Agent(system, flow, restraints=restraints, recordings=open_recordings)
+    agent.check_settings()
+    return agent
+
+
+def check_question(question: str) -> None:
+    if not question.strip():
+        raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
+
+
+async def ask_agent(
+    agent: "Agent", question: str, journal: Journal | None = None, person: Person | None = None
+) -> "Outcome":
+    """Ask and close the agent. `person`: who is asked back. Raises ModelError."""
+    # A shell may pass bytes that are not text; no model server accepts them.
+    text = question.encode(errors="surrogateescape").decode(errors="replace")
+    asked = Question(id="ask", question=text)
+    brief = DEFAULT.brief(asked, has_tools=bool(agent.tools))
+    try:
+        return await agent.answer(brief, journal or MemoryJournal(), person=person)
+    finally:
+        await agent.aclose()

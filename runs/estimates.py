@@ -1,21 +1,60 @@
-"""What a run is expected to take, from what its system took for some questions.
+"""What a run is expected to take, from what its system took for some questions: a pilot's, or an
+earlier run's.
 
 The estimate of a total is the sample's mean times the items, with the cost of those that the run
 keeps as it is. Its range is mean * exp(+-t s / (m sqrt(n))), m and s the mean and the standard
-deviation of n items, t of Student's distribution: costs are skewed, and never below 0.
-"""
+deviation of n items, t of Student's distribution: costs are skewed, and never below 0."""
 
 import math
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from branchwise.base.errors import InputError
+from branchwise.corpora.questions import Question
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.usage import run_costs
+from branchwise.runs.options import ESTIMATE_FROM
 from branchwise.runs.store import open_run
+from branchwise.runs.store.connection import DATABASE
+from branchwise.runs.studies.folder import STUDY_FILE, folder_runs
+
+_MARK = "pilot"
+
+
+def pilot_ids(questions: Sequence[Question], count: int) -> frozenset[str]:
+    """The questions of a pilot: one of each share of the set, from few gold answers to many, drawn
+    by the ids alone."""
+    ordered = sorted(questions, key=_size)
+    shares = min(count, len(ordered))
+    drawn = random.Random("\n".join(sorted(question.id for question in questions)))
+    bounds = [len(ordered) * n // shares for n in range(shares + 1)]
+    chosen = (ordered[drawn.randrange(first, end)] for first, end in pairwise(bounds))
+    return frozenset(question.id for question in chosen)
+
+
+def _size(question: Question) -> tuple[int, int, str]:
+    answers = sum(len(branch.answers) for branch in question.branches)
+    return answers, len(question.question), question.id
+
+
+def mark_pilot(run: Path) -> None:
+    (run / _MARK).touch()
+
+
+def unmark_pilot(run: Path) -> None:
+    (run / _MARK).unlink(missing_ok=True)
+
+
+def is_pilot(run: Path) -> bool:
+    """Whether a run folder holds a pilot so far, which the same command continues."""
+    return (run / _MARK).is_file()
+
 
 _T_90 = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75)
 """Student's t with 1, 2, ... degrees of freedom of a 90% interval; beyond them that of a normal."""
@@ -24,7 +63,7 @@ _NORMAL_90 = 1.64
 
 @dataclass(frozen=True)
 class Expected:
-    """An expected total and the range in which it is with a probability of about 90%."""
+    """A total, and the range in which it is with a probability of about 90%."""
 
     value: float
     low: float
@@ -37,11 +76,8 @@ class Expected:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What all items of a system, or of several, are expected to take; `sample`: from how many.
-
-    `calls`: model calls by role; `seconds` from now on, at the concurrency that was asked for;
-    `cost` in USD, None where it is unknown.
-    """
+    """What all items are expected to take, from `sample` of them: model `calls` by role, `seconds`
+    from now on, `cost` in USD (None: unknown)."""
 
     sample: int
     calls: Mapping[str, float]
@@ -51,16 +87,13 @@ class Estimate:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; an unknown cost is null."""
         cost = vars(self.cost) if self.cost else None
         return {**vars(self), "calls": dict(self.calls), "tokens": vars(self.tokens), "cost": cost}
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Ended items of a system: their `outcomes` (`eval.runner.outcome_record`), and its recorded
-    `system`. Failed ones are left out, as they cost less. `kept`: they are the run's own items.
-    """
+    """Answered items of a system: their outcomes. `kept`: they are the run's own items."""
 
     system: Mapping[str, Any]
     outcomes: tuple[Mapping[str, Any], ...]
@@ -138,3 +171,29 @@ def together(estimates: Iterable[Estimate | None]) -> Estimate | None:
         cost,
         sum(one.seconds for one in known),
     )
+
+
+def samples_of(
+    digests: Mapping[str, str], folder: Path | None, source: Path | None
+) -> dict[str, Sample]:
+    """By name, the samples of systems with these digests: from `source`, or a pilot in `folder`.
+    Raises InputError where `source` holds nothing of any of them."""
+    place = source or folder
+    if place is None:
+        return {}
+    if source is None and not any((place / file).is_file() for file in (STUDY_FILE, DATABASE)):
+        return {}
+    found: dict[str, Sample] = {}
+    runs = [run for run, _ in folder_runs(place)]
+    for name, digest in digests.items():
+        samples = [Sample.read(run, digest, kept=source is None) for run in runs]
+        known = [one for one in samples if one is not None]
+        if known:
+            found[name] = max(known, key=lambda one: len(one.outcomes))
+    if source is not None and not found:
+        raise InputError(
+            f"it has no answers of {'these systems' if len(digests) > 1 else 'this system'}",
+            where=f"{ESTIMATE_FROM} {source}",
+            remedy="name a run of the same model, settings and corpus, or ask a few: --pilot 5",
+        )
+    return found

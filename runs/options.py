@@ -150,9 +150,7 @@ class PlaceOptions(CostOptions):
         ),
     ] = None
     workers: Annotated[
-        int | None,
-        Field(ge=1),
-        Setting("With --on: processes that answer. Default: one a core."),
+        int | None, Field(ge=1), Setting("With --on: processes that answer. Default: one a core.")
     ] = None
 
     @field_validator("workers")
@@ -192,16 +190,13 @@ class QuestionOptions(_Options):
     """
 
     task: Annotated[
-        Text | None,
-        Setting("Task, if it is not the question set's own.", words=lambda: TASKS),
+        Text | None, Setting("Task, if it is not the question set's own.", words=lambda: TASKS)
     ] = None
     limit: Annotated[
         int | None, Field(ge=1, le=_MOST_QUESTIONS), Setting("Run at most this many questions.")
     ] = None
     epochs: Annotated[
-        int,
-        Field(ge=1, le=MAX_EPOCHS),
-        Setting("Number of times that each question is answered."),
+        int, Field(ge=1, le=MAX_EPOCHS), Setting("Number of times that each question is answered.")
     ] = 1
 
 
@@ -380,9 +375,7 @@ class JudgingOptions(ScoreOptions, CostOptions):
         ),
     ] = False
     concurrency: Annotated[
-        int,
-        Field(ge=1, le=MAX_CONCURRENCY),
-        Setting("Concurrent requests to matcher and judge."),
+        int, Field(ge=1, le=MAX_CONCURRENCY), Setting("Concurrent requests to matcher and judge.")
     ] = CONCURRENCY
     timeout: Annotated[
         float,
@@ -390,9 +383,7 @@ class JudgingOptions(ScoreOptions, CostOptions):
         Setting("Time limit in seconds of a request to matcher or judge.", panel=SCORING),
     ] = 120.0
     attempts: Annotated[
-        int,
-        Field(ge=1, le=100),
-        Setting("Maximum number of attempts per request.", panel=SCORING),
+        int, Field(ge=1, le=100), Setting("Maximum number of attempts per request.", panel=SCORING)
     ] = 6
 
     @property

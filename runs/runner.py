@@ -16,7 +16,7 @@ from branchwise.base.cycle_collector import rare_cycle_search
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import Task
 from branchwise.runs.answering import Answering, HasAnswers, status_of
-from branchwise.runs.pilots import pilot_ids
+from branchwise.runs.estimates import pilot_ids
 from branchwise.runs.store import PendingItem, RunStore
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ class Observer(Protocol):
 
 
 class Silent:
-    """An observer for programs."""
-
     def opens(self, what: str) -> None:
         return None
 
@@ -61,8 +59,8 @@ INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True)
 class RunState:
-    """The items after a pass over them: `here` ended in it. `stopped`: why it ended early, None
-    where it did not; `is_endless`: for failures that were all alike, which can be run again."""
+    """The items after a pass: `here` ended in it; `stopped`: why it ended early; `is_endless`: as
+    all failures were alike."""
 
     done: int
     failed: int
@@ -73,16 +71,12 @@ class RunState:
 
     @property
     def total(self) -> int:
-        """How many items there are."""
         return self.done + self.failed + self.pending
 
 
 @dataclass(frozen=True)
 class Part:
-    """One system's part in a pass: its store, its agent and its observer.
-
-    `name` prefixes the reason why the pass stopped if this part's model is the cause.
-    """
+    """One system's part in a pass; `name` prefixes the reason where it stopped the pass."""
 
     store: RunStore
     agent: "Agent"
@@ -96,13 +90,11 @@ class EndlessFailureError(PassEndedError):
 
 
 class Engine(Protocol):
-    """Where items are answered; `started` for the length of a pass."""
+    """Where items are answered; `started` for a pass. `has_answers`: by part."""
 
     def started(
         self, parts: Sequence[Part], has_answers: Sequence[HasAnswers]
-    ) -> AbstractAsyncContextManager["AnswerItem"]:
-        """`has_answers`: for each part, what `Answering.has_answers` asks."""
-        ...
+    ) -> AbstractAsyncContextManager["AnswerItem"]: ...
 
 
 AnswerItem = Callable[[int, PendingItem], Awaitable[dict[str, Any]]]
@@ -110,8 +102,6 @@ AnswerItem = Callable[[int, PendingItem], Awaitable[dict[str, Any]]]
 
 
 class InThisProcess:
-    """The engine that answers items in this process."""
-
     @asynccontextmanager
     async def started(
         self, parts: Sequence[Part], has_answers: Sequence[HasAnswers]
@@ -141,7 +131,7 @@ async def run_pending(
     pilot: int | None = None,
     engine: Engine | None = None,
 ) -> RunState:
-    """Run every item that has not ended, `concurrency` at a time: `run_parts` with one part."""
+    """`run_parts` with one part."""
     part = Part(store, agent, task, observer)
     return await run_parts(
         [part], concurrency=concurrency, retry_failed=retry_failed, pilot=pilot, engine=engine
@@ -157,14 +147,10 @@ async def run_parts(
     engine: Engine | None = None,
 ) -> RunState:
     """Run every item of all parts that has not ended, `concurrency` at a time; with `pilot` only
-    that many questions, once each (`eval.pilots`). `engine`: where; by default in this process.
-
-    Items with the same number follow each other, in the order of the parts: systems that answer
-    the same questions advance together. Interrupting (Ctrl-C) cancels what is in flight and leaves
-    it to be continued: what was answered so far is recorded. A refused key, a spent allowance and a
-    server that stays away stop the pass; any other failure ends its item alone. Closes the agents.
-    Raises StoreError where a run cannot be written.
-    """
+    that many questions, once each. Items with the same number follow each other, so systems advance
+    together. Interrupting (Ctrl-C) cancels what is in flight and leaves it to be continued. A
+    refused key, a spent allowance and a server that stays away stop the pass; any other failure
+    ends its item alone. Closes the agents. Raises StoreError."""
     passes = [_Pass(number, part) for number, part in enumerate(parts)]
     pending = [p.pending(retry_failed, pilot) for p in passes]
     items = heapq.merge(*pending, key=lambda todo: todo[1].item)
@@ -209,7 +195,6 @@ async def _answer_all(
 async def _take(
     items: Iterator[tuple["_Pass", PendingItem]], answer: AnswerItem, gate: "Gate"
 ) -> None:
-    """A worker: run items until none are left."""
     await gate.passed()
     for its_pass, pending in items:
         its_pass.ended(pending, await answer(its_pass.number, pending))
@@ -217,18 +202,14 @@ async def _take(
 
 
 class Gate:
-    """Lets one worker after the other begin, each while this process keeps up with those before.
-
-    Where the servers are faster than the process, the first of a thousand items would else go on
-    only when all had begun, and all would end together.
-    """
+    """Lets one worker after the other begin, each while this process keeps up with those before:
+    the first of a thousand items would else go on only when all had begun."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.is_open = False
         self._clock, self._turns = clock, asyncio.Lock()
 
     async def passed(self) -> None:
-        """Return when the event loop is on time, or once `is_open` is set."""
         async with self._turns:
             while not self.is_open:
                 before = self._clock()
@@ -238,21 +219,17 @@ class Gate:
 
 
 class _Pass:
-    """One part's pass over its pending items: what the workers share."""
-
     def __init__(self, number: int, part: Part) -> None:
         self.number, self._part, self._store = number, part, part.store
         self.done = self.failed = 0
         self._failing, self._alike = "", set[str]()
 
     async def has_answers(self) -> bool:
-        """Whether an item was answered."""
         return self.done > 0
 
     def pending(
         self, retry_failed: bool, pilot: int | None
     ) -> Iterator[tuple["_Pass", PendingItem]]:
-        """What is to be run, each with this pass."""
         ids = pilot_ids([*self._store.reader.questions()], pilot) if pilot else None
         for pending in self._store.pending(retry_failed=retry_failed):
             if ids is None or (pending.epoch == 0 and pending.question.id in ids):

@@ -1,5 +1,6 @@
 """`branchwise ablate`: run or continue a study, and report what each system changes."""
 
+import resource
 import shlex
 import sys
 from collections.abc import Mapping
@@ -11,13 +12,16 @@ import typer
 from branchwise.agents.restraints import Limits
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.commands.declared_options import with_options
-from branchwise.commands.forecast_options import DryRun, EstimateFrom, check_forecast
-from branchwise.commands.options import AsJson, Key, read_keys
+from branchwise.commands.declared_options import DryRun, EstimateFrom, check_forecast, with_options
+from branchwise.commands.options import AsJson, Key, RetryFailed, read_keys
 from branchwise.commands.report import print_aggregates
-from branchwise.commands.running import allow_open_files, asks_several, say_failures
+from branchwise.commands.running import (
+    allow_open_files,
+    asks_several,
+    say_failures,
+    warn_of_shutdowns,
+)
 from branchwise.commands.score import print_runs, say, score_and_save
-from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.eval.scores import Scores
 from branchwise.report.run_folders import systems_of_runs
 from branchwise.report.terminal.console import console, error_console
@@ -25,12 +29,12 @@ from branchwise.report.terminal.costs import print_plan
 from branchwise.report.terminal.progress import StudyProgress
 from branchwise.report.terminal.run_notes import failure_lines
 from branchwise.report.terminal.run_report import study_summary
-from branchwise.runs.costs.kept_prices import prices_of
+from branchwise.runs.costs.prices import prices_of
+from branchwise.runs.estimates import Sample, samples_of
 from branchwise.runs.options import StudyOptions
 from branchwise.runs.scoring.score import ScoringSettings
 from branchwise.runs.studies.plan import PlanPace, plan_of
 from branchwise.runs.studies.running import StudyDesign, StudyPace, StudyRun, check_study, run_study
-from branchwise.runs.studies.samples import samples_of
 from branchwise.runs.studies.schema import LoadedStudy, load_study
 
 
@@ -39,8 +43,7 @@ def ablate(
     *,
     study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="Study file: what to vary.")],
     out: Annotated[
-        Path | None,
-        typer.Option(help="Study folder to make or continue. Default: studies/NAME."),
+        Path | None, typer.Option(help="Study folder to make or continue. Default: studies/NAME.")
     ] = None,
     dry_run: DryRun = False,
     estimate_from: EstimateFrom = None,
@@ -52,9 +55,7 @@ def ablate(
             min=1,
         ),
     ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run failed items again.")
-    ] = False,
+    retry_failed: RetryFailed = False,
     key: Key = None,
     json_output: AsJson = False,
 ) -> None:
@@ -67,8 +68,7 @@ def ablate(
     pilot, max_cost = options.pilot, options.max_cost
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     place = options.place
-    given = read_keys(key)
-    loaded = load_study(study).with_keys(given)
+    loaded = load_study(study).with_keys(read_keys(key))
     keys = Keys(loaded.study.keys)
     design = StudyDesign.of(loaded)
     folder = out or Path("studies") / design.name
@@ -89,18 +89,18 @@ def ablate(
     if dry_run and pilot is None:
         _forecast(loaded, design, pace, folder, estimate_from)
         return
-    again = _again(
-        study,
-        out,
-        {
-            "prices": options.prices,
-            "concurrency": options.concurrency,
-            "max-requests": max_requests,
-            "on": options.on,
-            "workers": options.workers,
-        },
-    )
-    again += "".join(f" --key {shlex.quote(one)}" for one in key or ())
+    written = {
+        "out": out,
+        "prices": options.prices,
+        "concurrency": options.concurrency,
+        "max-requests": max_requests,
+        "on": options.on,
+        "workers": options.workers,
+    }
+    words = ["branchwise", "ablate", str(study)]
+    for option, value in written.items():
+        words += [] if value is None else [f"--{option}", str(value)]
+    again = shlex.join([*words, *(word for one in key or () for word in ("--key", one))])
     warn_of_shutdowns([one.system for one in design.systems], keys.variables, design.scoring)
     try:
         made = _run(design, folder, pace)
@@ -115,11 +115,7 @@ def ablate(
 
 
 def _forecast(
-    loaded: LoadedStudy,
-    design: StudyDesign,
-    pace: StudyPace,
-    folder: Path,
-    source: Path | None,
+    loaded: LoadedStudy, design: StudyDesign, pace: StudyPace, folder: Path, source: Path | None
 ) -> None:
     """Say what a study may cost, then refuse what would be refused without `--dry-run`."""
     refusal, digests = None, dict[str, str]()
@@ -127,37 +123,26 @@ def _forecast(
         digests = check_study(design, folder, pace)
     except InputError as error:
         refusal = error
-    _print_plan(loaded, design, pace, digests, folder, source)
+    _print_plan(loaded, design, pace, samples_of(digests, folder, source) if digests else {})
     if refusal:
         raise refusal
 
 
 def _tell_pilot(
-    loaded: LoadedStudy,
-    design: StudyDesign,
-    pace: StudyPace,
-    made: StudyRun,
-    again: str,
+    loaded: LoadedStudy, design: StudyDesign, pace: StudyPace, made: StudyRun, again: str
 ) -> None:
     """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
     digests = {one.name: one.digest for one in made.folder.record.systems}
-    _print_plan(loaded, design, pace, digests, made.folder.path, None)
-    screen = console()
+    _print_plan(loaded, design, pace, samples_of(digests, made.folder.path, None))
     text = f"\nThe answers are kept; the study itself:\n  {again}"
-    screen.print(text, markup=False, soft_wrap=True)
-    found = say_failures([path for _, path in made.folder.runs()], again)
-    sys.exit(1 if found.failed.items or found.is_total else 0)
+    console().print(text, markup=False, soft_wrap=True)
+    failures = say_failures([path for _, path in made.folder.runs()], again)
+    sys.exit(1 if failures.failed.items or failures.is_total else 0)
 
 
 def _print_plan(
-    loaded: LoadedStudy,
-    design: StudyDesign,
-    pace: StudyPace,
-    digests: Mapping[str, str],
-    folder: Path,
-    source: Path | None,
+    loaded: LoadedStudy, design: StudyDesign, pace: StudyPace, samples: Mapping[str, Sample]
 ) -> None:
-    samples = samples_of(digests, folder, source) if digests else {}
     planned = PlanPace(pace.concurrency, pace.max_cost, samples)
     assert pace.prices is not None
     print_plan(plan_of(loaded, design.systems, design.questions, pace.prices, planned))
@@ -166,31 +151,24 @@ def _print_plan(
 def _run(design: StudyDesign, folder: Path, pace: StudyPace) -> StudyRun:
     extracts = any(named.system.extract for named in design.systems)
     several = extracts or asks_several(design.questions.task)
-    allow_open_files(pace.concurrency, several=several, runs=len(design.systems))
-    _check_open_files(len(design.systems))
-    prices = pace.prices
-    assert prices is not None
-    with StudyProgress(
-        prices,
-        pace.limits,
-        pace.outages,
-        max_cost=pace.max_cost,
-        retry_failed=pace.retry_failed,
-    ) as live:
-        return run_study(design, folder, pace, live)
-
-
-def _check_open_files(systems: int) -> None:
-    """Check the limit of open files now: every run has up to seven, and would otherwise fail
-    half-way."""
-    import resource
-
+    systems = len(design.systems)
+    allow_open_files(pace.concurrency, several=several, runs=systems)
+    # Now: every run has up to seven, and would otherwise fail half-way.
     needed, allowed = 7 * systems + 64, resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if allowed != resource.RLIM_INFINITY and allowed < needed:
         raise InputError(
             f"{systems} systems need {needed} open files, and this process may have {allowed}",
             remedy=f"raise the limit (ulimit -n {needed}), or split the study",
         )
+    assert pace.prices is not None
+    with StudyProgress(
+        pace.prices,
+        pace.limits,
+        pace.outages,
+        max_cost=pace.max_cost,
+        retry_failed=pace.retry_failed,
+    ) as live:
+        return run_study(design, folder, pace, live)
 
 
 def finish(
@@ -230,11 +208,7 @@ def _say_stopped(why: str, again: str, look: str | None = None) -> None:
 
 
 def show_study(
-    made: StudyRun,
-    design: StudyDesign,
-    keys: Keys | None = None,
-    *,
-    as_json: bool = False,
+    made: StudyRun, design: StudyDesign, keys: Keys | None = None, *, as_json: bool = False
 ) -> list[Scores]:
     """Score every run of the study; print the headline metrics, the changes and what to type next,
     or what `report --json` prints."""
@@ -259,10 +233,3 @@ def show_study(
         soft_wrap=True,
     )
     return scored
-
-
-def _again(study: Path, out: Path | None, given: Mapping[str, object]) -> str:
-    words = ["branchwise", "ablate", str(study), *(["--out", str(out)] if out else [])]
-    for option, value in given.items():
-        words += [] if value is None else [f"--{option}", str(value)]
-    return shlex.join(words)

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal
 
 import click
 import typer
@@ -29,19 +29,6 @@ from branchwise.report.terminal.progress import ProgressBar
 corpus_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 _SHOWN_CHARS = 300
-
-
-BackendOption = Literal["auto", "torch", "openvino"]
-PoolingOption = Literal["mean", "cls"]
-DtypeOption = Literal["auto", "float32", "float16"]
-
-
-class _Chosen(TypedDict):
-    name: str | None
-    encoder: str
-    backend: Literal["auto", "torch", "openvino"]
-    dtype: Literal["auto", "float16", "float32"]
-    settings: EncoderSettings
 
 
 CorpusDir = Annotated[Path, typer.Argument(metavar="DIR", help="Corpus folder.")]
@@ -107,74 +94,78 @@ def forms(json_output: AsJson = False) -> None:
     if json_output:
         print_json([asdict(form) for form in CORPUS_FORMS.values()])
         return
-
     print_corpus_forms(CORPUS_FORMS.values())
+
+
+def _of_encoder(help: str, **more: Any) -> Any:
+    return typer.Option(help=f"flat, ivf: {help}", **more)
+
+
+KindName = Annotated[
+    str,
+    typer.Option(
+        click_type=click.Choice([*INDEX_KINDS]),
+        help=" ".join(f"{kind.name}: {kind.about}." for kind in INDEX_KINDS.values()),
+    ),
+]
+EncoderName = Annotated[
+    str | None,
+    _of_encoder(
+        "a sentence-transformers model, by name (intfloat/e5-base-v2) or folder. Default: the "
+        "bundled all-MiniLM-L6-v2."
+    ),
+]
+Backend = Annotated[
+    Literal["auto", "torch", "openvino"], _of_encoder("auto uses openvino where it is installed.")
+]
+Dtype = Annotated[
+    Literal["auto", "float32", "float16"],
+    _of_encoder("number format of the vectors. auto: float16; float32 with --from-vectors."),
+]
+VectorFile = Annotated[
+    Path | None,
+    _of_encoder(
+        "take the vectors that --encoder made of this corpus elsewhere: .npy, .parquet, or a Flat "
+        ".index of FlashRAG's or Search-R1's.",
+        metavar="FILE",
+    ),
+]
+FlashragFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="--from-vectors FILE, and --name flashrag.")
+]
+QueryPrefix = Annotated[str | None, _of_encoder("text before each query. Default: the model's.")]
+PassagePrefix = Annotated[
+    str | None, _of_encoder("text before each passage. Default: the model's.")
+]
+Pooling = Annotated[
+    Literal["mean", "cls"] | None, _of_encoder("pooling of tokens. Default: the model's.")
+]
+Recall = Annotated[
+    float,
+    typer.Option(
+        help="ivf: share of the ten nearest passages to find; more is slower.", min=0.5, max=1.0
+    ),
+]
+MaxTokens = Annotated[
+    int | None, _of_encoder("tokens after which a text is cut. Default: the model's.", min=8)
+]
 
 
 @corpus_app.command()
 def index(
     path: CorpusDir,
-    kind: Annotated[
-        str,
-        typer.Option(
-            click_type=click.Choice([*INDEX_KINDS]),
-            help=" ".join(f"{kind.name}: {kind.about}." for kind in INDEX_KINDS.values()),
-        ),
-    ] = DEFAULT,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="flat, ivf: a sentence-transformers model, by name (intfloat/e5-base-v2) or "
-            "folder. Default: the bundled all-MiniLM-L6-v2."
-        ),
-    ] = None,
+    kind: KindName = DEFAULT,
+    encoder: EncoderName = None,
     name: Annotated[str | None, typer.Option(help="Name of the index. Default: its kind.")] = None,
-    backend: Annotated[
-        BackendOption, typer.Option(help="flat, ivf: auto uses openvino where it is installed.")
-    ] = "auto",
-    dtype: Annotated[
-        DtypeOption,
-        typer.Option(
-            help="flat, ivf: number format of the vectors. auto: float16; float32 with "
-            "--from-vectors."
-        ),
-    ] = "auto",
-    from_vectors: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="flat, ivf: take the vectors that --encoder made of this corpus elsewhere: .npy, "
-            ".parquet, or a Flat .index of FlashRAG's or Search-R1's.",
-        ),
-    ] = None,
-    from_flashrag: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="--from-vectors FILE, and --name flashrag."),
-    ] = None,
-    query_prefix: Annotated[
-        str | None, typer.Option(help="flat, ivf: text before each query. Default: the model's.")
-    ] = None,
-    passage_prefix: Annotated[
-        str | None, typer.Option(help="flat, ivf: text before each passage. Default: the model's.")
-    ] = None,
-    pooling: Annotated[
-        PoolingOption | None,
-        typer.Option(help="flat, ivf: pooling of tokens. Default: the model's."),
-    ] = None,
-    recall: Annotated[
-        float,
-        typer.Option(
-            help="ivf: share of the ten nearest passages to find; more is slower.",
-            min=0.5,
-            max=1.0,
-        ),
-    ] = RECALL,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            help="flat, ivf: tokens after which a text is cut. Default: the model's.", min=8
-        ),
-    ] = None,
+    backend: Backend = "auto",
+    dtype: Dtype = "auto",
+    from_vectors: VectorFile = None,
+    from_flashrag: FlashragFile = None,
+    query_prefix: QueryPrefix = None,
+    passage_prefix: PassagePrefix = None,
+    pooling: Pooling = None,
+    recall: Recall = RECALL,
+    max_tokens: MaxTokens = None,
 ) -> None:
     """Index a corpus, so that it can be searched. Stopped halfway, nothing is changed; what was
     encoded is kept, and the same command goes on with it.
@@ -191,25 +182,21 @@ def index(
             remedy="leave out --encoder, --from-vectors and their settings, or use --kind "
             f"{DEFAULT}",
         )
-    chosen: _Chosen = {
-        "name": name,
-        "encoder": encoder or DEFAULT_ENCODER,
-        "backend": backend,
-        "dtype": dtype,
-        "settings": settings,
-    }
     with ProgressBar("taking over" if from_vectors else built.building) as progress:
         made = build_index(
-            path, kind, **chosen, recall=recall, vectors=from_vectors, progress=progress
+            path,
+            kind,
+            name=name,
+            encoder=encoder or DEFAULT_ENCODER,
+            backend=backend,
+            dtype=dtype,
+            settings=settings,
+            recall=recall,
+            vectors=from_vectors,
+            progress=progress,
         )
-    _say_ready(made)
-    echo(f'next: branchwise corpus search {path} "..." --retriever {made.name}')
-
-
-def _say_ready(index: Path) -> None:
-    """What was made, and whether another kind would search it faster."""
-    manifest = json.loads((index / MANIFEST_FILE).read_bytes())
-    echo(f"{index}: ready")
+    manifest = json.loads((made / MANIFEST_FILE).read_bytes())
+    echo(f"{made}: ready")
     echo(printable(_described(manifest)))
     most = INDEX_KINDS[manifest["kind"]].fast_to
     if most is not None and manifest["passages"] > most:
@@ -217,6 +204,7 @@ def _say_ready(index: Path) -> None:
             f"it compares each query with all {manifest['passages']:,} passages, which is fast up "
             f"to {most:,}: --kind ivf is faster"
         )
+    echo(f'next: branchwise corpus search {path} "..." --retriever {made.name}')
 
 
 @corpus_app.command()

@@ -1,4 +1,5 @@
-"""Options that are made of declared settings: a system's, a run's, those of scoring."""
+"""Options that are made of declared settings: a system's, a run's, those of scoring; and those of
+what a run may cost."""
 
 import inspect
 import json
@@ -20,6 +21,7 @@ from branchwise.base.setting import Declared, declared, unknown_value
 from branchwise.commands.options import Words, read_keys, read_tools
 from branchwise.graphs.sources import check_system
 from branchwise.graphs.system import System, all_settings
+from branchwise.runs.options import ESTIMATE_FROM
 
 Chosen = TypeVar("Chosen", bound=BaseModel)
 _JSON = frozenset({"extra_body"})
@@ -60,10 +62,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def read_options(model: type[Chosen], options: Mapping[str, Any]) -> Chosen:
-    """The settings that options describe, by their names; None is the default.
-
-    Raises InputError for values that are out of bounds or do not fit each other.
-    """
+    """The settings that options describe, by their names; None is the default."""
     settings = _settings_of(model)
     nested: dict[str, Any] = {}
     for word, value in options.items():
@@ -175,7 +174,12 @@ def _read(one: Declared, value: Any) -> Any:
     if one.name == "headers":
         return read_headers(value)
     if one.name in _JSON:
-        return _read_json(value, one.flag)
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError) as error:
+            why = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+            remedy = f"""write {one.flag} '{{"top_k": 20}}'"""
+            raise InputError(f"is not JSON: {why}", where=one.flag, remedy=remedy) from None
     if one.name in _BY_NAME:
         return read_settings(value, str(one.flag))
     if one.name == "tools":
@@ -185,10 +189,28 @@ def _read(one: Declared, value: Any) -> Any:
     return tuple(value) if _is_list(one) else value
 
 
-def _read_json(text: str, option: str | None) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
-        remedy = f"""write {option} '{{"top_k": 20}}'"""
-        raise InputError(f"is not JSON: {why}", where=option, remedy=remedy) from None
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Ask nothing: check everything, and say what it may cost at most."
+    ),
+]
+EstimateFrom = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --dry-run: say what to expect by an earlier run or study of the same systems.",
+        metavar="RUN",
+    ),
+]
+
+
+def check_forecast(pilot: int | None, estimate_from: Path | None, *, dry_run: bool) -> None:
+    """Raise InputError for options that have no effect on each other."""
+    if estimate_from is None:
+        return
+    if pilot is not None:
+        raise InputError(
+            "stands beside --pilot", where=ESTIMATE_FROM, remedy="leave one of them out"
+        )
+    if not dry_run:
+        raise InputError("has no effect alone", where=ESTIMATE_FROM, remedy="add --dry-run")

@@ -1,18 +1,26 @@
 """`branchwise demo`: the main workflow on the films example, without a key or a network."""
 
+import os
 import shutil
+import sys
+from contextlib import closing
 from importlib.resources import as_file, files
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
 from branchwise.base.errors import InputError
-from branchwise.commands.demo_next import DemoResults, show_next
-from branchwise.commands.demo_questions import run_demo_study, word_index
-from branchwise.commands.demo_recorded import show_recorded
-from branchwise.commands.demo_story import show_story
-from branchwise.commands.demo_world import show_world
+from branchwise.commands.demo_parts import (
+    QUESTION,
+    recorded_folder,
+    run_demo_study,
+    show_recorded,
+    show_story,
+    show_world,
+    word_index,
+)
 from branchwise.commands.running import finish
 from branchwise.commands.score import score_and_save
 from branchwise.corpora.build import build_corpus
@@ -24,9 +32,7 @@ from branchwise.report.terminal.console import console
 from branchwise.report.terminal.progress import RunProgress
 from branchwise.report.terminal.report_table import score_tables
 from branchwise.runs import experiment
-from branchwise.runs.experiment import Run
 from branchwise.runs.scoring.score import ScoringSettings
-from branchwise.runs.store import ItemRow, RunReader
 
 
 def demo(
@@ -47,21 +53,29 @@ def demo(
     Example: branchwise demo --out /tmp/demo
     """
     run = _show_floor(out, questions)
-    asked = show_world(out / "world")
-    study = run_demo_study(out / "world", _fresh)
-    recorded = show_recorded(out / "recorded.html")
-    show_next(DemoResults(run, study, recorded), asked)
+    world, page = out / "world", out / "recorded.html"
+    asked = show_world(world)
+    study = run_demo_study(world, _fresh).parent
+    show_recorded(page)
+    show_next(run, world, asked, study, page)
 
 
 def _show_floor(out: Path, questions: int | None) -> Path:
     """Answer the questions about films; returns the run's folder."""
-    _refuse_a_corpus(out)
+    if (out / "corpus.jsonl").exists():
+        raise InputError(
+            "the folder is a corpus", where=str(out), remedy="choose another folder with --out"
+        )
     console().print(
         "1. A baseline: questions about films that share names, answered by offline,\n"
         "a rule-based reader with no language model.",
         style="bold",
     )
-    corpus, source = _prepare(out)
+    corpus, source = out / "corpus", out / "questions.jsonl"
+    with as_file(files("branchwise.examples.films")) as films:
+        if not (corpus / "corpus.jsonl").exists():
+            build_corpus(str(films / "corpus.jsonl"), corpus)
+        shutil.copyfile(films / "questions.jsonl", source)
     system = System(
         model="offline",
         corpus=str(corpus),
@@ -69,59 +83,66 @@ def _show_floor(out: Path, questions: int | None) -> Path:
         retriever=word_index(corpus),
         k=5,
     )
-    loaded = load_questions(str(source))
-    selection = Selection(limit=questions)
-    with RunProgress(len(selection.of(loaded))) as progress:
-        made = experiment.run(
-            loaded, system, out=_fresh(out / "run"), selection=selection, observer=progress
-        )
-    _show_scores(made)
-    console().print("\nOne of the questions:", style="bold")
-    reader = made.open()
-    show_story(reader, _telling_item(reader))
-    reader.close()
-    return made.path
-
-
-def _show_scores(made: Run) -> None:
-    """The main table; how to go on where the run was stopped."""
+    chosen = Selection(limit=questions).of(load_questions(str(source)))
+    with RunProgress(len(chosen)) as progress:
+        made = experiment.run(chosen, system, out=_fresh(out / "run"), observer=progress)
     if made.state.stopped:
         finish(made)
     scored = score_and_save(made.path, ScoringSettings())
     report = StudyReport.beside([SystemReport(made.path.name, scored)])
     for part in score_tables(report, only=("answer sets",)):
         console().print(part)
-
-
-def _refuse_a_corpus(out: Path) -> None:
-    if (out / "corpus.jsonl").exists():
-        raise InputError(
-            "the folder is a corpus", where=str(out), remedy="choose another folder with --out"
-        )
-
-
-def _prepare(out: Path) -> tuple[Path, Path]:
-    """The films corpus, built under `out`, and its questions."""
-    corpus, source = out / "corpus", out / "questions.jsonl"
-    with as_file(files("branchwise.examples.films")) as films:
-        if not (corpus / "corpus.jsonl").exists():
-            build_corpus(str(films / "corpus.jsonl"), corpus)
-        shutil.copyfile(films / "questions.jsonl", source)
-    return corpus, source
+    console().print("\nOne of the questions:", style="bold")
+    with closing(made.open()) as reader:
+        ended = [row for row in reader.items() if row.outcome]
+        ambiguous = [row for row in ended if row.question.ambiguous]
+        show_story(reader, (ambiguous or ended)[0])
+    return made.path
 
 
 def _fresh(path: Path) -> Path:
     """A run folder that does not exist yet."""
-    n = 2
-    candidate = path
+    n, candidate = 2, path
     while candidate.exists():
-        candidate = path.with_name(f"{path.name}-{n}")
-        n += 1
+        candidate, n = path.with_name(f"{path.name}-{n}"), n + 1
     return candidate
 
 
-def _telling_item(reader: RunReader) -> ItemRow:
-    """The first ambiguous question, or the first of all."""
-    ended = [row for row in reader.items() if row.outcome]
-    ambiguous = [row for row in ended if row.question.ambiguous]
-    return (ambiguous or ended)[0]
+def show_next(run: Path, world: Path, asked: str, study: Path, page: Path) -> None:
+    """Print commands that go on from the demo; `asked`: a question about its world."""
+    program, recorded = _program(), recorded_folder()
+    base, kg = (_short(recorded / name) for name in ("base", "kg"))
+    lines = (
+        f"{_opening(page)}    # part 4 as a page",
+        f"{program} errors {base}    # each lost answer",
+        f"{program} trace {base} {kg} --question {QUESTION}",
+        f"{program} ask {quote(asked)} --kg {_short(world)}",
+        f"{program} trace {_short(run)}",
+        f"{program} report {_short(study)}    # part 3",
+        f"{program} ablate {_short(world / 'study.yaml')} --dry-run    # with your model in it",
+        f"How part 4 was recorded, with caveats: {_short(recorded / 'README.md')}",
+    )
+    console().print("\nNext:", style="bold")
+    for line in lines:
+        console().print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def _program() -> str:
+    """What to type for this program: its name, or its path if the name is not found."""
+    started, installed = Path(sys.argv[0]), shutil.which("branchwise")
+    if installed and Path(installed).resolve() == started.resolve():
+        return "branchwise"
+    return os.path.relpath(started) if started.name == "branchwise" else "python -m branchwise"
+
+
+def _opening(page: Path) -> str:
+    """What opens a page here in a browser."""
+    known = ("open",) if sys.platform == "darwin" else ("xdg-open", "wslview")
+    for program in filter(shutil.which, known):
+        return f"{program} {_short(page)}"
+    return f"python3 -m webbrowser {page.resolve().as_uri()}"
+
+
+def _short(path: Path) -> str:
+    """A path as it is typed, from the current folder where that is shorter."""
+    return quote(min(str(path), os.path.relpath(path), key=len))

@@ -1,10 +1,11 @@
 """`branchwise errors`: where each answer of a run was lost."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
+import orjson
 import typer
 
 from branchwise.base.errors import InputError, did_you_mean
@@ -12,7 +13,7 @@ from branchwise.base.text import counted, printable
 from branchwise.commands.declared_options import with_options
 from branchwise.commands.options import Words
 from branchwise.commands.report_runs import warn_if_pending
-from branchwise.eval.errors.item_errors import LOST_AT, ItemErrors
+from branchwise.eval.errors.item_errors import LOST_AT
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.tasks import TASKS
 from branchwise.report.terminal.console import console, echo, error_console, harmless_json
@@ -24,8 +25,6 @@ from branchwise.runs.scoring.scored import ScoredAnswers
 from branchwise.runs.store import open_run
 
 T = TypeVar("T")
-Found = tuple[str, "ItemErrors"]
-"""A question's text, and what went wrong with it."""
 
 
 class PrintedErrors(NamedTuple):
@@ -33,10 +32,6 @@ class PrintedErrors(NamedTuple):
 
     lines: list[str]
     record: Mapping[str, Any]
-
-
-def _places() -> Iterable[LostAt]:
-    return LOST_AT
 
 
 @with_options
@@ -54,7 +49,9 @@ def errors(
     ] = None,
     lost_at: Annotated[
         str | None,
-        typer.Option(click_type=Words(_places), help="Only questions with an answer lost there."),
+        typer.Option(
+            click_type=Words(lambda: LOST_AT), help="Only questions with an answer lost there."
+        ),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="At most this many.", min=1)] = None,
     matching: MatchOptions,
@@ -68,7 +65,11 @@ def errors(
     Example: branchwise errors runs/base --label "never retrieved" --limit 5
     """
     _check_label(label)
-    place = _lost_at(lost_at)
+    place = (
+        _known(lost_at, {place: place for place in LOST_AT}, "place")
+        if lost_at is not None
+        else None
+    )
     warn_if_pending(path)
     choice = matching.chosen
     with ScoringProgress() as progress:
@@ -78,33 +79,20 @@ def errors(
     if scored.analysis is None:
         _check_label(label, scored)
         if place:
-            _refuse_place(scored)
+            task = scored.scores.scorer.task
+            what = f"it is not known where answers of the task {task} were lost"
+            raise InputError(what, where="--lost-at", remedy="leave it out")
         _print(path, [*_told(scored, question, label)], limit, as_json=json_output)
         return
-    _say_matcher(scored)
-    wanted = None if label is None else _label(label)
-    lost = (one for one in _items(scored, question) if _has(one, wanted, place))
-    _print(path, [_lost(*one) for one in lost], limit, as_json=json_output)
-
-
-def _say_matcher(scored: ScoredAnswers) -> None:
-    """Which matcher decided what belongs to which branch, where it was not names alone."""
     scorer = scored.scores.scorer
     if scorer.model:
         by = f"errors by the alignment of {scorer.matcher} ({printable(scorer.model)})"
         other = "; by names: --matcher lexical" if scored.lexical else ""
         error_console().print(f"{by}{other}", markup=False, soft_wrap=True)
-
-
-def _has(found: Found, label: Label | None, lost_at: LostAt | None) -> bool:
-    is_labelled = label is None or label in found[1].labels
-    return is_labelled and (
-        lost_at is None or any(answer.lost_at == lost_at for answer in found[1].missing)
-    )
-
-
-def _lost_at(name: str | None) -> LostAt | None:
-    return None if name is None else _known(name, {place: place for place in _places()}, "place")
+    names = {name: one for one in Label for name in (one.value, one.words)}
+    wanted = None if label is None else _known(label, names, "label")
+    lost = [*_lost(scored, question, wanted, place)]
+    _print(path, lost, limit, as_json=json_output)
 
 
 def _check_label(name: str | None, scored: ScoredAnswers | None = None) -> None:
@@ -116,22 +104,12 @@ def _check_label(name: str | None, scored: ScoredAnswers | None = None) -> None:
         _known(name, dict.fromkeys(known), "label")
 
 
-def _label(name: str) -> Label:
-    known = {name: label for label in Label for name in (label.value, label.words)}
-    return _known(name, known, "label")
-
-
 def _known(name: str, known: Mapping[str, T], what: str) -> T:
     """What has this name; raises InputError with the nearest name if nothing has."""
     if name not in known:
         remedy = did_you_mean(name, known, cutoff=0.5)
         raise InputError(f"there is no {what} {name[:80]!r}", remedy=remedy)
     return known[name]
-
-
-def _refuse_place(scored: ScoredAnswers) -> None:
-    what = f"it is not known where answers of the task {scored.scores.scorer.task} were lost"
-    raise InputError(what, where="--lost-at", remedy="leave it out")
 
 
 def _check_examined(path: Path, scored: ScoredAnswers, ids: list[str] | None) -> None:
@@ -164,24 +142,24 @@ def _told(
             yield PrintedErrors(told_lines(task, item, classes, found), told_json(item, found))
 
 
-def _items(scored: ScoredAnswers, ids: list[str] | None) -> Iterator[Found]:
-    """Items with errors, in order; with `ids`, all items with these ids."""
+def _lost(
+    scored: ScoredAnswers, ids: list[str] | None, label: Label | None, lost_at: LostAt | None
+) -> Iterator[PrintedErrors]:
+    """Items with such errors, in order; with `ids`, of all items with these ids."""
     assert scored.analysis is not None
     with closing(open_run(scored.path)) as reader:
         texts = {question.id: question.question for question in reader.questions()}
-    for found in scored.analysis.item_errors:
-        if found.id in ids if ids else has_any(found):
-            yield texts[found.id], found
-
-
-def _lost(question: str, errors: ItemErrors) -> PrintedErrors:
-    return PrintedErrors(lost_lines(question, errors), {"question": question, **errors.to_json()})
+    for errors in scored.analysis.item_errors:
+        is_wanted = errors.id in ids if ids else has_any(errors)
+        is_labelled = label is None or label in errors.labels
+        is_there = lost_at is None or any(one.lost_at == lost_at for one in errors.missing)
+        if is_wanted and is_labelled and is_there:
+            record = {"question": texts[errors.id], **errors.to_json()}
+            yield PrintedErrors(lost_lines(texts[errors.id], errors), record)
 
 
 def _print(path: Path, found: list[PrintedErrors], limit: int | None, *, as_json: bool) -> None:
     if as_json:
-        import orjson
-
         for one in found[:limit]:
             echo(harmless_json(orjson.dumps(one.record).decode()))
         return

@@ -1,10 +1,12 @@
-"""`branchwise kg`: build, inspect and query knowledge graphs."""
+"""`branchwise kg` and `branchwise world`: graphs, and the worlds that some are made of."""
 
 import shlex
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import orjson
 import typer
 
 from branchwise.base.errors import InputError
@@ -15,16 +17,20 @@ from branchwise.kg.build import build_kg, kg_files
 from branchwise.kg.names.index import NameIndex
 from branchwise.kg.open import IN_A_WORLD, kg_folder, open_kg
 from branchwise.kg.store import check_kg, read_description
-from branchwise.report.terminal.console import echo, print_json
+from branchwise.kg.world_folder import read_description as read_world
+from branchwise.report.terminal.console import echo, harmless_json, print_json
 from branchwise.report.terminal.kg_tables import (
     columns_as_mentioned,
     for_people,
     print_answer,
     print_kg,
     print_matches,
+    print_world,
     sizes,
 )
 from branchwise.report.terminal.progress import ProgressBar
+from branchwise.worlds.make import make_world
+from branchwise.worlds.survey import survey
 
 kg_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -66,7 +72,10 @@ def build(
     Example: branchwise kg build W
     """
     kg_files(sources)  # a missing source is reported before a missing --out
-    folder = out or _in_the_world(sources)
+    is_world = len(sources) == 1 and sources[0].is_dir()
+    if out is None and not is_world:
+        raise InputError("no folder is named for the graph", remedy="name one with --out")
+    folder = out or sources[0] / IN_A_WORLD
     with ProgressBar("reading", "triples") as progress:
         built = build_kg(sources, folder, progress, force=force)
     echo(f"{folder}: {sizes(built, NameIndex.open(folder).readings())}")
@@ -94,7 +103,6 @@ def info(
         facts = {"graph": description.model_dump(), "names": readings._asdict()}
         print_json(facts | {"properties": used})
         return
-
     print_kg(str(folder), description, readings, properties)
 
 
@@ -120,13 +128,10 @@ def query(
     finally:
         kg.close()
     if json_output:
-        import dataclasses
-
         rows = [[term and term._asdict() for term in row] for row in answer.rows]
-        facts = dataclasses.asdict(dataclasses.replace(answer, rows=()))
+        facts = asdict(replace(answer, rows=()))
         print_json(facts | {"rows": rows})
         return
-
     print_answer(answer, source)
 
 
@@ -155,15 +160,7 @@ def search(
     if json_output:
         print_json([match._asdict() for match in matches])
         return
-
     print_matches(text, matches)
-
-
-def _in_the_world(sources: list[Path]) -> Path:
-    """The default folder of a graph. Raises InputError unless the source is a single folder."""
-    if len(sources) == 1 and sources[0].is_dir():
-        return sources[0] / IN_A_WORLD
-    raise InputError("no folder is named for the graph", remedy="name one with --out")
 
 
 def _complain(error: KgError, source: str) -> int:
@@ -171,3 +168,55 @@ def _complain(error: KgError, source: str) -> int:
     for number, line in enumerate(for_people(str(error), source).splitlines()):
         typer.echo(("" if number else "branchwise: ") + printable(line), err=True)
     return 2 if error.kind in _BAD_INPUT else 1
+
+
+world_app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+
+@world_app.command()
+def make(
+    entities: Annotated[int, typer.Option(help="How many entities.")],
+    out: Annotated[Path, typer.Option(help="World folder to make.")],
+    seed: Annotated[int, typer.Option(help="The same seed gives the same world.")] = 1,
+    ambiguity: Annotated[
+        float,
+        typer.Option(help="Approximate share of names that 2 to 14 entities share, 0 to 0.7."),
+    ] = 0.1,
+    domains: Annotated[
+        str, typer.Option(help="Comma-separated: movie, music, book, sports, business, science.")
+    ] = "movie,music,book,sports,business,science",
+) -> None:
+    """Make a fictional encyclopedia and a matching knowledge graph.
+
+    Example: branchwise world make --entities 2000 --seed 7 --out W
+    """
+    named = [name.strip() for name in domains.split(",") if name.strip()]
+    with ProgressBar("writing", "entities") as progress:
+        made = make_world(out, entities, seed, ambiguity, named, progress)
+    sizes = made.sizes
+    echo(
+        f"{out}: {entities:,} entities, {sizes.statements:,} statements, "
+        f"{sizes.passages:,} passages, {sizes.shared_names:,} shared names"
+    )
+    echo(f"next: branchwise world info {out}")
+    echo(f"      branchwise corpus index {out} --kind bm25")
+
+
+@world_app.command("info")
+def world_info(
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="World folder.")],
+    json_output: AsJson = False,
+) -> None:
+    """Measure a world from its files: degrees, passages, ambiguity and language.
+
+    Example: branchwise world info W
+    """
+    description = read_world(path)
+    with ProgressBar("reading", "lines") as progress:
+        found = survey(path, progress)
+    if json_output:
+        both = {"world": description.model_dump(), "survey": found.model_dump()}
+        options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+        echo(harmless_json(orjson.dumps(both, option=options).decode()))
+    else:
+        print_world(description, found)

@@ -1,13 +1,21 @@
 """`branchwise mdcr`: solve, generate and restrict questions about documents with conditions."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import orjson
 import typer
 
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.refusals import ApiChoice
 from branchwise.agents.reply import ModelError
+from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.base.atomic import write_named
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.keys import Keys
@@ -19,6 +27,7 @@ from branchwise.corpora.conditions.documents import ConditionsProblem, Condition
 from branchwise.corpora.conditions.question import describe_conditions
 from branchwise.corpora.conditions.solver import Solution
 from branchwise.corpora.loaders.mdcr import questions_of, solved
+from branchwise.eval.judging.consultant import Consultant, RequestProgress, role_spec
 from branchwise.report.terminal.conditional_answers import (
     answer_lines,
     answer_record,
@@ -28,7 +37,7 @@ from branchwise.report.terminal.conditional_answers import (
 )
 from branchwise.report.terminal.console import console, echo, print_json
 from branchwise.report.terminal.progress import ProgressBar
-from branchwise.runs.writing import BulkWriter, replies_file
+from branchwise.runs.store.results import StoredJudgements
 from branchwise.worlds.conditions.generate import (
     DraftSet,
     MdcrSettings,
@@ -65,8 +74,7 @@ def solve(
     found = read_conditions(file)
     solved = _solved(found, scenario or [])
     if json_output:
-        records = [answer_record(*one, explain=explain) for one in solved]
-        print_json(records)
+        print_json([answer_record(*one, explain=explain) for one in solved])
         return
     last = None
     for one, problem, solution in solved:
@@ -134,8 +142,6 @@ def generate(
 
     Example: branchwise mdcr generate --seed 1 --out mdcr.json
     """
-    from dataclasses import asdict
-
     check_place(out)
     settings = MdcrSettings(documents, groups, scenarios, seed)
     wording = (writer or "grammar").partition("@")[0]  # not where the model is
@@ -176,8 +182,6 @@ def control(
 
 
 def _write(out: Path, found: ConditionsSet) -> None:
-    import orjson
-
     write_named(out, orjson.dumps(conditions_record(found), option=orjson.OPT_INDENT_2) + b"\n")
     echo(f"{out}: {len(found.documents):,} documents, {len(found.scenarios):,} scenarios")
 
@@ -194,13 +198,13 @@ def _reworded(
     drafts: DraftSet, spec: str, out: Path, concurrency: int, api: ApiChoice, keys: Keys
 ) -> DraftSet:
     """The drafts in a model's words. Exits with 1 where the model cannot go on."""
-    writer = BulkWriter(spec, replies_file(out), concurrency=concurrency, api=api, keys=keys)
+    writer = BulkWriter(role_spec(ROLE, spec), replies_file(out), concurrency, api, keys)
     try:
         with ProgressBar("writing", "texts") as progress:
             reworded, slips = reword(drafts, lambda prompts: writer.replies(prompts, progress))
     except ModelError as error:
-        said = printable(one_line(str(error)))
-        typer.echo(f"branchwise: the writer failed: {said}", err=True)
+        message = printable(one_line(str(error)))
+        typer.echo(f"branchwise: the writer failed: {message}", err=True)
         typer.echo(f"its replies so far are in {replies_file(out)}; run this again", err=True)
         raise typer.Exit(1) from None
     echo(f"replies of the writer: {writer.fresh:,} new, {writer.kept:,} kept")
@@ -209,3 +213,62 @@ def _reworded(
         for reason, count in sorted(slips.items(), key=lambda entry: (-entry[1], entry[0])):
             echo(f"  {count:>7,}  {reason}")
     return reworded
+
+
+ROLE = "writer"
+SUFFIX = ".replies.sqlite"
+
+
+def replies_file(out: Path) -> Path:
+    """Where the replies for a file are kept: beside it."""
+    return out.with_name(out.name + SUFFIX)
+
+
+@dataclass
+class BulkWriter:
+    """A model's replies to many prompts, kept in the file `kept_in`: what was answered once is not
+    asked again, also by a later process. `fresh` and `kept` count them."""
+
+    spec: ModelSpec
+    kept_in: Path
+    concurrency: int
+    api: ApiChoice
+    keys: Keys
+    fresh: int = 0
+    kept: int = 0
+
+    def replies(self, prompts: Sequence[str], progress: RequestProgress) -> list[str | None]:
+        """The text of each reply; None where the model failed for it.
+
+        Raises ModelError where it would fail for all others as well. What came is kept.
+        """
+        return asyncio.run(self._replies(prompts, progress))
+
+    async def _replies(self, prompts: Sequence[str], progress: RequestProgress) -> list[str | None]:
+        caller = ModelCaller(self.spec, Decoding(api=self.api), Prompts.load(), keys=self.keys)
+        with StoredJudgements(self.kept_in) as judgements:
+            asking = Consultant(caller, judgements, ROLE, partial(check_ready, keys=self.keys))
+            try:
+                texts = await asking.each(
+                    prompts,
+                    lambda prompt: _reply(asking, prompt),
+                    concurrency=self.concurrency,
+                    progress=progress,
+                )
+            finally:
+                self.fresh = asking.consulted.fresh.calls
+                self.kept = asking.consulted.cached.calls
+                await caller.aclose()
+        return [texts[prompt] for prompt in prompts]
+
+
+async def _reply(asking: Consultant, prompt: str) -> str | None:
+    from langchain_core.messages import HumanMessage
+
+    try:
+        reply = await asking.ask([HumanMessage(prompt)])
+    except ModelError as error:
+        if error.is_everywhere:
+            raise
+        return None
+    return str(reply.message.text)

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 import typer
+from click.shell_completion import CompletionItem
 from typer.core import TyperCommand
 
 from branchwise.agents.refusals import ApiChoice
@@ -13,10 +14,6 @@ from branchwise.base.errors import InputError
 from branchwise.base.keys import HELP, METAVAR, OPTION, Keys
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.eval.tasks import TASKS
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
 
 NO_TOOLS = "none"
 """As a tool's name: the system has none, whatever there is to search."""
@@ -38,8 +35,7 @@ Separator = Annotated[
 
 
 class Words(click.ParamType[str]):
-    """One of some words: listed in help, completed by shells, and checked with the nearest one
-    where it is used. `words` is called then alone, since `branchwise --help` knows none."""
+    """One of some words: listed in help and completed by shells; `words` is called only then."""
 
     name = "TEXT"
 
@@ -51,30 +47,24 @@ class Words(click.ParamType[str]):
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> "list[CompletionItem]":
-        from click.shell_completion import CompletionItem
-
+    ) -> list[CompletionItem]:
         return [CompletionItem(word) for word in self._words() if word.startswith(incomplete)]
 
 
-def _tasks() -> Iterable[str]:
-    return TASKS
-
-
 WriterApi = Annotated[
-    ApiChoice,
-    typer.Option("--api", help="The protocol that writer and reviewer are asked by."),
+    ApiChoice, typer.Option("--api", help="The protocol that writer and reviewer are asked by.")
 ]
 TaskOption = Annotated[
     str | None,
     typer.Option(
-        "--task", click_type=Words(_tasks), help="Task, if it is not the question set's own."
+        "--task", click_type=Words(lambda: TASKS), help="Task, if it is not the question set's own."
     ),
 ]
 Full = Annotated[
     bool, typer.Option("--full", help="Print every table, not only the headline metrics.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed items again.")]
 Header = Annotated[
     list[str] | None,
     typer.Option(

@@ -122,10 +122,8 @@ def check_place(out: Path, *, overwrite: bool = True, option: str = "--out") -> 
 
 
 def write_questions(out: Path, questions: Iterable[PlacedQuestion]) -> int:
-    """Write questions as JSONL in our own format, one at a time; how many there were.
-
-    Raises InputError, and writes no file, where one would not be read back as it is.
-    """
+    """Write questions as JSONL in our own format; returns how many. Raises InputError, and writes
+    no file, where one would not be read back as it is."""
     count = 0
     with new_file(out) as stream:
         for placed in questions:
@@ -149,9 +147,7 @@ def _print(checked: SetCheck, fix: Path | None) -> None:
         elif shown[mistake.kind] == _SHOWN + 1:
             more = checked.counts[mistake.kind] - _SHOWN
             echo(f"… and {more:,} more of the kind {mistake.kind}: see --json")
-    for note in checked.notes():
-        echo(printable(note))
-    for line in _summary(checked, fix):
+    for line in (*checked.notes(), *_summary(checked, fix)):
         echo(printable(line))
 
 
@@ -171,26 +167,24 @@ def _summary(checked: SetCheck, fix: Path | None) -> Iterable[str]:
 
 
 def _print_json(checked: SetCheck, fix: Path | None) -> None:
-    echo(
-        printable_json(
-            {
-                "source": checked.source.text,
-                "questions": checked.rows,
-                "good": checked.good,
-                "counts": checked.counts,
-                "mended": checked.mended,
-                "mistakes": [
-                    {
-                        "kind": mistake.kind,
-                        "where": mistake.error.where,
-                        "what": mistake.error.what,
-                        "remedy": mistake.error.remedy,
-                        "mended": mistake.mended,
-                    }
-                    for mistake in checked.mistakes
-                ],
-                "notes": [*checked.notes()],
-                "written": None if fix is None else str(fix),
-            }
-        )
-    )
+    mistakes = [
+        {
+            "kind": mistake.kind,
+            "where": mistake.error.where,
+            "what": mistake.error.what,
+            "remedy": mistake.error.remedy,
+            "mended": mistake.mended,
+        }
+        for mistake in checked.mistakes
+    ]
+    record = {
+        "source": checked.source.text,
+        "questions": checked.rows,
+        "good": checked.good,
+        "counts": checked.counts,
+        "mended": checked.mended,
+        "mistakes": mistakes,
+        "notes": [*checked.notes()],
+        "written": None if fix is None else str(fix),
+    }
+    echo(printable_json(record))

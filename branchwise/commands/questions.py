@@ -1,8 +1,9 @@
 """`branchwise questions`: generate and inspect question sets."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,6 +15,7 @@ from branchwise.base.keys import Keys
 from branchwise.base.text import counted, one_line, printable
 from branchwise.commands.options import (
     QUESTIONS,
+    AsJson,
     Field,
     Key,
     Separator,
@@ -48,17 +50,13 @@ from branchwise.report.terminal.question_tables import (
 )
 from branchwise.worlds.questions.generate import generate as generate_questions
 from branchwise.worlds.questions.sources import FactSource, GenerationTally, Settings, open_source
-from branchwise.worlds.questions.statistics import Statistics, describe_questions
+from branchwise.worlds.questions.statistics import describe_questions
 from branchwise.worlds.questions.wording.writing import (
     ModelWriter,
     Reviewer,
     TextModelError,
     Verbalizer,
 )
-
-if TYPE_CHECKING:
-    from contextlib import ExitStack
-
 
 questions_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -105,12 +103,19 @@ def generate(
 
     Example: branchwise questions generate --kg W --n 100 --ambiguous 0.5 --out q.jsonl
     """
-    from contextlib import ExitStack
-
     check_place(out)
-    chosen, keys = _listed(domains), read_keys(key)
+    chosen = [name.strip() for name in (domains or "").split(",") if name.strip()]
+    if domains is not None and not chosen:
+        raise InputError("no domain is given", remedy="leave out --domains for all")
+    keys = read_keys(key)
     with ExitStack() as opened:
-        source = _opened(kg, schema=schema, names=names, corpus=corpus, domains=chosen, keys=keys)
+        try:
+            source = open_source(
+                kg, schema=schema, names=names, corpus=corpus, domains=chosen, keys=keys
+            )
+        except KgError as error:
+            _complain("the graph failed", error)
+            raise typer.Exit(1) from None
         opened.callback(source.close)
         settings = Settings(n, ambiguous, source.domains, source.common, seed)
         words = _words(source, settings, writer, reviewer, api, keys, opened)
@@ -144,84 +149,41 @@ def info(
             help="Draw the distributions as SVG and PDF files for papers, with their data as CSV.",
         ),
     ] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_output: AsJson = False,
 ) -> None:
     """Measure a question set; one with plans beside the published numbers of DeepAmbigQA.
 
     Example: branchwise questions info q.jsonl --figures figures
     """
     if Path(source, WORLD_FILE).is_file():
-        questions = _of_world(source, quiet=json_output or id is not None)
+        # What `generate` makes of a world with its first seed.
+        world, tally = open_source(source), GenerationTally()
+        settings = Settings(OF_A_WORLD, 0.5, world.domains, world.common)
+        words = Verbalizer(world.facts.schema, settings.seed)
+        questions = tuple(_made(world, settings, tally, words))
+        if not json_output and id is None:
+            echo(f"{accepted(tally)}\n")
     else:
         named = read_questions(source, field, separator)
         questions = load_questions(named, require_gold=False).questions
     if id is not None:
-        _show_question(source, id, questions)
+        chosen = next((question for question in questions if question.id == id), None)
+        if chosen is None:
+            what = f"no question has the id {printable(id)!r}"
+            raise InputError(what, where=source, remedy="correct --id")
+        for line in question_lines(chosen):
+            echo(printable(line))
         return
-    found = describe_questions(questions)
+    statistics = describe_questions(questions)
     if figures:
-        _draw(found, figures)
+        drawn = question_figures(statistics)
+        write_folder(figures, drawn)
+        line = f"written: {figures}: {', '.join(drawn)}"
+        progress_console().print(line, markup=False, soft_wrap=True)
     if json_output:
-        echo(as_json(found))
+        echo(as_json(statistics))
     else:
-        print_statistics(found)
-
-
-def _of_world(world: str, *, quiet: bool) -> tuple[Question, ...]:
-    """What `generate` makes of a world with its first seed; unless quiet, it says of how many
-    tries."""
-    source, tally = open_source(world), GenerationTally()
-    settings = Settings(OF_A_WORLD, 0.5, source.domains, source.common)
-    words = Verbalizer(source.facts.schema, settings.seed)
-    made = tuple(_made(source, settings, tally, words))
-    if not quiet:
-        echo(f"{accepted(tally)}\n")
-    return made
-
-
-def _draw(found: Statistics, folder: Path) -> None:
-    files = question_figures(found)
-    write_folder(folder, files)
-    line = f"written: {folder}: {', '.join(files)}"
-    progress_console().print(line, markup=False, soft_wrap=True)
-
-
-def _show_question(source: str, id: str, questions: tuple[Question, ...]) -> None:
-    chosen = [question for question in questions if question.id == id]
-    if not chosen:
-        raise InputError(
-            f"no question has the id {printable(id)!r}", where=source, remedy="correct --id"
-        )
-    for line in question_lines(chosen[0]):
-        echo(printable(line))
-
-
-def _listed(domains: str | None) -> list[str]:
-    """The named domains; none for all. Raises InputError for an empty list."""
-    if domains is None:
-        return []
-    if named := [name.strip() for name in domains.split(",") if name.strip()]:
-        return named
-    raise InputError("no domain is given", remedy="leave out --domains for all")
-
-
-def _opened(
-    kg: str,
-    *,
-    schema: Path | None,
-    names: Path | None,
-    corpus: Path | None,
-    domains: list[str],
-    keys: Keys,
-) -> FactSource:
-    """What questions are made from. Exits with 1 if an endpoint does not answer."""
-    try:
-        return open_source(
-            kg, schema=schema, names=names, corpus=corpus, domains=domains, keys=keys
-        )
-    except KgError as error:
-        _complain("the graph failed", error)
-        raise typer.Exit(1) from None
+        print_statistics(statistics)
 
 
 def _complain(what: str, error: Exception) -> None:
@@ -237,7 +199,7 @@ def _words(
     reviewer: str | None,
     api: ApiChoice,
     keys: Keys,
-    opened: "ExitStack",
+    opened: ExitStack,
 ) -> Verbalizer:
     """The grammar and the models that help it, which the stack closes."""
     if writer is None and reviewer is None:
@@ -283,8 +245,7 @@ def _report(out: Path, tally: GenerationTally, words: Verbalizer, settings: Sett
         written = f", which are in {out}" if tally.accepted else ""
         wanted = counted(settings.questions, "question")
         typer.echo(
-            f"branchwise: only {tally.accepted:,} of {wanted} could be made{written}{why}",
-            err=True,
+            f"branchwise: only {tally.accepted:,} of {wanted} could be made{written}{why}", err=True
         )
         raise typer.Exit(1)
     echo(f"{out}: {counted(tally.accepted, 'question')}")

@@ -1,6 +1,7 @@
 """What every command has: `--quiet` (only the exit code, errors, and JSON where it is asked for),
 a standard output for its results alone, and what it refuses of its numbers."""
 
+import math
 import os
 from contextlib import ExitStack, redirect_stdout
 from functools import cache
@@ -11,8 +12,22 @@ import click
 from typer import Typer
 from typer.core import TyperCommand, TyperOption
 
-from branchwise.commands.numbers import check_numbers
 from branchwise.report.terminal.console import results_alone, without_progress
+
+
+def check_numbers(command: click.Command, ctx: click.Context) -> None:
+    """Refuse nan, inf and whole numbers beyond 64 bits, which JSON and stores cannot hold.
+
+    Click's ranges let nan pass, since every comparison with it is false, and inf where a range has
+    no upper limit.
+    """
+    for param in command.get_params(ctx):
+        value = ctx.params.get(param.name or "")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise click.BadParameter(f"{value!r} is not a finite number", ctx, param)
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise click.BadParameter("is a number of more than 64 bits", ctx, param)
+
 
 _NAME = "quiet"
 _PRINTED = Path("-")
@@ -42,18 +57,15 @@ def _quiet(kind: type[TyperCommand]) -> type[TyperCommand]:
             with ExitStack() as stack:
                 if ctx.params.pop(_NAME, False):
                     stack.enter_context(without_progress())
-                    if not _asks_for_data(ctx.params):
+                    # JSON, or a file that goes to standard output, is printed all the same.
+                    asks = ctx.params.get("json_output") or ctx.params.get("events")
+                    if not asks and _PRINTED not in ctx.params.values():
                         sink = stack.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
                         stack.enter_context(redirect_stdout(sink))
                 stack.enter_context(results_alone())
                 return super().invoke(ctx)
 
     return QuietCommand
-
-
-def _asks_for_data(params: dict[str, Any]) -> bool:
-    """Whether JSON or a file goes to standard output."""
-    return bool(params.get("json_output") or params.get("events")) or _PRINTED in params.values()
 
 
 @cache

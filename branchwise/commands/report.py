@@ -11,24 +11,24 @@ from branchwise.base.atomic import write_named
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.commands.declared_options import with_options
 from branchwise.commands.options import Full
-from branchwise.commands.report_files import (
-    FILES,
-    PRINTED,
-    CsvFolder,
-    Exports,
-    FigureFolder,
-    IntervalPlace,
-    LatexFile,
-    MarkdownFile,
-    TableNames,
-    TableWidth,
-)
-from branchwise.commands.report_published import (
+from branchwise.commands.published import (
     PublishedOption,
     check_published,
     chosen_published,
     printed_published,
     say_published,
+)
+from branchwise.commands.report_files import (
+    PRINTED,
+    CsvFolder,
+    Exports,
+    FigureFolder,
+    HtmlFile,
+    IntervalPlace,
+    LatexFile,
+    MarkdownFile,
+    TableNames,
+    TableWidth,
 )
 from branchwise.commands.report_runs import (
     BaseOption,
@@ -57,7 +57,7 @@ from branchwise.report.terminal.console import (
 from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.report.terminal.run_notes import failure_lines
 from branchwise.report.terminal.run_report import study_summary
-from branchwise.runs.costs.kept_prices import prices_of
+from branchwise.runs.costs.prices import prices_of
 from branchwise.runs.options import PriceOptions, ScoreOptions
 from branchwise.runs.scoring.score import ScoringSettings, score_answers
 from branchwise.runs.scoring.scored import ScoredAnswers
@@ -68,11 +68,7 @@ from branchwise.runs.studies.names import distinct_names
 def report(
     *,
     paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DIR...",
-            help="Run folders, or a study's folder.",
-        ),
+        list[Path], typer.Argument(metavar="DIR...", help="Run folders, or a study's folder.")
     ],
     base: BaseOption = None,
     systems: SystemNames = None,
@@ -87,15 +83,7 @@ def report(
     scoring: ScoreOptions,
     price: PriceOptions,
     published: PublishedOption = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html",
-            metavar="FILE",
-            help="Write everything into one HTML file; the first run is the base; - prints it.",
-            rich_help_panel=FILES,
-        ),
-    ] = None,
+    html: HtmlFile = None,
     markdown: MarkdownFile = None,
     latex: LatexFile = None,
     csv: CsvFolder = None,
@@ -119,17 +107,13 @@ def report(
     exports = Exports(markdown, latex, csv, figures, wanted, width, intervals)
     exports.check()
     groupings = tuple(one for name in by or () for one in name.split(","))
-    _check_names(groupings)
+    for name in groupings:
+        if name != BY_CONDITIONS:
+            check_grouping(name)
     choice = scoring.chosen
     chosen_runs = named_runs(paths, base, systems or ())
     priced = price.priced if price.prices else None
-    settings = ScoringSettings(
-        choice,
-        priced,
-        asks=False,
-        saves=False,
-        metrics=scoring.metrics,
-    )
+    settings = ScoringSettings(choice, priced, asks=False, saves=False, metrics=scoring.metrics)
     runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])
     say(failure_lines([run.scores for _, run in runs]))
@@ -137,8 +121,8 @@ def report(
     beside = chosen_published(published, runs)
     if html is not None or exports.wanted:
         named = tuple(name for name in groupings if name != BY_CONDITIONS)
-        made = _reports(runs, chosen_runs, published, beside)
-        reports = [replace(one, by=named) for one in made]
+        reports = _reports(runs, chosen_runs, published, beside)
+        reports = [replace(one, by=named) for one in reports]
         exports.write(reports)
         if html is not None:
             _write_html(reports, html)
@@ -148,7 +132,9 @@ def report(
         shown = _systems(runs, chosen_runs)
         printed = printed_published(published, beside, runs, full=full)
         print_runs(shown, groupings, full=full, published=printed)
-        _print_changes(shown)
+        if len({one.scores.scorer.task for one in shown}) == 1:
+            for part in study_summary(shown):
+                console().print(part)
         if beside and not printed and not full:
             say_published(beside)
         if not full and len(paths) == 1:
@@ -164,15 +150,8 @@ def _reports(
     """One report, or one for each task of the runs, with what was published of its benchmark."""
     if len({run.scores.scorer.task for _, run in runs}) == 1:
         return [replace(report_of_runs(runs, named.title, named.records), published=beside)]
-    found = reports_of_tasks(runs, named.records)
-    return found if published is None else [replace(one, published=beside) for one in found]
-
-
-def _check_names(groupings: Sequence[str]) -> None:
-    """Raise InputError for a name that nothing is grouped by."""
-    for name in groupings:
-        if name != BY_CONDITIONS:
-            check_grouping(name)
+    reports = reports_of_tasks(runs, named.records)
+    return reports if published is None else [replace(one, published=beside) for one in reports]
 
 
 def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, ScoredAnswers]]) -> None:
@@ -188,7 +167,11 @@ def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, Scored
     known = [name for task in tasks.values() for name in groupings_of(task)]
     for name in groupings:
         if name.startswith(META):
-            _check_meta(name, runs)
+            items = (one for _, run in runs for one in run.answered)
+            keys = dict.fromkeys(f"{META}{key}" for one in items for key in one.question.meta)
+            if name not in keys:
+                remedy = did_you_mean(name, keys) if keys else "the questions have no meta"
+                raise InputError(f"no question has {name[:80]!r}", where="--by", remedy=remedy)
             continue
         if not known:
             what = f"the task {', '.join(tasks)} has no breakdowns"
@@ -196,15 +179,6 @@ def _check_breakdowns(groupings: Sequence[str], runs: Sequence[tuple[str, Scored
         if name not in known:
             what = f"the task {', '.join(tasks)} is not broken down by {name}"
             raise InputError(what, remedy=f"it is by {', '.join(dict.fromkeys(known))}")
-
-
-def _check_meta(name: str, runs: Sequence[tuple[str, ScoredAnswers]]) -> None:
-    """Raise InputError where no question has the key."""
-    items = (one for _, run in runs for one in run.answered)
-    known = dict.fromkeys(f"{META}{key}" for one in items for key in one.question.meta)
-    if name not in known:
-        remedy = did_you_mean(name, known) if known else "the questions have no meta"
-        raise InputError(f"no question has {name[:80]!r}", where="--by", remedy=remedy)
 
 
 def _systems(runs: Sequence[tuple[str, ScoredAnswers]], named: NamedRuns) -> list[SystemReport]:
@@ -216,7 +190,8 @@ def _systems(runs: Sequence[tuple[str, ScoredAnswers]], named: NamedRuns) -> lis
 
 def print_aggregates(runs: Sequence[tuple[str, object]], systems: Sequence[SystemReport]) -> None:
     """Print the aggregates of scored runs and their changes, one entry per run."""
-    compared = _comparisons(systems)
+    same_task = len({one.scores.scorer.task for one in systems}) == 1
+    compared = compare_with_bases(systems) if same_task else {}
     several = len({one.base for one in systems}) > 1
     summaries = [
         {
@@ -224,18 +199,11 @@ def print_aggregates(runs: Sequence[tuple[str, object]], systems: Sequence[Syste
             **({"model": one.model, "setting": one.setting, "base": one.base} if several else {}),
             "path": str(path),
             **_summary(one.run),
-            "comparison": compared.get(one.name),
+            "comparison": compared[one.name].to_json() if one.name in compared else None,
         }
         for (name, path), one in zip(runs, systems, strict=True)
     ]
     print_json(summaries)
-
-
-def _print_changes(systems: Sequence[SystemReport]) -> None:
-    """The differences of the systems to their bases, if they can be compared."""
-    if len({one.scores.scorer.task for one in systems}) == 1:
-        for part in study_summary(systems):
-            console().print(part)
 
 
 def _write_html(reports: Sequence[StudyReport], path: Path) -> None:
@@ -283,10 +251,3 @@ def _summary(run: ScoredAnswers) -> dict[str, object]:
     if document["analysis"]:
         document["analysis"]["ceilings"].pop("items")
     return document
-
-
-def _comparisons(systems: Sequence[SystemReport]) -> dict[str, dict[str, object]]:
-    """By name the systems' comparisons with their bases; none where their tasks differ."""
-    if len({one.scores.scorer.task for one in systems}) > 1:
-        return {}
-    return {name: found.to_json() for name, found in compare_with_bases(systems).items()}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,83 +19,64 @@ from branchwise.report.tables import report_tables
 from branchwise.report.terminal.console import echo, progress_console
 from branchwise.runs.studies.names import slugs
 
-if TYPE_CHECKING:
-    _Made = tuple[StudyReport, Sequence[Table]]
-
+_Made = tuple[StudyReport, Sequence[Table]]
 FILES = "Files"
 PRINTED = Path("-")
 
+
+def _option(flag: str, metavar: str | None, help: str) -> Any:
+    return typer.Option(flag, metavar=metavar, help=help, rich_help_panel=FILES)
+
+
 MarkdownFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--markdown",
-        metavar="FILE",
-        help="Write the tables as Markdown; - prints them.",
-        rich_help_panel=FILES,
-    ),
+    Path | None, _option("--markdown", "FILE", "Write the tables as Markdown; - prints them.")
 ]
 LatexFile = Annotated[
     Path | None,
-    typer.Option(
+    _option(
         "--latex",
-        metavar="DIR|FILE.tex",
-        help="Write the tables for LaTeX with booktabs, a file each; into one FILE.tex; - prints.",
-        rich_help_panel=FILES,
+        "DIR|FILE.tex",
+        "Write the tables for LaTeX with booktabs, a file each; into one FILE.tex; - prints.",
     ),
 ]
 TableNames = Annotated[
     list[str] | None,
-    typer.Option(
+    _option(
         "--tables",
-        metavar="NAME,...",
-        help="Write only these tables, by the names of their CSV files: results,changes.",
-        rich_help_panel=FILES,
+        "NAME,...",
+        "Write only these tables, by the names of their CSV files: results,changes.",
     ),
 ]
 TableWidth = Annotated[
     str,
-    typer.Option(
+    _option(
         "--width",
-        metavar="column|page|LENGTH",
-        help="What LaTeX tables fit into: a column of a two-column paper, a page, or 8.5cm.",
-        rich_help_panel=FILES,
+        "column|page|LENGTH",
+        "What LaTeX tables fit into: a column of a two-column paper, a page, or 8.5cm.",
     ),
 ]
 IntervalPlace = Annotated[
-    Intervals,
-    typer.Option(
-        "--intervals",
-        help="Where LaTeX tables have the intervals of means.",
-        rich_help_panel=FILES,
-    ),
+    Intervals, _option("--intervals", None, "Where LaTeX tables have the intervals of means.")
 ]
 CsvFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--csv",
-        metavar="DIR",
-        help="Write every table as a CSV file, with all digits.",
-        rich_help_panel=FILES,
-    ),
+    Path | None, _option("--csv", "DIR", "Write every table as a CSV file, with all digits.")
 ]
 FigureFolder = Annotated[
+    Path | None, _option("--figures", "DIR", "Draw the figures for papers: SVG, PDF and PNG files.")
+]
+HtmlFile = Annotated[
     Path | None,
-    typer.Option(
-        "--figures",
-        metavar="DIR",
-        help="Draw the figures for papers: SVG, PDF and PNG files.",
-        rich_help_panel=FILES,
+    _option(
+        "--html",
+        "FILE",
+        "Write everything into one HTML file; the first run is the base; - prints it.",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class Exports:
-    """Which files to write, and where.
-
-    `latex`: a file where it ends in .tex or is -, else a folder. `tables`: by name, in this order;
-    all where it is empty. `width`, `intervals`: of LaTeX tables.
-    """
+    """Which files to write; `latex`: a file where it ends in .tex or is -, else a folder."""
 
     markdown: Path | None = None
     latex: Path | None = None
@@ -107,7 +88,6 @@ class Exports:
 
     @property
     def wanted(self) -> bool:
-        """Whether any file is requested."""
         return any((self.markdown, self.latex, self.csv, self.figures))
 
     def check(self) -> None:
@@ -120,17 +100,17 @@ class Exports:
             )
 
     def write(self, reports: Sequence[StudyReport]) -> None:
-        """Write the files, and list them on standard error.
-
-        Of several reports each has a part of the texts and a folder of its own. Everything is made
-        before anything is written. Raises InputError for a place that cannot be written.
-        """
+        """Write the files, each made before any is written, and list them on standard error. Of
+        several reports each has a part of the texts and a folder of its own."""
         needed = self.markdown or self.latex or self.csv
         made: list[_Made] = [(one, report_tables(one) if needed else ()) for one in reports]
         made = _chosen(made, self.tables)
         texts, folders = list(self._texts(made)), list(self._folders(made))
         for path, text in texts:
-            _write_text(path, text)
+            if path == PRINTED:
+                echo(text, newline=False)
+            else:
+                write_named(path, text.encode())
         for folder, files in folders:
             write_folder(folder, files)
         written = [str(path) for path, _ in texts if path != PRINTED]
@@ -138,13 +118,13 @@ class Exports:
         for line in written:
             progress_console().print(f"written: {line}", markup=False, soft_wrap=True)
 
-    def _texts(self, made: "Sequence[_Made]") -> Iterator[tuple[Path, str]]:
+    def _texts(self, made: Sequence[_Made]) -> Iterator[tuple[Path, str]]:
         if self.markdown:
             yield self.markdown, "\n".join(markdown(*one) for one in made)
         if self.latex and self._is_one_file:
             yield self.latex, latex(_told_apart(made), self._look)
 
-    def _folders(self, made: "Sequence[_Made]") -> Iterator[tuple[Path, Mapping[str, bytes]]]:
+    def _folders(self, made: Sequence[_Made]) -> Iterator[tuple[Path, Mapping[str, bytes]]]:
         if self.latex and not self._is_one_file:
             yield self.latex, latex_files(_told_apart(made), self._look)
 
@@ -165,7 +145,7 @@ class Exports:
         return LatexLook(read_width(self.width), self.intervals)
 
 
-def _told_apart(made: "Sequence[_Made]") -> list[Table]:
+def _told_apart(made: Sequence[_Made]) -> list[Table]:
     """The tables of all reports; of several their names and titles begin with the report's."""
     if len(made) == 1:
         return list(made[0][1])
@@ -177,7 +157,7 @@ def _told_apart(made: "Sequence[_Made]") -> list[Table]:
     ]
 
 
-def _chosen(made: "list[_Made]", names: Sequence[str]) -> "list[_Made]":
+def _chosen(made: list[_Made], names: Sequence[str]) -> list[_Made]:
     """The tables of these names, in this order; a chosen one is printed everywhere."""
     if not names:
         return made
@@ -192,13 +172,6 @@ def _chosen(made: "list[_Made]", names: Sequence[str]) -> "list[_Made]":
         found = [by_name[name] for name in dict.fromkeys(names) if name in by_name]
         chosen.append((report, found))
     return chosen
-
-
-def _write_text(path: Path, text: str) -> None:
-    if path == PRINTED:
-        echo(text, newline=False)
-    else:
-        write_named(path, text.encode())
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

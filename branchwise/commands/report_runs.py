@@ -1,7 +1,7 @@
 """Which runs `branchwise report` shows, what it calls them, and which one is the base."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -40,16 +40,13 @@ class NamedRuns(NamedTuple):
     def named(self, names: Mapping[str, str]) -> "NamedRuns":
         """With other names, of those that have one in `names`."""
         runs = [(names.get(name, name), path) for name, path in self.runs]
-        records = [
-            one.model_copy(
-                update={
-                    "name": names.get(one.name, one.name),
-                    "base": names.get(one.base, one.base),
-                }
-            )
+        renamed = (
+            {"name": names.get(one.name, one.name), "base": names.get(one.base, one.base)}
             for one in self.records
-        ]
-        return self._replace(runs=runs, records=tuple(records))
+        )
+        pairs = zip(self.records, renamed, strict=True)
+        records = tuple(one.model_copy(update=update) for one, update in pairs)
+        return self._replace(runs=runs, records=records)
 
     def against(self, base: str) -> "NamedRuns":
         """With one base for all, which comes first."""
@@ -61,11 +58,8 @@ class NamedRuns(NamedTuple):
 def named_runs(
     paths: Sequence[Path], base: str | None = None, systems: Sequence[str] = ()
 ) -> NamedRuns:
-    """The runs of a study, in its order, if its folder is the only one given, else these runs.
-
-    `base` and `systems` as `--base` and `--systems` have them. Raises InputError for names that
-    there are not.
-    """
+    """The runs of a study, in its order, if its folder is the only one given, else these runs;
+    `base` and `systems` as of the options."""
     found, names = _found(paths), _read_names(systems)
     known = [name for name, _ in found.runs]
     for old in names:
@@ -77,15 +71,12 @@ def named_runs(
         _check_known(base, known, "--base")
         found = found.against(base)
     renamed = found.named(names)
-    _check_distinct([name for name, _ in renamed.runs], names.values())
+    taken = [name for name, _ in renamed.runs]
+    for name in names.values():
+        if taken.count(name) > 1:
+            what = f"two systems would be called {name[:80]!r}"
+            raise InputError(what, where="--systems", remedy="choose another name")
     return renamed
-
-
-def _check_distinct(names: Sequence[str], given: Iterable[str]) -> None:
-    twice = next((name for name in given if names.count(name) > 1), None)
-    if twice is not None:
-        what = f"two systems would be called {twice[:80]!r}"
-        raise InputError(what, where="--systems", remedy="choose another name")
 
 
 def _found(paths: Sequence[Path]) -> NamedRuns:
@@ -146,11 +137,8 @@ def warn_if_pending(path: Path) -> None:
 
     Raises InputError if no item has ended. A study's run is continued with the others.
     """
-    reader = open_run(path)
-    try:
+    with closing(open_run(path)) as reader:
         counts = reader.progress()
-    finally:
-        reader.close()
     study = path.resolve().parents[1]
     is_studys = (study / STUDY_FILE).is_file()
     again = f"ablate STUDY.yaml --out {study}" if is_studys else f"resume {path}"

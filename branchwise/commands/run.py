@@ -1,20 +1,25 @@
 """The options of `branchwise run` and `branchwise resume`."""
 
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
 import typer
 
 from branchwise.agents.headers import read_headers
-from branchwise.commands.declared_options import is_given, with_options
-from branchwise.commands.forecast_options import DryRun, EstimateFrom, check_forecast
+from branchwise.commands.declared_options import (
+    DryRun,
+    EstimateFrom,
+    check_forecast,
+    is_given,
+    with_options,
+)
 from branchwise.commands.options import (
     QUESTIONS,
     AsJson,
     Field,
     Header,
     Key,
+    RetryFailed,
     Separator,
     read_keys,
     read_questions,
@@ -47,7 +52,9 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-6-luna --out R
     """
     check_forecast(options.pilot, estimate_from, dry_run=dry_run)
-    _running().answer_questions(
+    from branchwise.commands.running import answer_questions  # help does not need it
+
+    answer_questions(
         read_questions(questions, field, separator),
         ids,
         system,
@@ -89,9 +96,7 @@ def resume(
     ] = None,
     key: Key = None,
     header: Header = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run failed items again.")
-    ] = False,
+    retry_failed: RetryFailed = False,
     pace: PaceOptions,
     json_output: AsJson = False,
 ) -> None:
@@ -101,7 +106,9 @@ def resume(
 
     Example: branchwise resume runs/20260102-150405
     """
-    _running().continue_run(
+    from branchwise.commands.running import continue_run
+
+    continue_run(
         path,
         pace,
         read_keys(key),
@@ -116,10 +123,3 @@ def resume(
         headers=read_headers(header or ()),
         retry_failed=retry_failed,
     )
-
-
-def _running() -> ModuleType:
-    """What help and mistakes in options do not need."""
-    from branchwise.commands import running
-
-    return running

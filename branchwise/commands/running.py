@@ -1,22 +1,25 @@
 """What `branchwise run` and `branchwise resume` do, and say when a run ends."""
 
+import re
+import resource
 import shlex
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from branchwise import api
-from branchwise.agents.restraints import Restraints
+from branchwise.agents.answer import UNREADABLE
+from branchwise.agents.spec import shutdown_warnings
 from branchwise.api import check_affordable
 from branchwise.base.errors import InputError
 from branchwise.base.files import read_lines
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.text import counted, printable
 from branchwise.commands.score import exit_if_in_vain, print_runs, say_next, score_and_save
-from branchwise.commands.shutdowns import warn_of_shutdowns
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import QuestionSet
@@ -26,21 +29,16 @@ from branchwise.eval.selection import Selection
 from branchwise.eval.tasks import get_task, gold_of
 from branchwise.graphs.system import System
 from branchwise.report.study_report import SystemReport
-from branchwise.report.terminal.console import (
-    console,
-    error_console,
-    print_json,
-)
+from branchwise.report.terminal.console import console, error_console, print_json
 from branchwise.report.terminal.costs import print_plan
-from branchwise.runs.costs.kept_prices import limit_of
-from branchwise.runs.costs.spending import Spending
+from branchwise.runs.costs.prices import limit_of
+from branchwise.runs.costs.spending import Spending, models_of
+from branchwise.runs.estimates import samples_of
 from branchwise.runs.experiment import Run, check_run
-from branchwise.runs.failures import Failures, Unanswered, failures_of
 from branchwise.runs.options import PaceOptions, RunOptions, ScoreOptions
 from branchwise.runs.scoring.score import ScoringSettings
 from branchwise.runs.store import open_run
 from branchwise.runs.studies.plan import PlanPace, plan_run
-from branchwise.runs.studies.samples import samples_of
 
 _REASONS = 3
 
@@ -73,16 +71,12 @@ def answer_questions(
     warn_of_shutdowns([system], system.keys, choice)
     made = api.run(selected, system, options, scoring, out=out, progress=True)
     if not names_model:
-        _say_offline(system)
+        # So that a forgotten `--model` is not taken for a poor one.
+        line = f"no --model: {system.model} answered, a rule-based reader with no language model"
+        error_console().print(line, markup=False, soft_wrap=True)
     if options.pilot is not None and not made.state.stopped:
         wanted.tell_pilot(made)
     finish(made, Keys(system.keys), as_json=as_json, pace=options)
-
-
-def _say_offline(system: System) -> None:
-    """So that a forgotten `--model` is not taken for a poor one."""
-    line = f"no --model: {system.model} answered, a rule-based reader with no language model"
-    error_console().print(line, markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -155,13 +149,9 @@ def asks_several(task: str) -> bool:
 
 
 def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) -> None:
-    """Let this process hold a connection for each question at a time, as far as the system goes.
-
-    With extraction and in pipelines a question has `several`; each of `runs` has files of its own.
-    Many systems start a process with 256 or 1024 open files and let it ask for more.
-    """
-    import resource
-
+    """Let this process hold a connection for each question at a time (`several` with extraction
+    and in pipelines), and the files of so many `runs`, as far as the system goes: many start a
+    process with 256 or 1024 open files and let it ask for more."""
     # 1,000 connections at a time are the most that the client opens to a server.
     needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if several else 0) + 8 * runs
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -171,20 +161,19 @@ def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) 
 
 
 def finish(
-    made: Run,
-    keys: Keys | None = None,
-    *,
-    as_json: bool = False,
-    pace: PaceOptions | None = None,
+    made: Run, keys: Keys | None = None, *, as_json: bool = False, pace: PaceOptions | None = None
 ) -> None:
     """Say how the run ended: its scores where it is whole, how to go on where it is not.
 
     Exits with 1 where it stopped or items failed. `pace`: where it was answered.
     """
     if made.state.stopped:
+        # The limit of cost itself stays with the run.
+        allowance = made.restraints.allowance
+        is_spent = isinstance(allowance, Spending) and allowance.has_refused
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {_quoted(made.path)}{_more_money(made.restraints)}"
+            f"  branchwise resume {_quoted(made.path)}{' --max-cost HIGHER' if is_spent else ''}"
             f"{' --retry-failed' if made.state.is_endless else ''}"
             f"{f' --on {shlex.quote(pace.on)}' if pace and pace.on else ''}"
             f"{f' --workers {pace.workers}' if pace and pace.workers else ''}",
@@ -197,49 +186,95 @@ def finish(
         sys.exit(1)
 
 
-def _more_money(restraints: Restraints) -> str:
-    """What a run needs besides where it stopped for its cost: the limit itself stays with it."""
-    allowance = restraints.allowance
-    is_spent = isinstance(allowance, Spending) and allowance.has_refused
-    return " --max-cost HIGHER" if is_spent else ""
-
-
 CUT_REPLIES = "replies that were cut at the token limit"
+_VARYING = re.compile(r"\d+")
+
+
+@dataclass
+class Unanswered:
+    """Items without an answer: messages that differ in numbers alone are one reason, in the words
+    of the first. `first`: such an item, with its run."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    words: dict[str, str] = field(default_factory=dict)
+    first: tuple[Path, str] | None = None
+
+    @property
+    def items(self) -> int:
+        return self.counts.total()
+
+    def add(self, run: Path, question: str, message: str) -> None:
+        reason = _VARYING.sub("#", message)
+        self.words.setdefault(reason, message)
+        self.counts[reason] += 1
+        self.first = self.first or (run, question)
+
+    def lines(self) -> list[str]:
+        """The commonest reasons."""
+        reasons = self.counts.most_common()
+        # As long as a server's sentence and what to do about it, which stands at the end.
+        lines = [f"  {n} x {printable(self.words[one])[:500]}" for one, n in reasons[:_REASONS]]
+        if others := sum(n for _, n in reasons[_REASONS:]):
+            lines.append(f"  {others} x other reasons")
+        return lines
+
+
+@dataclass
+class Failures:
+    """Of all items of runs: those that failed, and those with an answer that could not be read
+    (format errors); `cut` were answered with a reply that met the token limit."""
+
+    items: int = 0
+    ended: int = 0
+    failed: Unanswered = field(default_factory=Unanswered)
+    unreadable: Unanswered = field(default_factory=Unanswered)
+    cut: int = 0
+
+    @classmethod
+    def of(cls, runs: Iterable[Path]) -> "Failures":
+        counted = cls()
+        for run in runs:
+            with closing(open_run(run)) as reader:
+                progress = reader.progress()
+                counted.items += progress["total"]
+                counted.cut += len(reader.cut_items())
+                counted.ended += progress["done"] + progress["failed"]
+                for row in reader.items():
+                    if row.outcome is None:
+                        continue
+                    if row.status == "failed":
+                        counted.failed.add(run, row.question.id, str(row.outcome["error"]))
+                    elif row.outcome["how"] == UNREADABLE:
+                        counted.unreadable.add(run, row.question.id, str(row.outcome["problem"]))
+        return counted
+
+    @property
+    def is_total(self) -> bool:
+        """Whether no item that has ended has a readable answer."""
+        return 0 < self.ended == self.failed.items + self.unreadable.items
 
 
 def say_failures(runs: Sequence[Path], again: str) -> Failures:
     """Say on standard error how many items of runs failed, with the commonest reasons and the
     command that asks again, and how many answers could not be read."""
-    found = failures_of(runs)
-    lines = []
-    if n := found.failed.items:
-        lines.append(f"{n} of {counted(found.items, 'item')} failed and {_count(n)} 0:")
-        lines += [*_reasons(found.failed), "again with:", f"  {again} --retry-failed"]
-    if (n := found.unreadable.items) and found.unreadable.first:
-        run, question = found.unreadable.first
-        answers = "an answer that could not be read" if n == 1 else "answers that could not be read"
-        lines.append(f"{n} of {counted(found.items, 'item')} gave {answers} and {_count(n)} 0:")
+    failures = Failures.of(runs)
+    of_all, lines = f"of {counted(failures.items, 'item')}", []
+    if n := failures.failed.items:
+        lines.append(f"{n} {of_all} failed and {'counts' if n == 1 else 'count'} 0:")
+        lines += [*failures.failed.lines(), "again with:", f"  {again} --retry-failed"]
+    if failures.unreadable.first:
+        n, (run, question) = failures.unreadable.items, failures.unreadable.first
+        answers = "an answer" if n == 1 else "answers"
+        count = "counts" if n == 1 else "count"
+        lines.append(f"{n} {of_all} gave {answers} that could not be read and {count} 0:")
         look = f"branchwise trace {_quoted(run)} --question={shlex.quote(question)}"
-        lines += [*_reasons(found.unreadable), "look at one with:", f"  {look}"]
-    if n := found.cut:
+        lines += [*failures.unreadable.lines(), "look at one with:", f"  {look}"]
+    if n := failures.cut:
         replies = "a reply that was cut at the token limit" if n == 1 else CUT_REPLIES
-        lines.append(f"{n} of {counted(found.items, 'item')} had {replies}; ask again with:")
-        lines.append(f"  {again} --retry-failed")
+        lines += [f"{n} {of_all} had {replies}; ask again with:", f"  {again} --retry-failed"]
     if lines:
         error_console().print("\n".join(lines), markup=False, soft_wrap=True)
-    return found
-
-
-def _count(items: int) -> str:
-    return "counts" if items == 1 else "count"
-
-
-def _reasons(found: Unanswered) -> list[str]:
-    # As long as a server's sentence and what to do about it, which stands at the end.
-    lines = [f"  {n} x {printable(reason)[:500]}" for reason, n in found.reasons[:_REASONS]]
-    if others := sum(n for _, n in found.reasons[_REASONS:]):
-        lines.append(f"  {others} x other reasons")
-    return lines
+    return failures
 
 
 def show_scores(made: Run, keys: Keys | None = None, *, as_json: bool = False) -> Scores:
@@ -270,3 +305,16 @@ def _read_ids(path: Path | None) -> list[str] | None:
     except UnicodeDecodeError:
         remedy = "name a file of ids, one a line"
         raise InputError("is not UTF-8", where=str(path), remedy=remedy) from None
+
+
+def warn_of_shutdowns(
+    systems: Sequence[System], keys: Mapping[str, str], scoring: ScoringChoice | None = None
+) -> None:
+    """Say on standard error which of the models that will be asked are shut down soon."""
+    from datetime import UTC, datetime
+
+    models = [model for system in systems for _, model in models_of(system)]
+    models += [model for model in (scoring.model, scoring.judge) if model] if scoring else []
+    headers = {name: value for system in systems for name, value in system.headers.items()}
+    for line in shutdown_warnings(models, Keys(keys), headers, datetime.now(UTC).date()):
+        error_console().print(line, markup=False, soft_wrap=True)

@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -31,17 +32,12 @@ from branchwise.eval.judging.settle import Settled
 from branchwise.eval.scores import Scores
 from branchwise.report.published import Published
 from branchwise.report.study_report import SystemReport
-from branchwise.report.terminal.console import (
-    console,
-    error_console,
-    print_json,
-)
+from branchwise.report.terminal.console import console, error_console, print_json
 from branchwise.report.terminal.costs import demand_line
 from branchwise.report.terminal.progress import ScoringProgress
 from branchwise.report.terminal.run_notes import failure_lines, in_vain_lines
 from branchwise.report.terminal.run_report import predictions_report, run_report
-from branchwise.runs.costs.kept_prices import keep_prices, prices_of
-from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.prices import Prices, keep_prices, prices_of
 from branchwise.runs.options import JudgingOptions
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.runs.scoring.scored import ScoredAnswers
@@ -78,7 +74,12 @@ def score(
     if path is not None and questions is None and predictions is None and task is None:
         _score_run(path, settings, options.price_file, full=full, as_json=json_output)
     elif path is None and questions is not None and predictions is not None:
-        _refuse_for_files(settings, options.price_file)
+        if settings.read_passages:
+            remedy = "leave it out: a predictions file has no trace"
+            raise InputError("--scan-corpus is for run folders", remedy=remedy)
+        if options.price_file and not (settings.choice and settings.choice.asks):
+            remedy = "leave it out, or name a --matcher or --judge"
+            raise InputError("--prices has no effect: no model is used", remedy=remedy)
         named = read_questions(questions, field, separator)
         _score_file(named, predictions, task, settings, full=full, as_json=json_output)
     else:
@@ -106,8 +107,6 @@ def _score_run(
 
 def score_and_save(path: Path, settings: ScoringSettings) -> ScoredAnswers:
     """Score a run, with progress if that takes long."""
-    from dataclasses import replace
-
     settings = replace(settings, prices=settings.prices or prices_of(path))
     command = f"branchwise score {shlex.quote(str(path))}"
     with _asking(command, settings) as shown:
@@ -116,12 +115,7 @@ def score_and_save(path: Path, settings: ScoringSettings) -> ScoredAnswers:
 
 @contextmanager
 def _asking(command: str, settings: ScoringSettings) -> Iterator[ScoringSettings]:
-    """The settings, with progress.
-
-    If the requests are interrupted, prints one line and exits with 1: answers so far are kept, and
-    `command` continues."""
-    from dataclasses import replace
-
+    """The settings, with progress. If requests are interrupted, prints how `command` continues."""
     with ScoringProgress(settings.restraints.outages) as progress:
         try:
             yield replace(
@@ -169,7 +163,7 @@ def exit_if_in_vain(settled: Settled, *scores: Scores) -> None:
         sys.exit(1)
 
 
-def say(lines: "Sequence[str]") -> bool:
+def say(lines: Sequence[str]) -> bool:
     """Print lines on standard error; returns whether there were any."""
     for line in lines:
         error_console().print(f"branchwise: {line}", markup=False, soft_wrap=True)
@@ -199,15 +193,6 @@ def say_next(path: Path, reported: Path | None = None) -> None:
     width = max(map(len, about))
     lines = [f"  branchwise {command:<{width}}  # {says}" for command, says in about.items()]
     console().print("\n".join(["", "Next:", *lines]), markup=False, soft_wrap=True)
-
-
-def _refuse_for_files(settings: ScoringSettings, prices: Path | None) -> None:
-    if settings.read_passages:
-        remedy = "leave it out: a predictions file has no trace"
-        raise InputError("--scan-corpus is for run folders", remedy=remedy)
-    if prices and not (settings.choice and settings.choice.asks):
-        remedy = "leave it out, or name a --matcher or --judge"
-        raise InputError("--prices has no effect: no model is used", remedy=remedy)
 
 
 def _score_file(

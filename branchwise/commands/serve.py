@@ -102,7 +102,7 @@ def mcp(
     from branchwise.tools import mcp_server
     from branchwise.tools import web_server as web
 
-    # The client is told of its errors; without a handler Python prints the SDK's pages on them.
+    # The client is told of its errors; without a handler Python prints pages on them.
     logging.getLogger().addHandler(logging.NullHandler())
     if http is None and sys.stdin is not None and sys.stdin.isatty():
         _complain(

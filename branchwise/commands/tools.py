@@ -1,22 +1,29 @@
 """`branchwise tools`: list, show, try and create the tools that an agent may call."""
 
 import asyncio
+import importlib.util
+import keyword
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
+from branchwise.base.errors import InputError
 from branchwise.base.plugins.settings import read_settings
 from branchwise.base.text import printable
-from branchwise.commands.new_tool import write_tool
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.report.terminal.console import echo, print_json
 from branchwise.tools.registry import installed_tools, known_tools
 from branchwise.trace.artifacts import RENDERED
 from branchwise.trace.events import Tool
+
+MAX_NAME_CHARS = 64
 
 tools_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -53,11 +60,11 @@ def show(spec: Spec, key: Key = None, json_output: AsJson = False) -> None:
     Example: branchwise tools show film_year.py:film_year
     """
     # Lists and help need none of what plug-ins are made of.
-    from branchwise.commands.tool_card import cards_of
+    from branchwise.commands.tool_use import cards_of
 
     cards = cards_of(spec, read_keys(key))
     if json_output:
-        print_json([card.to_json() for card in cards])
+        print_json([asdict(card) for card in cards])
         return
     for card in cards:
         _print(card.lines())
@@ -87,7 +94,7 @@ def try_one(
 
     Example: branchwise tools try film_year.py:film_year --args '{"title": "King Kong"}'
     """
-    from branchwise.commands.tool_call import read_arguments, try_tool
+    from branchwise.commands.tool_use import read_arguments, try_tool
 
     call = try_tool(
         spec,
@@ -122,9 +129,7 @@ def new(
 
     Example: branchwise tools new film_year
     """
-    from shlex import quote
-
-    tool, test = write_tool(name, out)
+    tool, test = _write_tool(name, out)
     spec = quote(f"{tool}:{name}")
     _print(
         [
@@ -158,3 +163,56 @@ def _below(text: str) -> Iterable[str]:
 def _print(lines: Iterable[str]) -> None:
     for line in lines:
         echo(printable(line))
+
+
+def _write_tool(name: str, folder: Path) -> tuple[Path, Path]:
+    """Write `NAME.py` and `test_NAME.py`, where neither exists; returns their paths."""
+    _check_name(name)
+    texts = {
+        folder / file.format(name): (files("branchwise.commands") / template).read_text("utf-8")
+        for file, template in (("{}.py", "new_tool.py.txt"), ("test_{}.py", "new_tool_test.py.txt"))
+    }
+    for path in texts:
+        if path.exists() or path.is_symlink():
+            raise InputError(
+                "already exists and is not overwritten",
+                where=str(path),
+                remedy="choose another name, or another folder with --out",
+            )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text.format(name=name, file=f"{name}.py"))
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        raise InputError(
+            f"cannot be written: {error.strerror}", where=str(folder), remedy="see --out"
+        ) from None
+    tool, test = texts
+    return tool, test
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that cannot be a tool's, a function's and a module's at once."""
+    wrong = None
+    if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
+        wrong = "is not a valid function name"
+    elif len(name) > MAX_NAME_CHARS or name.startswith(("_", "test_")):
+        wrong = (
+            f"is not a valid tool name (at most {MAX_NAME_CHARS} characters, no _ or test_ first)"
+        )
+    elif name in known_tools():
+        wrong = "is a built-in tool"
+    elif name in sys.builtin_module_names or name in sys.stdlib_module_names or _is_module(name):
+        wrong = "is an installed module: the test could not import the tool"
+    elif name in ("tool", "settings", "Settings", "ToolError", "BaseModel", "asyncio"):
+        wrong = "is a name that the generated file uses itself"
+    if wrong:
+        raise InputError(f"{name[:80]!r} {wrong}", remedy="choose one like film_year")
+
+
+def _is_module(name: str) -> bool:
+    """Whether a module of that name is installed; the working folder is checked later."""
+    found = importlib.util.find_spec(name)
+    origin = Path(found.origin) if found and found.origin else None
+    return found is not None and not (origin and origin.parent == Path.cwd())

@@ -82,11 +82,7 @@ def _start(run: RunView, question: str | None, epoch: int, step: int | None) -> 
 
 
 def _print(
-    runs: list[RunView],
-    question: str | None,
-    epoch: int | None,
-    step: int | None,
-    passages: int,
+    runs: list[RunView], question: str | None, epoch: int | None, step: int | None, passages: int
 ) -> None:
     """Print the same of each run in turn, under a heading if there are several.
 

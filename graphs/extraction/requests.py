@@ -8,8 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from branchwise.agents.caller import ModelCaller, ModelError
+from branchwise.agents.caller import ModelCaller
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.reply import ModelError
 from branchwise.graphs.extraction.materials import Material, asked_about, passage_message
 from branchwise.graphs.extraction.replies import Sections, Spans, read_sections, read_spans
 from branchwise.graphs.ledger import EXTRACTOR

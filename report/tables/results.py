@@ -16,7 +16,7 @@ from branchwise.report.table import (
     subset_column,
     system_column,
 )
-from branchwise.runs.studies.settings import flat
+from branchwise.runs.studies.study import flat
 
 _INTERVAL = f"{OF_INTERVALS}: 95% bootstrap interval, questions being drawn."
 _DEVIATION = "SD: standard deviation over questions."

@@ -18,12 +18,14 @@ from branchwise.report.terminal.report_table import drawn
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.costs.usage import Costs, RoleCost
 from branchwise.runs.estimates import Estimate
-from branchwise.runs.studies.grading_plan import GRADE_INPUT, PREDICTED, GradingPlan
 from branchwise.runs.studies.plan import (
     AGENT_INPUT,
+    GRADE_INPUT,
     MODULE_INPUT,
+    PREDICTED,
     REPLY,
     Bound,
+    GradingPlan,
     PlanTotal,
     StudyPlan,
     SystemPlan,

@@ -28,8 +28,7 @@ from branchwise.report.terminal.error_table import (
 )
 from branchwise.report.terminal.report_table import drawn, headline, score_tables, with_notes
 from branchwise.report.terminal.run_notes import NOTICE, matcher_lines, module_notes
-from branchwise.runs.costs.usage import NO_COSTS
-from branchwise.runs.left_out import run_left_out, run_remarks
+from branchwise.runs.costs.usage import NO_COSTS, run_left_out, run_remarks
 from branchwise.runs.scoring.scored import ScoredAnswers
 
 if TYPE_CHECKING:

@@ -1,18 +1,116 @@
-"""What tokens cost: the built-in prices, and a user's over them."""
+"""What tokens cost: the built-in prices, a user's over them, and those kept with a run or study."""
 
 import importlib.resources
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from branchwise.agents.spec import ModelSpec, is_replay
-from branchwise.base.errors import InputError
+from branchwise.base.atomic import write_bytes
+from branchwise.base.errors import InputError, did_you_mean, nearest
+from branchwise.base.yaml_lines import KeyPath, line_of, read_document, shown
 from branchwise.graphs.ledger import RoleUsage
-from branchwise.runs.costs.price_table import Price, read_price_table
+
+MAX_USD = 1_000_000.0
+_Usd = Annotated[float, Field(strict=True, ge=0, le=MAX_USD, allow_inf_nan=False)]
+_FORM = "openai:NAME: {input: 0.25, cached: 0.025, output: 2}"
+
+
+class Price(BaseModel):
+    """USD per million tokens. `cached`, `written`: of input tokens read from the prompt cache, and
+    written to it (None: the same as other input). Reasoning tokens are output."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: _Usd
+    output: _Usd
+    cached: _Usd | None = None
+    written: _Usd | None = None
+
+    @property
+    def dearest_input(self) -> float:
+        """What an input token costs at most, per million."""
+        return max(self.input, self.cached or 0.0, self.written or 0.0)
+
+
+class PriceTable(BaseModel):
+    """Prices by model, named as after `--model`, the day they held and where they stand."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    as_of: Annotated[date | None, Field(strict=True)] = None
+    source: Annotated[str, Field(max_length=1000)] | None = None
+    models: Mapping[str, Price]
+
+
+def read_price_table(path: Path) -> PriceTable:
+    """The table in a YAML file, models named as `str(ModelSpec)`. Raises InputError with file and
+    line."""
+    document = read_document(path, wanted="a table of prices", remedy=f"write {_FORM}")
+    try:
+        table = PriceTable.model_validate(document.value)
+    except ValidationError as error:
+        raise _complaint(error, document.lines, path) from None
+    return table.model_copy(update={"models": dict(_named(table.models, document.lines, path))})
+
+
+def _complaint(error: ValidationError, lines: Mapping[KeyPath, int], path: Path) -> InputError:
+    # A misspelt key is one that is unknown and one that is missing: the first says more.
+    problems = error.errors(include_url=False, include_context=False)
+    problem = min(problems, key=lambda found: found["type"] != "extra_forbidden")
+    place, kind = problem["loc"], problem["type"]
+    where = f"{path}:{line_of(lines, place)}"
+    name = str(place[-1]) if place else ""
+    model = f"{shown(place[1])}: " if len(place) > 1 else ""
+    if kind == "extra_forbidden":
+        known = Price.model_fields if model else PriceTable.model_fields
+        remedy = did_you_mean(name, known, else_=f"known keys: {', '.join(known)}")
+        return InputError(f"{model}unknown key {shown(name)}", where=where, remedy=remedy)
+    if kind == "missing":
+        return InputError(f"{model}{name} is missing", where=where, remedy=f"write {_FORM}")
+    if len(place) < 2 or name not in Price.model_fields:
+        what = f"{model or name or 'the file'}".removesuffix(": ")
+        return InputError(f"{what} {_wanted(name, model)}", where=where, remedy=f"write {_FORM}")
+    value = shown(problem["input"])
+    return InputError(
+        f"{model}{name} is {value}",
+        where=where,
+        remedy=f"write a number of USD per million tokens, from 0 to {MAX_USD:,.0f}",
+    )
+
+
+def _wanted(name: str, model: str) -> str:
+    if name == "as_of":
+        return "is not a date such as 2026-11-21, without quotes"
+    if name == "source":
+        return "is not a text of at most 1000 characters"
+    return "has no prices" if model else "has no table of prices by model"
+
+
+def _named(
+    models: Mapping[str, Price], lines: Mapping[KeyPath, int], path: Path
+) -> Iterator[tuple[str, Price]]:
+    seen: dict[str, str] = {}
+    for name, price in models.items():
+        where = f"{path}:{line_of(lines, ('models', name))}"
+        try:
+            spec = str(ModelSpec.parse(name))
+        except InputError as error:
+            near = nearest(name, ("offline", f"openai:{name}"), cutoff=0.5)
+            remedy = f"did you mean {shown(near[0])}?" if near else error.remedy
+            raise InputError(error.what, where=where, remedy=remedy) from None
+        if spec in seen:
+            raise InputError(f"{shown(name)} and {shown(seen[spec])} are one", where=where)
+        seen[spec] = name
+        yield spec, price
+
 
 _DATED = re.compile(r"(?P<base>.+)-20\d\d-[01]\d-[0-3]\d")
 _FREE = Price(input=0.0, output=0.0)
@@ -35,7 +133,6 @@ class Prices:
     path: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: the prices, and where they are from."""
         return {
             "built_in": {model: price.model_dump() for model, price in self.built_in.items()},
             "given": {model: price.model_dump() for model, price in self.given.items()},
@@ -46,10 +143,7 @@ class Prices:
 
     @classmethod
     def load(cls, path: Path | None = None) -> "Prices":
-        """The built-in prices, those of a user's YAML file of the same form before them.
-
-        Raises InputError, naming file and line, if the file is not such a table.
-        """
+        """The built-in prices, those of a user's YAML file before them. Raises InputError."""
         shipped = importlib.resources.files("branchwise.runs.costs").joinpath("prices.yaml")
         with importlib.resources.as_file(shipped) as file:
             table = read_price_table(file)
@@ -57,12 +151,9 @@ class Prices:
         return cls(table.models, table.as_of, table.source, given, path)
 
     def price(self, model_spec: str) -> Price | None:
-        """The price of a model; None where it is unknown, or the text names no model.
-
-        A model's full name goes before the name without its date, the user's prices before the
-        built-in ones, one server's before any server's. A replay costs nothing: the run that
-        it answers from was paid for.
-        """
+        """The price of a model; None where it is unknown. The full name goes before the one without
+        its date, the user's prices before the built-in ones, one server's before any server's. A
+        replay costs nothing."""
         if is_replay(model_spec):
             return _FREE
         for name, is_given in _keys(model_spec):
@@ -77,7 +168,6 @@ class Prices:
         return first is not None and not first[1] and first[0] != "offline"
 
     def unused(self, model_specs: Iterable[str]) -> tuple[str, ...]:
-        """Names in the user's file that none of these models goes by."""
         known = {name for spec in model_specs for name, is_given in _keys(spec) if is_given}
         return tuple(name for name in self.given if name not in known)
 
@@ -134,3 +224,64 @@ def _is_own(spec: ModelSpec) -> bool:
         return True
     address = urlsplit(spec.base_url)
     return address.scheme == "https" and address.netloc.lower() == _OWN_HOST
+
+
+PRICES, LIMIT = "prices.yaml", "max-cost"
+_RUNS, _STUDY = "runs", "study.json"
+
+
+def keep_prices(folder: Path, path: Path | None) -> None:
+    """Keep a file of prices in the folder; None: what is kept there stays."""
+    kept = folder / PRICES
+    if path is None or path.resolve() == kept.resolve():
+        return
+    try:
+        write_bytes(kept, path.read_bytes())
+    except OSError as error:
+        raise _cannot_save("prices", kept, error) from None
+
+
+def keep_limit(run: Path, most: float | None) -> None:
+    """Keep what a run may cost, in USD; None: what is kept there stays."""
+    kept = run / LIMIT
+    if most is None:
+        return
+    try:
+        write_bytes(kept, f"{most!r}\n".encode())
+    except OSError as error:
+        raise _cannot_save("limit of cost", kept, error) from None
+
+
+def limit_of(run: Path | None, given: float | None = None) -> float | None:
+    """What a run may cost, in USD: the limit `given`, else the one kept with it; None: no limit."""
+    if run is None or given is not None:
+        return given
+    kept = run / LIMIT
+    try:
+        most = float(kept.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError):
+        most = -1.0
+    if not isfinite(most) or most < 0:
+        remedy = "give the limit again with --max-cost, or remove the file"
+        raise InputError("is not an amount in USD", where=str(kept), remedy=remedy)
+    return most
+
+
+def _cannot_save(what: str, kept: Path, error: OSError) -> InputError:
+    return InputError(f"cannot save the {what} ({error.strerror or error})", where=str(kept))
+
+
+def kept_prices(folder: Path) -> Path | None:
+    """The file of prices of a run, or of the study that it belongs to; None: there is none."""
+    runs, places = folder.resolve().parent, [folder]
+    if runs.name == _RUNS and (runs.parent / _STUDY).is_file():
+        places.append(runs.parent)
+    found = [place / PRICES for place in places if (place / PRICES).is_file()]
+    return found[0] if found else None
+
+
+def prices_of(folder: Path) -> Prices:
+    """What models cost in a run: by its kept prices, else by the built-in ones."""
+    return Prices.load(kept_prices(folder))

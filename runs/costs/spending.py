@@ -15,8 +15,7 @@ from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
 from branchwise.graphs.own_settings import RoleDecoding
 from branchwise.graphs.system import System
-from branchwise.runs.costs.price_table import Price
-from branchwise.runs.costs.prices import Prices, cost_at
+from branchwise.runs.costs.prices import Price, Prices, cost_at
 from branchwise.runs.costs.usage import role_model
 from branchwise.runs.store import RunReader
 from branchwise.trace.parts import Usage
@@ -27,17 +26,11 @@ _PERHAPS_PAID = frozenset({"timeout", "cut", "invalid_response"})
 
 
 class Spending:
-    """An allowance (`agents.restraints.Allowance`) in USD: a study's, a run's, a scoring's.
-
-    A request may go where what is spent, what requests on their way can cost, and what it can cost
-    itself come to at most `most`. What it can cost: the bytes of its text as input tokens, since a
-    token is a byte at least, and max_tokens of output. Where there is too little, it waits for
-    those on their way, which mostly cost less; alone, it ends the pass. For one event loop at a
-    time. Raises InputError for a limit that is not a finite amount.
-
-    A request that failed on its way back (a time-out, a response that broke off) counts with its
-    largest possible cost until the process ends: no server reports the true cost.
-    """
+    """An allowance (`agents.restraints.Allowance`) in USD, for one event loop at a time. A request
+    may go where what is spent, what requests on their way can cost and what it can cost itself come
+    to at most `most`: the bytes of its text as input tokens (a token is a byte at least), and
+    max_tokens of output. Otherwise it waits for those on their way; alone, it ends the pass. One
+    that failed on its way back counts in full, since no server reports the true cost."""
 
     def __init__(self, most: float, prices: Prices) -> None:
         # `spent > nan` is never true: such a limit would hold nothing back.
@@ -107,10 +100,7 @@ class Spending:
 
 
 def restraints_of(
-    max_cost: float | None,
-    prices: Prices | None,
-    outages: Outages,
-    limits: Limits | None = None,
+    max_cost: float | None, prices: Prices | None, outages: Outages, limits: Limits | None = None
 ) -> Restraints:
     """What holds requests back; that costs have a bound must have been checked."""
     allowance = None if max_cost is None else Spending(max_cost, prices or Prices.load())
@@ -118,10 +108,7 @@ def restraints_of(
 
 
 def recorded_cost(system: System, run: RunReader, prices: Prices, name: str = "") -> float:
-    """USD of all replies that are recorded in a run of the system; `name` in a study.
-
-    Raises InputError if a server counted no tokens, since the cost of its replies is then unknown.
-    """
+    """USD of all replies recorded in a run; refuses a run whose server counted no tokens."""
     settings, total = system.model_dump(), 0.0
     by_role: dict[str, Price | None] = {}
     for role, usage in run.model_usage():
@@ -157,10 +144,7 @@ def check_bounded_scoring(
     words: SettingNames = FLAGS,
     beside: str | None = None,
 ) -> None:
-    """The same of the calls of matcher and judge, and of a model that judges `beside` it.
-
-    `system`: settings of the run, if there is one; `roles`: their own decoding.
-    """
+    """The same of the calls of matcher and judge, and of a model that judges `beside` it."""
     chosen = choice.resolved(system)
     for role, model in (("matcher", chosen.model), ("judge", chosen.judge), ("judge", beside)):
         if model is not None:
@@ -195,14 +179,12 @@ def _check_call(model: str, limit: object, prices: Prices, whose: str, remedy: s
 
 
 def models_of(system: System) -> Iterator[tuple[str, str]]:
-    """The roles that the system asks, with their models."""
     settings = system.model_dump()
     roles = {AGENT: True, EXPANDER: system.expand, EXTRACTOR: system.extract}
     yield from ((role, role_model(settings, role)) for role, asked in roles.items() if asked)
 
 
 def _bound(price: Price | None, most: Usage) -> float:
-    """USD that this many tokens cost at most. `check_bounded` has checked that the price is
-    known."""
+    """USD that this many tokens cost at most; `check_bounded` has checked the price."""
     assert price is not None
     return (most.input * price.dearest_input + most.output * price.output) / 1e6

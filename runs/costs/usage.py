@@ -1,15 +1,20 @@
-"""What a run cost: calls, tokens, seconds and money of each role."""
+"""What a run's model calls come to: calls, tokens, seconds and money by role, and what is told of
+the requests and replies."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from branchwise.agents.refusals import INSTEAD
+from branchwise.agents.reply import BY_RESPONSES
+from branchwise.base.text import counted
+from branchwise.eval.judging.consultant import Consulted
 from branchwise.eval.judging.settle import CHECK, Settled
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.ledger import RoleUsage
-from branchwise.runs.costs.price_table import Price
-from branchwise.runs.costs.prices import Prices, cost_at
+from branchwise.runs.costs.prices import Price, Prices, cost_at
 
 COUNTS = ("calls", "input", "cached", "output", "reasoning", "seconds")
 """Fields of `RoleUsage`, as reports order them."""
@@ -21,9 +26,8 @@ SPENT = ("error", "usage")
 
 @dataclass(frozen=True)
 class RoleCost:
-    """A role's model calls. `cost` in USD, None where it is unknown: the model has no known price,
-    or its server counted no tokens in `uncounted` of the items (or, of matcher and judge, runs).
-    """
+    """A role's model calls. `cost` in USD, None where the model has no known price, or its server
+    counted no tokens in `uncounted` items (of matcher and judge: runs)."""
 
     role: str
     model: str
@@ -32,22 +36,14 @@ class RoleCost:
     uncounted: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return {**vars(self), "usage": self.usage.record()}
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a run cost, failed items included.
-
-    `items` have ended, `failed` of them without an answer. `usage` and `cost` (USD) are sums over
-    `roles`; `cost` is None where any part is unknown.
-    `per_item`: means over the items whose usage was kept (matcher and judge: over all that ended),
-    `cost` among them; all None where there are none. `unpriced`: models that were called and have
-    no known price. `as_of`, `source`: the day the built-in prices held, and where they are
-    published; None where none of them was used. `unused`: models of the user's prices that no
-    model here is, and `models` those that there are.
-    """
+    """What a run cost, failed items included. `usage` and `cost` (USD, None where any part is
+    unknown) are sums over `roles`; `per_item` means. `unpriced`: models called without a known
+    price; `unused`: models of the user's prices that were not called, `models` those that were."""
 
     items: int
     failed: int
@@ -62,7 +58,6 @@ class Costs:
     models: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; unknown is null."""
         return {
             **vars(self),
             "roles": [role.to_json() for role in self.roles],
@@ -80,15 +75,12 @@ NO_COSTS = Costs(0, 0, (), RoleUsage(), 0.0, dict.fromkeys((*COUNTS, "cost")), u
 
 @dataclass(frozen=True)
 class RoleSpending:
-    """Model calls that belong to no item: a matcher's or a judge's of a run."""
-
     model: str
     usage: RoleUsage
 
 
 def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, RoleSpending]:
-    """What matcher and judge cost, including replies kept from earlier, which were paid for
-    once."""
+    """What matcher and judge cost, with replies kept from earlier, which were paid for once."""
     reports = (
         ("matcher", choice.model, settled.matcher),
         ("judge", choice.judge, settled.judge or settled.grades),
@@ -110,12 +102,8 @@ def run_costs(
     prices: Prices,
     scoring: Mapping[str, RoleSpending] | None = None,
 ) -> Costs:
-    """What a run cost.
-
-    `outcomes`: the final records of its ended items (`runs/runner.py`); `system`: its settings
-    as the store keeps them, which name the roles' models; `scoring`: the calls of matcher and
-    judge by role.
-    """
+    """What a run cost, by the final records of its items, its settings, and the calls of matcher
+    and judge by role."""
     tallies: dict[str, _Tally] = {}
     items = failed = 0
     for outcome in outcomes:
@@ -123,20 +111,21 @@ def run_costs(
         failed += outcome.get("error") is not None
         for role, usage in outcome["usage"].items():
             if role not in tallies:
-                tallies[role] = _Tally.of(role_model(system, role), prices)
-            tallies[role].add(_usage(usage))
+                model = role_model(system, role)
+                tallies[role] = _Tally(model, prices.price(model))
+            tallies[role].add(RoleUsage(**{name: usage.get(name, 0) for name in KEPT_COUNTS}))
     of_items = [tally.role_cost(role) for role, tally in tallies.items()]
     of_run = [_scored(role, spent, prices) for role, spent in (scoring or {}).items()]
     roles = [*of_items, *of_run]
-    return _totals(items, failed, roles, _means(roles, items), prices)
+    return _totals(items, failed, roles, prices)
 
 
 def file_costs(
     items: int, failed: int, scoring: Mapping[str, RoleSpending], prices: Prices
 ) -> Costs:
-    """What scoring a predictions file cost; what its `items` cost before is not known to anyone."""
+    """What scoring a predictions file cost; what its items cost is not known."""
     roles = [_scored(role, spent, prices) for role, spent in scoring.items()]
-    return _totals(items, failed, roles, _means(roles, items), prices)
+    return _totals(items, failed, roles, prices)
 
 
 def role_model(system: Mapping[str, Any], role: str) -> str:
@@ -147,17 +136,11 @@ def role_model(system: Mapping[str, Any], role: str) -> str:
 
 @dataclass
 class _Tally:
-    """What a role has used so far, and the cost of each part of it."""
-
     model: str
     price: Price | None
     usage: RoleUsage = field(default_factory=RoleUsage)
     parts: list[float | None] = field(default_factory=list)
     uncounted: int = 0
-
-    @classmethod
-    def of(cls, model: str, prices: Prices) -> "_Tally":
-        return cls(model, prices.price(model))
 
     def add(self, usage: RoleUsage) -> None:
         self.parts.append(cost_at(self.price, usage))
@@ -169,18 +152,18 @@ class _Tally:
 
 
 def _scored(role: str, spent: RoleSpending, prices: Prices) -> RoleCost:
-    tally = _Tally.of(spent.model, prices)
+    tally = _Tally(spent.model, prices.price(spent.model))
     tally.add(spent.usage)
     return tally.role_cost(role)
 
 
-def _totals(
-    items: int,
-    failed: int,
-    roles: Sequence[RoleCost],
-    per_item: Mapping[str, float | None],
-    prices: Prices,
-) -> Costs:
+def _totals(items: int, failed: int, roles: Sequence[RoleCost], prices: Prices) -> Costs:
+    per_item: dict[str, float | None] = dict.fromkeys((*COUNTS, "cost"))
+    if items:
+        for name in COUNTS:
+            per_item[name] = sum(getattr(role.usage, name) / items for role in roles)
+        costs = (None if role.cost is None else role.cost / items for role in roles)
+        per_item["cost"] = _sum(costs)
     usage = RoleUsage()
     for role in roles:
         usage = _plus(usage, role.usage)
@@ -201,25 +184,98 @@ def _totals(
     )
 
 
-def _means(roles: Sequence[RoleCost], items: int) -> dict[str, float | None]:
-    if not items:
-        return dict.fromkeys((*COUNTS, "cost"))
-    means: dict[str, float | None] = {
-        name: sum(getattr(role.usage, name) / items for role in roles) for name in COUNTS
-    }
-    means["cost"] = _sum(None if role.cost is None else role.cost / items for role in roles)
-    return means
-
-
-def _usage(record: Mapping[str, Any]) -> RoleUsage:
-    return RoleUsage(**{name: record.get(name, 0) for name in KEPT_COUNTS})
-
-
 def _plus(a: RoleUsage, b: RoleUsage) -> RoleUsage:
     return RoleUsage(**{name: getattr(a, name) + getattr(b, name) for name in KEPT_COUNTS})
 
 
 def _sum(costs: Iterable[float | None]) -> float | None:
-    """The sum; None where a part is unknown."""
     known = list(costs)
     return None if None in known else math.fsum(cost for cost in known if cost is not None)
+
+
+@dataclass(frozen=True)
+class OmittedField:
+    """A field that requests of a role lacked, in `items` of the run (None: matcher and judge)."""
+
+    role: str
+    field: str
+    items: int | None = None
+
+    @property
+    def words(self) -> str:
+        items = "" if self.items is None else f" in {counted(self.items, 'item')}"
+        instead = INSTEAD.get(self.field)
+        meaning = f" ({instead})" if instead else ""
+        return f"{self.role}: asked without {self.field}{items}{meaning}: the server refuses it"
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class RemarkedReplies:
+    """Replies of a role with a remark, in `items` of the run (None: matcher and judge)."""
+
+    role: str
+    remark: str
+    replies: int
+    items: int | None = None
+
+    @property
+    def words(self) -> str:
+        items = "" if self.items is None else f" in {counted(self.items, 'item')}"
+        return f"{self.role}: {counted(self.replies, 'reply', 'replies')}{items} {self.remark}"
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+def run_remarks(
+    outcomes: Iterable[Mapping[str, Any]], settled: Settled
+) -> tuple[RemarkedReplies, ...]:
+    """What is told of replies, by role: of ended items, then of matcher and judge. That replies
+    came by the Responses API is where others did not."""
+    replies, items = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    calls = Counter[str]()
+    for role, usage in _usages(outcomes):
+        calls[role] += usage["calls"]
+        for remark, count in usage.get("remarks", {}).items():
+            replies[role, remark] += count
+            items[role, remark] += 1
+    told = [
+        RemarkedReplies(role, remark, count, items[role, remark])
+        for (role, remark), count in replies.items()
+        if remark != BY_RESPONSES or count < calls[role]
+    ]
+    for role, consulted in _consulted(settled):
+        every = consulted.fresh.calls + consulted.cached.calls
+        told += [
+            RemarkedReplies(role, remark, count)
+            for remark, count in consulted.remarks.items()
+            if remark != BY_RESPONSES or count < every
+        ]
+    return tuple(told)
+
+
+def run_left_out(
+    outcomes: Iterable[Mapping[str, Any]], settled: Settled
+) -> tuple[OmittedField, ...]:
+    """What requests lacked, by role and field: of ended items, then of matcher and judge."""
+    counts = Counter(
+        (str(role), str(field))
+        for role, usage in _usages(outcomes)
+        for field in usage.get("left_out", ())
+    )
+    of_items = [OmittedField(role, field, items) for (role, field), items in counts.items()]
+    lacked = [(role, field) for role, one in _consulted(settled) for field in one.left_out]
+    return (*of_items, *(OmittedField(role, field) for role, field in lacked))
+
+
+def _usages(outcomes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for outcome in outcomes:
+        yield from (outcome.get("usage") or {}).items()
+
+
+def _consulted(settled: Settled) -> list[tuple[str, Consulted]]:
+    reports = {"matcher": settled.matcher, "judge": settled.judge or settled.grades}
+    return [(role, report.consulted) for role, report in reports.items() if report]

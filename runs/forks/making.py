@@ -14,13 +14,13 @@ from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.graphs.system import System
-from branchwise.runs.costs.kept_prices import keep_prices, kept_prices
-from branchwise.runs.experiment import Run, check_not_moved, make_agent, resume, run_spec
-from branchwise.runs.forks.folders import default_folder
-from branchwise.runs.forks.openings import opening_of
-from branchwise.runs.run_keys import tell_kept_keys, with_kept_keys
+from branchwise.runs.continuing import check_not_moved, tell_kept_keys, with_kept_keys
+from branchwise.runs.costs.prices import keep_prices, kept_prices
+from branchwise.runs.experiment import Run, make_agent, resume, run_spec
+from branchwise.runs.forks.edits import opening_of
 from branchwise.runs.runner import Observer
 from branchwise.runs.store import ItemRow, RunReader, RunSpec, create_run, open_run
+from branchwise.runs.studies.folder import default_folder
 from branchwise.trace.conversation import executions
 from branchwise.trace.events import Event
 
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changes:
-    """What a fork does differently; None is as in the parent.
-
-    `edit`: the text that replaces the step's own (`eval.forks.edits`).
-    """
+    """What a fork does differently; None is as in the parent. `edit`: another text of the step."""
 
     model: str | None = None
     tools: tuple[str, ...] | None = None
@@ -42,8 +39,6 @@ class Changes:
 
 @dataclass(frozen=True)
 class _Parent:
-    """The parts of the parent run that a fork needs: its identity, one ended item and its trace."""
-
     path: Path
     name: str
     meta: Mapping[str, Any]
@@ -60,7 +55,6 @@ class _Parent:
             reader.close()
 
     def place(self, step: int) -> int:
-        """The position of a step among the events."""
         for place, event in enumerate(self.events):
             if event.seq == step:
                 return place
@@ -82,13 +76,10 @@ def make_fork(
     kg: str | None = None,
     keys: Keys = NO_KEYS,
 ) -> Path:
-    """Make the run that re-enters an ended item at a step; sends no request yet.
-
-    The parent is only read. `out`: the folder to make (None: beside the parent); `corpus` and `kg`
-    say where the parent's are now, `keys` which keys its servers get, with precedence over those
-    that the parent names. Warns if the system differs by more than the requested changes. Raises
-    InputError for anything missing, not editable or impossible to make.
-    """
+    """Make the run that re-enters an ended item at a step; sends no request yet. `out`: None is
+    beside the parent, which is only read; `corpus`, `kg`: where these are now; `keys` go before
+    those that the parent names. Warns if the system differs by more than the changes. Raises
+    InputError."""
     begun = _Parent.read(parent, question, epoch)
     place = begun.place(step)
     opening = opening_of(begun.events, place, changes.edit)
@@ -108,10 +99,7 @@ def make_fork(
 def run_fork(
     path: Path, *, observer: Observer | None = None, restraints: Restraints | None = None
 ) -> Run:
-    """Run the rest of a fork; `branchwise resume` does the same after a kill. Blocks.
-
-    Raises InputError as `resume` does, StoreError if the folder cannot be written.
-    """
+    """Run the rest of a fork, as `resume` does after a kill. Raises InputError and StoreError."""
     reader = open_run(path)
     keys = with_kept_keys(NO_KEYS, reader.system, str(path))
     reader.close()
@@ -154,9 +142,7 @@ def _system(
     prompts = begun.get("prompts")
     if prompts and not Path(prompts).is_dir():
         raise InputError(
-            "the prompts of this run are missing",
-            where=prompts,
-            remedy="put the folder back",
+            "the prompts of this run are missing", where=prompts, remedy="put the folder back"
         )
     settings = {**begun, **{name: value for name, value in moved.items() if value}}
     kept = with_kept_keys(keys, begun, str(parent.path))
@@ -170,7 +156,6 @@ def _system(
 
 
 def _check_entry(parent: _Parent, place: int, agent: "Agent", opening: Sequence[Event]) -> None:
-    """Raise InputError if the agent cannot continue after the opening."""
     if agent.flow.graph is not None:
         raise InputError(
             f"the task {parent.meta['task']} has its own graph, which a fork cannot enter",
@@ -209,7 +194,7 @@ def _warn_of_differences(parent: _Parent, agent: "Agent", changes: Changes) -> N
     if others := [key for key in differ if key not in meant]:
         warn(
             f"{parent.path}: the system is no longer the one of this run (changed: "
-            f"{', '.join(others)}); the steps before the fork stay as the run recorded them",
+            f"{', '.join(others)}); the steps before the fork stay as the run recorded them"
         )
 
 
@@ -230,7 +215,7 @@ def _spec(parent: _Parent, agent: "Agent", record: Mapping[str, Any]) -> RunSpec
     meta, questions = parent.meta, (parent.row.question,)
     task, digest = meta["task"], questions_digest(questions)
     chosen = QuestionSet(meta["source"], task, questions, digest)
-    spec = run_spec(chosen, agent, None, 1, BY_NAMES)
+    spec = run_spec(chosen, agent.system, agent, 1, BY_NAMES)
     scoring = meta.get("scoring") or {}
     if scoring:
         # By the parent's own models: changing the agent must not change the judge.

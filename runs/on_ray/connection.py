@@ -1,12 +1,13 @@
 """Where `--on` says that items are answered, and the connection to it."""
 
+import asyncio
 import logging
 import os
 import re
 import socket
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,8 +34,8 @@ among a command's results, and start a Ray of its own where a cluster is lost.""
 
 @dataclass(frozen=True)
 class RayPlace:
-    """A Ray of this machine (`address` None), or the cluster at HOST:PORT; `workers`: how many are
-    wanted, None: one a core."""
+    """A Ray of this machine (`address` None) or the cluster at HOST:PORT; `workers` None: one a
+    core."""
 
     address: str | None = None
     workers: int | None = None
@@ -58,15 +59,11 @@ class RayPlace:
 
     @property
     def words(self) -> str:
-        """For messages."""
         return f"Ray at {self.address}" if self.address else "Ray on this machine"
 
     @contextmanager
     def connected(self) -> Iterator[int]:
-        """Yields the number of workers to start, while there is a connection.
-
-        A process that has one keeps it. Raises InputError where no Ray answers.
-        """
+        """Yields the number of workers to start; a process that has a connection keeps it."""
         for name, value in _QUIET.items():
             os.environ.setdefault(name, value)
         import ray
@@ -100,12 +97,14 @@ class RayPlace:
 
     @property
     def _settings(self) -> dict[str, Any]:
-        """Of `ray.init`."""
         if self.address is not None:
             return {"address": CLUSTER + self.address}
+        # Ray counts all cores of a machine, and knows how much of them a container is given.
+        usable = usable_cores()
+        fewer = usable if usable < (os.cpu_count() or 1) else None
         return {
             "address": "local",
-            "num_cpus": self.workers or _fewer_cores(),
+            "num_cpus": self.workers or fewer,
             "include_dashboard": False,
             "object_store_memory": _STORE_BYTES,
         }
@@ -138,13 +137,6 @@ class RayPlace:
             ) from None
 
 
-def _fewer_cores() -> int | None:
-    """Of this process, where it may not use all of the machine's, which Ray would count; otherwise
-    None, as Ray also knows how much of them a container is given."""
-    usable = usable_cores()
-    return usable if usable < (os.cpu_count() or 1) else None
-
-
 def one_line_of(error: BaseException) -> str:
     """What an error of Ray's, or of gRPC, says, in short."""
     said = str(error)
@@ -152,3 +144,34 @@ def one_line_of(error: BaseException) -> str:
         return details[1][:300]
     lines = [line.strip() for line in said.splitlines() if len(line.strip()) > 1]
     return (lines[-1] if lines else type(error).__name__)[:300]
+
+
+_LOOKS = 4
+"""Refusals in a row of a head that is gone: one that is made to come back may need a moment."""
+_BETWEEN_LOOKS = 3.0
+
+
+async def until_gone(address: str) -> None:
+    refused = 0
+    while refused < _LOOKS:
+        await asyncio.sleep(_BETWEEN_LOOKS)
+        refused = refused + 1 if await asyncio.to_thread(_is_refused, address) else 0
+
+
+def address_of_head() -> str | None:
+    """HOST:PORT. None for a client of a cluster, which may not be let through to it."""
+    import ray
+    from ray.util.client import ray as client
+
+    return None if client.is_connected() else str(ray.get_runtime_context().gcs_address)
+
+
+def _is_refused(address: str) -> bool:
+    """What else may fail, a machine without a free port among it, says nothing of the head."""
+    host, _, port = address.rpartition(":")
+    with suppress(OSError):
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+        except ConnectionRefusedError:
+            return True
+    return False

@@ -1,7 +1,7 @@
 """One worker, seen from the process that writes the run: it commits what the worker records."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -37,11 +37,8 @@ class _Item(NamedTuple):
 
 
 class WorkerLink:
-    """A worker that has opened its systems, the items that it has, and what it asks for.
-
-    `actor` is Ray's handle. Its messages are fetched by `serve`: a worker that is cut off and goes
-    on all the same can write nothing.
-    """
+    """An open worker, the items that it has, and what it asks for. Its messages are fetched: a
+    worker that is cut off and goes on all the same can write nothing."""
 
     def __init__(
         self,
@@ -61,7 +58,6 @@ class WorkerLink:
 
     @property
     def load(self) -> int:
-        """How many items it has."""
         return len(self._items)
 
     async def answered(
@@ -160,16 +156,25 @@ class WorkerLink:
                 item.ended.set_result(message.record)
 
     async def _called(self, call: WorkerCall) -> None:
-        do = {
-            "commit": self._commit,
-            "has_answers": self._tell_answers,
-            "request": self._request,
-            "slot": self._slot,
-        }[call.name]
         try:
-            await do(call)
+            match call.name:
+                case "commit":
+                    await self._commit(call)
+                case "request":
+                    await self._request(call)
+                case "slot":
+                    await self._slot(call)
+                case _:
+                    item = self._items.get(call.item)
+                    has_answers = item is not None and await self._has_answers[item.part]()
+                    self._send(Granted(call.call, has_answers))
         except Exception as error:  # noqa: BLE001 - raised in the worker
-            self._send(Granted(call.call, error=_carried(error)))
+            # Of a class that every process has.
+            carried: Exception = RuntimeError(f"{type(error).__name__}: {error}")
+            if isinstance(error, PassEndedError | StoreError):
+                is_plain = type(error) in (PassEndedError, StoreError)
+                carried = (type(error) if is_plain else PassEndedError)(str(error))
+            self._send(Granted(call.call, error=carried))
 
     async def _commit(self, call: WorkerCall) -> None:
         item = self._items.get(call.item)
@@ -183,10 +188,6 @@ class WorkerLink:
                 item.ended.set_exception(error)
             raise
         self._send(Granted(call.call))
-
-    async def _tell_answers(self, call: WorkerCall) -> None:
-        item = self._items.get(call.item)
-        self._send(Granted(call.call, item is not None and await self._has_answers[item.part]()))
 
     async def _request(self, call: WorkerCall) -> None:
         allowance = self._restraints.allowance
@@ -213,7 +214,6 @@ class WorkerLink:
     async def _granted(
         self, call: WorkerCall, value: Any = None
     ) -> AsyncIterator["asyncio.Future[RequestOutcome]"]:
-        """Grants a request; the future has its outcome."""
         ended = self._outcomes[call.call] = asyncio.get_running_loop().create_future()
         self._send(Granted(call.call, value))
         try:
@@ -223,15 +223,4 @@ class WorkerLink:
 
 
 async def result_of(reference: Any) -> Any:
-    """What a reference of Ray refers to, once it is there."""
     return await reference
-
-
-def _carried(error: Exception) -> Exception:
-    """An error that can be carried to a worker: of a class that every process has."""
-    if isinstance(error, PassEndedError | StoreError):
-        return type(error)(str(error)) if type(error) in _PLAIN else PassEndedError(str(error))
-    return RuntimeError(f"{type(error).__name__}: {error}")
-
-
-_PLAIN: tuple[Callable[..., Exception], ...] = (PassEndedError, StoreError)

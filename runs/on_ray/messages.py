@@ -20,10 +20,7 @@ from branchwise.trace.parts import Usage
 
 @dataclass(frozen=True)
 class WorkerSystem:
-    """A system that workers open, with absolute paths, and the task whose questions it answers.
-
-    `name` prefixes the reason why a pass stopped if its model is the cause.
-    """
+    """A system that workers open, with absolute paths, its task, and its name in messages."""
 
     system: System
     task: str
@@ -32,12 +29,9 @@ class WorkerSystem:
 
 @dataclass(frozen=True)
 class Opening:
-    """What a worker needs before its first item.
-
-    `files`: the sources that are shipped, by path (`shipping.py`). `has_limits`, `has_allowance`:
-    whether requests ask for their turn and for money. `folder` and `search_path`: the working
-    directory and `sys.path` of the process that asks.
-    """
+    """What a worker needs before its first item: systems, shipped sources by path, the patience,
+    whether requests ask for their turn and for money, and the working directory and `sys.path` of
+    who asks."""
 
     systems: Sequence[WorkerSystem]
     files: Mapping[str, bytes]
@@ -49,8 +43,7 @@ class Opening:
 
 
 class WorkerOpened(NamedTuple):
-    """How a worker opened: its node and branchwise's version there, and the identities of its
-    systems, or the one line that says why it cannot answer."""
+    """A worker's node, version there and identities of its systems, or why it cannot answer."""
 
     node: str
     version: str
@@ -76,8 +69,7 @@ class Granted(NamedTuple):
 
 
 class WorkerCall(NamedTuple):
-    """Of a worker: a call that is answered by `Granted`. `name`: commit, request, slot, or
-    has_answers."""
+    """Of a worker: a call (commit, request, slot or has_answers), answered by `Granted`."""
 
     call: int
     item: int
@@ -86,10 +78,7 @@ class WorkerCall(NamedTuple):
 
 
 class RequestOutcome(NamedTuple):
-    """Of a worker: how a request ended whose call (request or slot) was granted.
-
-    `kind` None: it was answered, or given up.
-    """
+    """Of a worker: how a granted request ended; `kind` None: answered, or given up."""
 
     call: int
     usage: Usage | None = None
@@ -99,11 +88,9 @@ class RequestOutcome(NamedTuple):
 
     @classmethod
     def failed(cls, call: int, error: ModelError) -> "RequestOutcome":
-        """That of a request with this failure."""
         return cls(call, None, error.kind, error.retryable, error.retry_after)
 
     def raise_failure(self) -> None:
-        """Raise the ModelError of a request that failed."""
         if self.kind is not None:
             raise ModelError(self.kind, "", retryable=self.retryable, retry_after=self.retry_after)
 
@@ -135,6 +122,5 @@ def packed(messages: Sequence[object]) -> bytes:
 
 
 def unpacked(body: bytes) -> list[Any]:
-    """The messages of `packed`."""
     found: list[Any] = pickle.loads(body)  # noqa: S301 - of our own processes
     return found

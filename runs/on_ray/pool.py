@@ -11,18 +11,22 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from branchwise.agents.outages import PATIENCE, PassEndedError
 from branchwise.agents.restraints import Restraints
 from branchwise.base.errors import InputError
 from branchwise.runs.answering import HasAnswers
-from branchwise.runs.on_ray.connection import OPTION, RayPlace, one_line_of
-from branchwise.runs.on_ray.head import address_of_head, until_gone
+from branchwise.runs.on_ray.connection import (
+    OPTION,
+    RayPlace,
+    address_of_head,
+    one_line_of,
+    until_gone,
+)
 from branchwise.runs.on_ray.link import WorkerLink, WorkerLostError, result_of
 from branchwise.runs.on_ray.messages import Opening, WorkerOpened, WorkerSystem
-from branchwise.runs.on_ray.shipping import sources_of
-from branchwise.runs.on_ray.worker import Worker
+from branchwise.runs.on_ray.worker import Worker, sources_of
 from branchwise.runs.runner import AnswerItem, Part
 from branchwise.runs.store import PendingItem
 
@@ -69,18 +73,13 @@ class RayPool:
         identities: Sequence[Mapping[str, Any]],
         restraints: Restraints,
     ) -> Iterator["RayPool"]:
-        """A pool whose first workers can answer, and its connection to Ray.
-
-        `identities`: those of the systems as they are here. Raises InputError where Ray is not
-        reached, or a worker has another branchwise or lacks what a system needs.
-        """
+        """A pool whose first workers can answer as `identities` do here. Raises InputError."""
         with place.connected() as count:
             pool = cls(place, count, systems, identities, restraints)
             pool._check_first()
             yield pool
 
     def worker(self) -> tuple[Any, Any]:
-        """A new worker, and the reference of how it opens."""
         import ray
 
         actor = (
@@ -91,10 +90,15 @@ class RayPool:
         return actor, actor.open.remote(version("branchwise"), self._opening)
 
     def _check_first(self) -> None:
-        """Wait until a worker has opened, and refuse what it refuses."""
+        import ray
+
         try:
             for _ in range(_MOST_DEATHS):
-                deaths = self._deaths_while_opening()
+                # Of those that have opened soon after the first.
+                opened = [reference for _, reference in self._begun]
+                ray.wait(opened, num_returns=1)
+                ready, _ = ray.wait(opened, num_returns=len(opened), timeout=_STRAGGLERS)
+                deaths = [death for one in ready if (death := self._death(one))]
                 if len(deaths) < len(self._begun):
                     return
                 self._begun = [self.worker() for _ in self._begun]
@@ -108,29 +112,18 @@ class RayPool:
                 remedy="see that every node has branchwise, and memory enough",
             ) from error
 
-    def _deaths_while_opening(self) -> list[Exception]:
-        """Of the workers that have opened soon after the first: those that died instead."""
-        import ray
-
-        opened = [reference for _, reference in self._begun]
-        ray.wait(opened, num_returns=1)
-        ready, _ = ray.wait(opened, num_returns=len(opened), timeout=_STRAGGLERS)
-        return [death for one in ready if (death := self._death(one))]
-
     def _death(self, opened: Any) -> Exception | None:
-        """Of a worker that died while it opened: another will take its place."""
+        """Of a worker that died while it opened."""
         import ray
         from ray.exceptions import RayActorError
 
         try:
             self.check(ray.get(opened))
+            return None
         except RayActorError as error:
-            death: Exception = error
-            return death
-        return None
+            return cast(Exception, error)
 
     def check(self, opened: WorkerOpened) -> None:
-        """Raise InputError where a worker cannot answer as this process would."""
         if opened.version != (ours := version("branchwise")):
             raise InputError(
                 f"node {opened.node} has branchwise {opened.version}, and this is {ours}",
@@ -171,8 +164,6 @@ class RayPool:
 
 
 class _Pass:
-    """The workers of a pass, and the items that wait for one."""
-
     def __init__(
         self,
         pool: RayPool,
@@ -183,6 +174,7 @@ class _Pass:
         self._pool, self._has_answers, self._restraints = pool, has_answers, restraints
         self._stores = [part.store for part in parts]
         self._links: set[WorkerLink] = set()
+        self._gone = PassEndedError(f"{pool.place.words} is gone")
         self._places = 0
         self._failure: Exception | None = None
         self._changed = asyncio.Event()
@@ -216,6 +208,8 @@ class _Pass:
 
     async def keep(self, actor: Any, opened: Any) -> None:
         """Let a worker serve, and another in its place when it dies, until this is cancelled."""
+        from ray.exceptions import RayActorError
+
         deaths = 0
         self._places += 1
         while True:
@@ -227,7 +221,7 @@ class _Pass:
                 return await self._fail(PassEndedError(str(refusal)))
             except Exception as death:  # noqa: BLE001 - of Ray and gRPC; a refusal is the pool's own
                 deaths += 1
-                if deaths >= _MOST_DEATHS or not _is_death(death):
+                if deaths >= _MOST_DEATHS or not isinstance(death, RayActorError):
                     return await self._lose(death)
             try:
                 actor, opened = self._pool.worker()
@@ -238,7 +232,7 @@ class _Pass:
         """End the pass when Ray's head is gone, before Ray ends this process."""
         if (address := address_of_head()) is not None:
             await until_gone(address)
-            await self._fail(self._is_gone())
+            await self._fail(self._gone)
 
     async def _serve(self, actor: Any) -> None:
         link = WorkerLink(actor, self._stores, self._has_answers, self._restraints)
@@ -260,10 +254,9 @@ class _Pass:
         self._places -= 1
         if not self._places:
             what = f"no worker is left on {self._pool.place.words} ({one_line_of(error)})"
-            await self._fail(PassEndedError(what) if _is_connected() else self._is_gone())
+            import ray
 
-    def _is_gone(self) -> PassEndedError:
-        return PassEndedError(f"{self._pool.place.words} is gone")
+            await self._fail(PassEndedError(what) if ray.is_initialized() else self._gone)
 
     async def _fail(self, error: Exception) -> None:
         self._failure = error
@@ -271,16 +264,3 @@ class _Pass:
         # Others may be lost meanwhile.
         for link in list(self._links):
             await link.lost(error)
-
-
-def _is_connected() -> bool:
-    import ray
-
-    return bool(ray.is_initialized())
-
-
-def _is_death(error: Exception) -> bool:
-    """Whether a worker is gone, and Ray is there."""
-    from ray.exceptions import RayActorError
-
-    return isinstance(error, RayActorError)

@@ -5,6 +5,7 @@ import os
 import pickle
 import resource
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,14 @@ from branchwise.agents.outages import Outages, PassEndedError
 from branchwise.agents.restraints import Restraints
 from branchwise.base.cycle_collector import search_rarely
 from branchwise.base.errors import InputError
+from branchwise.base.plugins.sources import import_file
+from branchwise.base.plugins.specs import is_mcp, is_plugin, parse_spec
+from branchwise.corpora.open import is_plugin_retriever
+from branchwise.corpora.scratch import Scratch
 from branchwise.eval.tasks import get_task
+from branchwise.graphs.system import System
 from branchwise.runs.answering import Answering, status_of
-from branchwise.runs.on_ray.channel import Channel, ItemCommits
+from branchwise.runs.on_ray.channel import Channel, ItemCommits, SharedAllowance, SharedLimits
 from branchwise.runs.on_ray.messages import (
     Gone,
     Granted,
@@ -28,15 +34,66 @@ from branchwise.runs.on_ray.messages import (
     packed,
     unpacked,
 )
-from branchwise.runs.on_ray.restraints import SharedAllowance, SharedLimits
-from branchwise.runs.on_ray.shipping import laid_out, room_for_sources
 from branchwise.runs.runner import Gate
 from branchwise.runs.store.run_store import ItemJournal
 from branchwise.runs.studies.shared import SharedSources, open_agent
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent
-    from branchwise.runs.studies.shared import SharedSources
+
+
+def sources_of(system: System) -> dict[str, bytes]:
+    """By path, the files of a system's plug-ins with what they import, and its prompts."""
+    found: dict[str, bytes] = {}
+    named = [*(system.tools or ()), *system.nodes]
+    if is_plugin_retriever(system.retriever):
+        named.append(str(system.retriever))
+    for file in filter(None, map(_file_of, named)):
+        found |= {str(path): path.read_bytes() for path in import_file(file).digests}
+    if system.prompts:
+        prompts = Path(system.prompts).rglob("*.md")
+        found |= {str(path): path.read_bytes() for path in prompts if path.is_file()}
+    return found
+
+
+def laid_out(system: System, files: Mapping[str, bytes], room: Scratch) -> System:
+    """The system with its sources where they are here. Writes those that are not, into the room."""
+    if all(_is_here(Path(path), body) for path, body in files.items()):
+        return system
+    root = room.folder
+    for path, body in files.items():
+        place = _below(root, path)
+        if not _is_here(place, body):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(body)
+
+    def moved(spec: str) -> str:
+        return str(_below(root, spec)) if _file_of(spec) else spec
+
+    changes: dict[str, object] = {"nodes": tuple(map(moved, system.nodes))}
+    if system.tools is not None:
+        changes["tools"] = tuple(map(moved, system.tools))
+    if system.retriever is not None and is_plugin_retriever(system.retriever):
+        changes["retriever"] = moved(system.retriever)
+    if system.prompts is not None:
+        changes["prompts"] = str(_below(root, system.prompts))
+    return system.model_copy(update=changes)
+
+
+def _file_of(spec: str) -> Path | None:
+    return parse_spec(spec).file if is_plugin(spec) and not is_mcp(spec) else None
+
+
+def _is_here(path: Path, body: bytes) -> bool:
+    try:
+        return path.read_bytes() == body
+    except OSError:
+        return False
+
+
+def _below(root: Path, path: str) -> Path:
+    return root / path.lstrip("/")
+
 
 _BETWEEN_OUTAGES = 1.0
 """Seconds between two looks at which servers are gone."""
@@ -48,7 +105,7 @@ class Worker:
     def __init__(self) -> None:
         search_rarely()
         self._channel = Channel()
-        self._room = room_for_sources()
+        self._room = Scratch("branchwise-sources-")
         self._agents: list[tuple[WorkerSystem, Agent]] = []
         self._sources: SharedSources | None = None
         self._running: set[asyncio.Task[None]] = set()
@@ -85,7 +142,6 @@ class Worker:
         self._begin(self._tell_outages(outages))
 
     async def deliver(self, body: bytes) -> None:
-        """Take messages."""
         for message in unpacked(body):
             if isinstance(message, Granted):
                 self._channel.hear(message)
@@ -93,7 +149,6 @@ class Worker:
                 self._begin(self._run(message))
 
     async def poll(self) -> bytes:
-        """The next batch of messages."""
         return packed(await self._channel.batch())
 
     async def stop(self) -> bytes:
@@ -145,8 +200,7 @@ class Worker:
 
 
 def _be_as_there(opening: Opening) -> None:
-    """The working directory and modules of the process that asks, as far as they are here, and as
-    many connections as the system allows."""
+    """Take the working directory and modules of who asks, and all connections that are allowed."""
     if Path(opening.folder).is_dir():
         os.chdir(opening.folder)
     sys.path += [path for path in opening.search_path if path not in sys.path]

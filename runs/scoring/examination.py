@@ -9,7 +9,6 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from branchwise.base.cycle_collector import without_cycle_search
 from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings import TracedItem, found_in_any_epoch
 from branchwise.eval.errors.attribution import Examined, examine, with_reach
-from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
+from branchwise.eval.errors.gold_evidence import GoldEvidence
 from branchwise.eval.errors.module_work import total_work
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.reach import Reach
@@ -39,10 +38,7 @@ _BATCH = 25
 def analyse(
     path: Path, items: Iterable[AnsweredItem], scores: Scores, reach: Reach | None = None
 ) -> Analysis:
-    """Read the trace of every item of the run at `path`, as it was scored; in any order.
-
-    Time and memory are linear in the traces; the passages of a few items are held at a time.
-    """
+    """Read the traces of all items of the run at `path`, as it was scored; a few at a time."""
     metrics: Mapping[tuple[str, int], Any] = {
         (row.id, row.epoch): row.metrics for row in scores.items
     }
@@ -54,13 +50,16 @@ def analyse(
     )
     errors = tuple(one.errors for one in examined)
     if reach and reach.of_corpus:
-        brought = found_in_any_epoch(traced)
+        brought, of = found_in_any_epoch(traced), reach.of
+
+        def absent(item: TracedItem) -> set[GoldPair]:
+            """The missing pairs that nothing searched has, and that no epoch brought."""
+            key = item.item.gold_key
+            missing = {*item.matches.missing} - brought[key]
+            return {pair for pair in missing if of(key, pair) is False}
+
         errors = tuple(
-            with_reach(
-                one,
-                _absent(item, reach, brought[item.item.gold_key]),
-                reach.passages.get(item.item.gold_key, {}),
-            )
+            with_reach(one, absent(item), reach.passages.get(item.item.gold_key, {}))
             for one, item in zip(examined, traced, strict=True)
         )
     run = TracedRun(traced, errors)
@@ -68,23 +67,11 @@ def analyse(
     return Analysis(lambda: run, get_task(scores.scorer.task), scores.items, reach, modules)
 
 
-def _absent(
-    item: TracedItem, reach: Reach, brought: AbstractSet[GoldPair]
-) -> AbstractSet[GoldPair]:
-    """The missing pairs of an item that nothing has which is searched, and that came from nowhere:
-    not in another epoch either."""
-    known = {pair: reach.of(item.item.gold_key, pair) for pair in item.matches.missing}
-    return {pair for pair, within in known.items() if within is False and pair not in brought}
-
-
 def examine_items(
     path: Path, items: Sequence[AnsweredItem], *, workers: int | None = None
 ) -> list[Examined]:
-    """Examine each item of the run at `path`; the results are in the order of `items`.
-
-    Of each item's evidence, the places that decide anything are kept (`brief`). `workers`:
-    processes; by default one for each processor where there are `MANY` items, else none but this.
-    """
+    """Examine items of the run at `path`, in their order; in `workers` processes (None: one a core
+    for `MANY` items, else none but this)."""
     wanted = usable_cores() if workers is None and len(items) >= MANY else workers
     count = min(wanted or 1, MAX_WORKERS, -(-len(items) // _BATCH))
     with closing(open_run(path)) as reader:
@@ -93,15 +80,13 @@ def examine_items(
 
 def brief(evidence: GoldEvidence) -> GoldEvidence:
     """The evidence with few places of each gold answer: the first, the first that extraction left,
-    and the first that was shown. Nothing else of it is needed once an item is examined."""
-    places = {pair: _deciding(evidence, found) for pair, found in evidence.places.items()}
-    return replace(evidence, places=places, elsewhere={}, wrong_places={})
-
-
-def _deciding(evidence: GoldEvidence, places: Sequence[EvidencePlace]) -> tuple[EvidencePlace, ...]:
-    left = next((place for place in places if not evidence.dropped(place)), None)
-    shown = next((place for place in places if place.shown), None)
-    return tuple(dict.fromkeys([*places[:1], *filter(None, (left, shown))]))
+    and the first shown; nothing else is needed once an item is examined."""
+    deciding = {}
+    for pair, places in evidence.places.items():
+        left = next((place for place in places if not evidence.dropped(place)), None)
+        shown = next((place for place in places if place.shown), None)
+        deciding[pair] = tuple(dict.fromkeys([*places[:1], *filter(None, (left, shown))]))
+    return replace(evidence, places=deciding, elsewhere={}, wrong_places={})
 
 
 @without_cycle_search()
@@ -115,8 +100,7 @@ def _examined(reader: RunReader, items: Sequence[AnsweredItem]) -> list[Examined
 
 
 def _in_workers(reader: RunReader, items: Sequence[AnsweredItem], count: int) -> list[Examined]:
-    """Each worker gets every `count`-th batch. Whatever one dies of is met, and told, by this
-    process, which does the rest of its work."""
+    """Each worker gets every `count`-th batch; this process does what one that dies has left."""
     batches = _batches(items)
     examined: list[Examined] = []
     with ExitStack() as opened:
@@ -137,8 +121,7 @@ def _in_workers(reader: RunReader, items: Sequence[AnsweredItem], count: int) ->
 
 
 def _worker(opened: ExitStack, path: Path) -> "subprocess.Popen[bytes]":
-    """A process that ends with the stack: in a session of its own, since an interrupt at the
-    terminal is this process's to answer."""
+    """A process that ends with the stack, in a session of its own: interrupts are for this one."""
     worker = subprocess.Popen(
         [sys.executable, "-P", "-m", MODULE, str(path)],
         stdin=subprocess.PIPE,
@@ -156,8 +139,6 @@ def _batches(items: Sequence[AnsweredItem]) -> list[Sequence[AnsweredItem]]:
 
 
 class _Pickler(pickle.Pickler):
-    """Marks each text, for `_Unpickler`."""
-
     def persistent_id(self, obj: Any) -> str | None:
         return obj if type(obj) is str else None
 

@@ -26,8 +26,7 @@ from branchwise.eval.grouping import BinPlace
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import ItemScore, Scores
 from branchwise.eval.tasks import get_task
-from branchwise.runs.costs.usage import Costs
-from branchwise.runs.left_out import OmittedField, RemarkedReplies
+from branchwise.runs.costs.usage import Costs, OmittedField, RemarkedReplies
 from branchwise.runs.scoring.scored import Analysis, ScoredAnswers, TracedRun
 from branchwise.runs.store import StoreError
 from branchwise.runs.store.results import keep_reach, save_scored_run, save_scores
@@ -48,23 +47,18 @@ class SavedPlaces(NamedTuple):
 
     @classmethod
     def of_rows(cls, rows: Iterable[ItemScore], places: Places) -> "SavedPlaces":
-        """Those of the items in these rows."""
         found = [tuple(places[row.id, row.epoch]) for row in rows]
         numbers = {bins: number for number, bins in enumerate(dict.fromkeys(found))}
         return cls(tuple(numbers), tuple(map(numbers.__getitem__, found)))
 
     def by_item(self, rows: Iterable[ItemScore]) -> Places:
-        """The bins again. Raises ValueError where they are of other rows."""
         numbered = zip(rows, self.items, strict=True)
         return {(row.id, row.epoch): self.bins[number] for row, number in numbered}
 
 
 @dataclass(frozen=True)
 class SavedScores:
-    """What `ScoredAnswers` of a run hold, without its items: those are read again when asked for.
-
-    `of`: a digest of the store that it was made from and of the code that made it.
-    """
+    """What `ScoredAnswers` of a run hold, without items; `of`: digest of what they were made of."""
 
     of: str
     scores: Scores
@@ -81,7 +75,6 @@ class SavedScores:
 
     @classmethod
     def of_run(cls, of: str, run: ScoredAnswers) -> "SavedScores":
-        """What is saved of a run that was scored."""
         analysis = run.analysis
         saved = cls(of, run.scores, run.costs, run.modules, run.left_out, run.remarks)
         if analysis is None:
@@ -108,7 +101,6 @@ class SavedScores:
             return None
 
     def to_bytes(self) -> bytes:
-        """JSON, every digit of every number kept."""
         return _adapter().dump_json(self)
 
     def analysis(
@@ -117,8 +109,7 @@ class SavedScores:
         read_errors: Callable[[], tuple[ItemErrors, ...]],
         read_answered: Callable[[], Sequence[AnsweredItem]],
     ) -> Analysis | None:
-        """The run's analysis. Should they be asked for, `read` reads its items with their traces,
-        `read_answered` without, and `read_errors` what was saved of what went wrong in them."""
+        """The run's analysis; the readers give its items with traces, errors, and items without."""
         if self.errors is None or self.ceilings is None:
             return None
         task, rows = get_task(self.scores.scorer.task), self.scores.items
@@ -141,8 +132,8 @@ def _adapter() -> "TypeAdapter[SavedScores]":
 def save_scored(
     scored: ScoredAnswers, key: str | None, saving: tuple[str, str, str] | None
 ) -> None:
-    """Save scores in the run's store, with what is behind them where `saving` names it (what it is
-    made of, the settings); `key`: of what its tools could have given, where that is new."""
+    """Save scores in the run's store, what is behind them where `saving` names it, and under `key`
+    what its tools could have given."""
     analysis, lexical = scored.analysis, scored.lexical
     errors: Iterable[tuple[int, Mapping[str, Any]]] = ()
     if analysis:

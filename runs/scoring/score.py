@@ -45,13 +45,19 @@ from branchwise.eval.sources import evidence_words, run_sources
 from branchwise.eval.tasks import Task, get_task, gold_of, is_attributable
 from branchwise.graphs.own_settings import PROTOCOL, SCORERS, RoleDecoding, asked_by, checked_roles
 from branchwise.graphs.system import System
-from branchwise.runs.costs.kept_prices import prices_of
-from branchwise.runs.costs.prices import Prices
+from branchwise.runs.continuing import tell_kept_keys, with_kept_keys
+from branchwise.runs.costs.prices import Prices, prices_of
 from branchwise.runs.costs.spending import Spending, check_bounded_scoring, restraints_of
-from branchwise.runs.costs.usage import NO_COSTS, SPENT, file_costs, run_costs, spent_by
-from branchwise.runs.left_out import run_left_out, run_remarks
+from branchwise.runs.costs.usage import (
+    NO_COSTS,
+    SPENT,
+    file_costs,
+    run_costs,
+    run_left_out,
+    run_remarks,
+    spent_by,
+)
 from branchwise.runs.options import JudgingOptions
-from branchwise.runs.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.runs.scoring.examination import analyse
 from branchwise.runs.scoring.saved import SavedScores, made_of, save_scored, settings_digest
 from branchwise.runs.scoring.scored import ScoredAnswers, TracedRun
@@ -127,10 +133,7 @@ class PredictionsFile:
 
 @dataclass(frozen=True)
 class _Answers:
-    """Items with their answers, and how they are scored: what their run says of it, and the user.
-
-    `system`: the run's settings, None for a file; `pending`: how many items have not ended.
-    """
+    """Items with their answers, and how they are scored; `system`: the run's, None for a file."""
 
     path: Path
     task: Task
@@ -195,8 +198,8 @@ def _score_file(file: PredictionsFile, settings: ScoringSettings) -> ScoredAnswe
 
 
 def _score_run(run: RunReader, settings: ScoringSettings) -> tuple[ScoredAnswers, str | None]:
-    """The scored run, and the key to save under what its tools could have given; None where that is
-    saved or not to be."""
+    """The scored run, and the key to save under what its tools could have given (None: nothing
+    new)."""
     keys = with_kept_keys(settings.keys, run.system, str(run.path))
     task, system = get_task(run.task), System.model_validate(run.system)
     questions = list(run.questions())
@@ -246,7 +249,6 @@ def _score_run(run: RunReader, settings: ScoringSettings) -> tuple[ScoredAnswers
 def _ended(
     run: RunReader, questions: Sequence[Question]
 ) -> Iterator[tuple[AnsweredItem, Mapping[str, Any]]]:
-    """Items that ended, and their outcomes."""
     protocol = System.model_validate(run.system).asked(PROTOCOL)
     for item, outcome in run.ended_items(questions):
         yield replace(item, protocol=protocol), outcome
@@ -272,10 +274,7 @@ def _checked(
 
 
 def _scores(answers: _Answers, settings: ScoringSettings) -> tuple[Settled, Scores, Scores | None]:
-    """What models settled, the scores, and those by names alone where both were asked for.
-
-    Raises InputError where there is a limit of cost and calls of matcher or judge have none.
-    """
+    """What models settled, the scores, and those by names alone where both were asked for."""
     choice, task, roles = answers.choice, answers.task, answers.roles
     spending = settings.restraints.allowance
     if isinstance(spending, Spending) and choice.asks:
@@ -336,8 +335,7 @@ def _settled(
 def _reach(
     run: RunReader, questions: Sequence[Question], settings: ScoringSettings
 ) -> tuple[Reach, str | None]:
-    """What the run's tools could have given, kept from before or looked up now, and the key to
-    save it under."""
+    """What the run's tools could have given, and the key to save it under if it is new."""
     sources = run_sources(run.meta)
     key = reach_key(questions, sources)
     # What was read without a limit serves any.
@@ -351,9 +349,8 @@ def _reach(
 
 
 def _saving(run: RunReader, settings: ScoringSettings) -> tuple[str, str, str] | None:
-    """A digest of what a run's scores are made of, and those of the settings that they are saved
-    under: with the corpus read however long it takes, which serves as well, and their own. None
-    where they are not saved (`runs.scoring.saved`)."""
+    """A digest of what a run's scores are made of, and those of the settings that serve it: with
+    the corpus read to its end, and its own. None where scores are not saved."""
     choice, kept = _run_choice(run, settings), run.meta.get("scoring", {})
     measured = settings.metrics or choice.metrics or kept.get("metrics")
     if not settings.reuses or choice.asks or measured or not is_attributable(run.task):
@@ -368,7 +365,6 @@ def _saving(run: RunReader, settings: ScoringSettings) -> tuple[str, str, str] |
 def _reused(
     run: RunReader, saving: tuple[str, str, str], settings: ScoringSettings
 ) -> ScoredAnswers | None:
-    """The run as it was scored, where nothing has changed since."""
     made, *names = saving
     kept = (SavedScores.read(run.scored_run(name)) for name in names)
     saved = next((one for one in kept if one and one.of == made), None)

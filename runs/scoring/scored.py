@@ -41,13 +41,10 @@ from branchwise.eval.scores import SUBSETS, ItemScore, Scores
 from branchwise.eval.tasks import Task
 from branchwise.graphs.own_settings import PROTOCOL
 from branchwise.graphs.system import DEFAULT_SYSTEM, System
-from branchwise.runs.costs.usage import NO_COSTS, Costs
-from branchwise.runs.left_out import OmittedField, RemarkedReplies
+from branchwise.runs.costs.usage import NO_COSTS, Costs, OmittedField, RemarkedReplies
 
 
 class TracedRun(NamedTuple):
-    """The items of a run, and what went wrong in each."""
-
     items: tuple[TracedItem, ...]
     errors: tuple[ItemErrors, ...]
 
@@ -55,14 +52,9 @@ class TracedRun(NamedTuple):
 @dataclass(frozen=True)
 class Analysis:
     """Errors of every item of a run, and from them, when asked for: ceilings, curves, breakdowns.
-
-    `task`: what the items were scored as. `read`: reads the items, when something asks for them:
-    what was saved of them may be enough (`runs.scoring.saved`). `reach`: what the tools could have
-    given, None where it was not looked up. `modules`: what tools, query expansion, extraction and
-    plug-ins' nodes did. `rows`: the items' metrics. `read_errors` and `read_answered`: read what
-    went wrong in each item, and what was answered, without its trace; where that is not to be had,
-    they give none.
-    """
+    `read` reads the items with their traces when something asks for them; `read_errors` and
+    `read_answered` read less, and give nothing where they cannot. `reach`: what the tools could
+    have given; `rows`: the items' metrics."""
 
     read: Callable[[], "TracedRun"]
     task: Task
@@ -78,38 +70,30 @@ class Analysis:
 
     @property
     def items(self) -> tuple[TracedItem, ...]:
-        """The items, as they were scored."""
         return self._traced.items
 
     @cached_property
     def answered(self) -> Sequence[AnsweredItem]:
-        """The items as they were scored, without what their traces say."""
         return self.read_answered() or [traced.item for traced in self.items]
 
     @cached_property
     def item_errors(self) -> tuple[ItemErrors, ...]:
-        """What went wrong in each of them."""
         return self.read_errors() or self._traced.errors
 
     @cached_property
     def errors(self) -> ErrorTotals:
-        """How often each label and place of loss came up."""
         return totals(self.item_errors)
 
     @property
     def absent(self) -> float | None:
-        """The share of a question's gold answers that is nowhere in the corpus, a mean over the
-        questions of which that is known; None where there are none of them, or it is unknown."""
+        """The mean share of a question's gold answers that is nowhere in the corpus."""
         reach = self.ceilings.aggregates["all"]["ceiling_reach"].mean
         lost = self.errors.subsets["all"].labels[Label.NOT_IN_CORPUS].missing
         return 1 - reach if lost and reach is not None else None
 
     @cached_property
     def right(self) -> Mapping[str, int]:
-        """By subset, how many gold answers the items have, branch by branch.
-
-        With the subset's `missing` ones these are all its gold answers, over all items.
-        """
+        """By subset, how many gold answers the items have, branch by branch."""
         rows = [(one.item.question.ambiguous, len(one.right)) for one in self.items]
         every, ambiguous, unambiguous = SUBSETS
         told = {ambiguous: [True], unambiguous: [False], every: [True, False]}
@@ -121,13 +105,11 @@ class Analysis:
         return ceilings(self.items, self.reach, recall=self.task.main.key)
 
     def curve(self, by: Effort) -> Curve:
-        """Recall of a perfect reader against tool calls or tokens."""
         if by not in self._curves:
             self._curves[by] = recall_curve(self.items, by)
         return self._curves[by]
 
     def breakdown(self, by: str) -> Breakdown:
-        """Scores and ceilings by a property of the question."""
         if by not in self._breakdowns:
             grouping, columns = grouping_of(self.task, by), self.task.headline
             found = breakdown(grouping, self.rows, self.places(by), columns, self.ceilings)
@@ -135,7 +117,6 @@ class Analysis:
         return self._breakdowns[by]
 
     def places(self, by: str) -> Places:
-        """The items' bins by a property of the question."""
         if by not in self._places:
             self._places[by] = places_of(grouping_of(self.task, by), self.items)
         return self._places[by]
@@ -159,7 +140,6 @@ class Analysis:
         return epoch_spread(self.items, self.task.headline)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: all of it, each item's errors included."""
         return {
             "errors": self.errors.to_json(),
             "absent": self.absent,
@@ -211,18 +191,15 @@ class ScoredAnswers:
 
     @property
     def protocol(self) -> str:
-        """How its questions were put."""
         protocol: str = self.system.asked(PROTOCOL)
         return protocol
 
     @property
     def task(self) -> Task:
-        """What the answers were scored as."""
         return self.scores.scorer.scored_task
 
     @property
     def answered(self) -> Sequence[AnsweredItem]:
-        """Its items as they were scored."""
         return self.analysis.answered if self.analysis else self.settled.items
 
     @cached_property
@@ -243,7 +220,6 @@ class ScoredAnswers:
 
     @cached_property
     def errors(self) -> tuple[FoundErrors, ...]:
-        """What went wrong with each item."""
         classes, task = self.error_classes, self.task
         if classes is None:
             return ()
@@ -267,15 +243,12 @@ class ScoredAnswers:
         return breakdown(grouping_of(task, by), self.scores.items, self.places(by), task.headline)
 
     def places(self, by: str) -> Places:
-        """Its items' bins by a property of the question."""
         if self.analysis:
             return self.analysis.places(by)
         return places_of(grouping_of(self.task, by), self.items)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: the scores' own keys, `costs`, `models`, `analysis` (of a file its
-        errors and items alone) and `lexical`; of a run `modules`, `did_nothing`, `left_out`,
-        `remarks`, and `evidence` if that is told; of a file `without_prediction`."""
+        """JSON-serialisable; a file has `without_prediction`, a run what its modules did."""
         lexical = self.lexical.to_json() if self.lexical else None
         if self.missing is not None:
             errors = self.untraced_errors

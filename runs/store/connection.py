@@ -38,10 +38,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(run: Path, problem: str) -> Iterator[sqlite3.Connection]:
-    """One change of a run beside its writer, all or nothing.
-
-    Raises StoreError with `problem`, in words, if it cannot be written.
-    """
+    """One change of a run beside its writer, all or nothing; StoreError with `problem`."""
     try:
         with closing(connect(run / DATABASE)) as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -53,21 +50,15 @@ def transaction(run: Path, problem: str) -> Iterator[sqlite3.Connection]:
 
 
 def fold_log(connection: sqlite3.Connection) -> None:
-    """Write the log into the file, as the last connection does when it closes.
-
-    A concurrent reader may be the last to close, and cannot do it. An active reader is given a
-    moment; then the log stays, and is read with the file as before.
-    """
+    """Write the log into the file, as the last connection does when it closes: a reader, which may
+    be the last, cannot. Beside an active reader the log stays."""
     with suppress(sqlite3.Error):
         connection.execute(f"PRAGMA busy_timeout = {FOLDING_WAIT}")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def fold_left_log(path: Path) -> None:
-    """Write a killed process's log into the file, so that the file alone holds all of the run.
-
-    Where nothing may be written the log stays, and is read with the file as before.
-    """
+    """Write a killed process's log into the file, unless nothing may be written."""
     if _has(path, "-wal"):
         with suppress(sqlite3.Error), closing(connect(path)) as connection:
             fold_log(connection)
@@ -76,7 +67,10 @@ def fold_left_log(path: Path) -> None:
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A read-only connection; works beside a writer and after a kill."""
     if _has(path, "-journal") and os.access(path.parent, os.W_OK):
-        _roll_back(path)
+        # A process was killed as it turned on the log, a change that only a writable connection
+        # rolls back. Waits for one that is in the middle of it.
+        with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=30.0)) as writable:
+            writable.execute("SELECT 1 FROM sqlite_master").fetchall()
     uri = f"{path.resolve().as_uri()}?mode=ro"
     # A complete file in a folder without room for WAL's other files.
     if not os.access(path.parent, os.W_OK) and not _has(path, "-wal"):
@@ -98,22 +92,8 @@ def log_is_out_of_reach(path: Path) -> bool:
     return not os.access(path.parent, os.W_OK) and (_has(path, "-wal") or _has(path, "-journal"))
 
 
-def _roll_back(path: Path) -> None:
-    """Roll back what a process did that was killed just as it turned on the log.
-
-    That one change does not go through the log, and only a writable connection rolls it back. Waits
-    for another process that is in the middle of it.
-    """
-    with (
-        suppress(sqlite3.Error),
-        closing(sqlite3.connect(path, timeout=30.0)) as connection,
-    ):
-        connection.execute("SELECT 1 FROM sqlite_master").fetchall()
-
-
 def _has(path: Path, suffix: str) -> bool:
-    """Whether such a file exists beside it. An empty one, which a reader may leave, does not
-    count."""
+    """Whether such a file is beside it; an empty one, which a reader may leave, is none."""
     try:
         return path.with_name(f"{path.name}{suffix}").stat().st_size > 0
     except FileNotFoundError:
@@ -143,11 +123,8 @@ _MAX_WHAT = 200
 
 
 class DamagedError(InputError):
-    """A run's file is damaged; the rest of it is readable.
-
-    `damage`: what is damaged. `share`: how many items are whole; if not given, it is counted when
-    the message is requested, which reads the whole file.
-    """
+    """A run's file is damaged; the rest of it is readable. `share` of whole items: by default
+    counted when the message is read, which reads the whole file."""
 
     def __init__(self, run: Path, what: str, share: str | None = None) -> None:
         self.run, self.damage, self._share = run, one_line(what)[:_MAX_WHAT], share
@@ -180,8 +157,8 @@ def check_line(line: str) -> str | None:
 
 @contextmanager
 def reading(run: Path) -> Iterator[None]:
-    """Turns errors of reading a damaged file (SQLite's errors, invalid records) into a
-    DamagedError, and SQLite's errors about a file that may be whole into an InputError."""
+    """Make SQLite's errors and invalid records a DamagedError, or an InputError where the file may
+    be whole."""
     try:
         yield
     except sqlite3.Error as error:

@@ -17,7 +17,7 @@ from branchwise.base.atomic import new_folder
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import Question
-from branchwise.runs.costs.kept_prices import keep_limit, keep_prices, kept_prices, limit_of
+from branchwise.runs.costs.prices import keep_limit, keep_prices, kept_prices, limit_of
 from branchwise.runs.store.new_run import begin_file, new_file, places, put_question
 from branchwise.runs.store.passages import StoredPassages, references
 from branchwise.runs.store.reader import open_run
@@ -45,7 +45,6 @@ class _Source:
 
     @classmethod
     def read(cls, path: Path) -> "_Source":
-        """Raises InputError if there is no run, or if it cannot be joined with any."""
         with closing(open_run(path)) as reader:
             meta, questions = reader.meta, list(reader.questions())
         check_whole(path)
@@ -60,13 +59,10 @@ class _Source:
 
 
 def merge_runs(paths: Sequence[Path], out: Path) -> None:
-    """Join runs at `out`, a new folder that appears when it is complete.
-
-    Questions are in the order of the runs, of each run in its own. An ended item keeps its outcome,
-    trace and responses; of another the responses are kept, and `resume` asks for the rest. Prices
-    are the runs' own, the limit of cost is the sum of theirs. Raises InputError where these are not
-    whole runs of one system over different questions, or where `out` is there.
-    """
+    """Join runs at `out`, a new folder that appears when it is complete. Questions are in the order
+    of the runs. Of an item that has not ended the responses are kept, and `resume` asks for the
+    rest. Limits of cost are added. Raises InputError unless these are whole runs of one system over
+    different questions."""
     _check_new(out)
     if not paths:
         raise InputError("no run is named", where=str(out), remedy="name the runs to join")
@@ -109,7 +105,6 @@ def _check_alike(source: _Source, first: _Source) -> None:
 
 
 def _check_distinct(sources: Sequence[_Source]) -> None:
-    """Raise InputError where a question is in two runs."""
     known: dict[str, Path] = {}
     for source in sources:
         for question in source.questions:
@@ -123,8 +118,7 @@ def _check_distinct(sources: Sequence[_Source]) -> None:
 
 
 def _prices(paths: Sequence[Path]) -> Path | None:
-    """The prices that the runs keep; None where none has any. Raises InputError where they
-    differ."""
+    """The prices that the runs keep, if any; InputError where they differ."""
     kept = [prices for path in paths if (prices := kept_prices(path))]
     for prices in kept[1:]:
         if prices.read_bytes() != kept[0].read_bytes():
@@ -160,16 +154,10 @@ def _fill(connection: sqlite3.Connection, sources: Sequence[_Source]) -> None:
 
 
 def _copy(
-    file: RunFile,
-    connection: sqlite3.Connection,
-    items: Mapping[tuple[int, int], int],
-    first: int,
+    file: RunFile, connection: sqlite3.Connection, items: Mapping[tuple[int, int], int], first: int
 ) -> None:
-    """Copy a run's items, with all that they recorded, and what models judged of them.
-
-    `items`: numbers in the new run by question and epoch; `first`: the new number of the run's
-    first question.
-    """
+    """Copy a run's items with all that they recorded, and judgements; `items`: new numbers by
+    question and epoch, `first`: the new number of the run's first question."""
     passages = StoredPassages(file)
     for number, question, epoch, status, _, _, outcome in file.each("items", "ORDER BY item"):
         item, counts = items[first + question, epoch], []

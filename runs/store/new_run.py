@@ -15,13 +15,7 @@ import orjson
 from branchwise.base.atomic import give_usual_mode
 from branchwise.base.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.runs.store.connection import (
-    DATABASE,
-    DRAFT,
-    FORMAT,
-    PAGE_SIZE,
-    transaction,
-)
+from branchwise.runs.store.connection import DATABASE, DRAFT, FORMAT, PAGE_SIZE, transaction
 from branchwise.runs.store.passages import fold, fold_question
 from branchwise.runs.store.reader import Place
 from branchwise.runs.store.run_file import OPENING_COUNT, QUESTION_COUNT, RUN_ID, RunSpec
@@ -43,11 +37,8 @@ LOCK = "lock"
 def create_run(
     path: Path, spec: RunSpec, questions: Sequence[Question], opening: Sequence[Event] = ()
 ) -> None:
-    """Make a run folder with all its items pending.
-
-    `opening`: the first events of a fork's one item. The file appears under its name only when it
-    is complete. Raises InputError if the folder is not empty or cannot be written.
-    """
+    """Make a run folder with all its items pending; `opening`: the first events of a fork's item.
+    The file appears when it is complete. Raises InputError."""
     with new_file(path) as connection:
         layout = begin_file(connection, spec, len(questions), len(opening))
         for n, question in enumerate(questions):
@@ -69,10 +60,7 @@ def create_run(
 
 @contextmanager
 def new_file(path: Path) -> Iterator[sqlite3.Connection]:
-    """A run's file with its tables, to be filled; it appears under its name when it is complete.
-
-    Raises InputError if the folder is not empty or cannot be written.
-    """
+    """A run's file with its tables, to be filled; it appears under its name when it is complete."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         check_vacant(path)
@@ -134,7 +122,6 @@ def begin_file(
 
 
 def put_question(connection: sqlite3.Connection, n: int, question: Question) -> None:
-    """Write a question and its passages."""
     body, passages = fold_question(question)
     connection.execute(insert_into("questions"), (n, question.id, body))
     connection.executemany(INSERT_PASSAGE, passages)
@@ -186,10 +173,7 @@ def hold(path: Path) -> int:
 
 
 def complete_spec(run: Path, identity: Mapping[str, Any], digest: str) -> None:
-    """Write what answers depend on, which `RunSpec` left empty until the system was open.
-
-    Raises StoreError.
-    """
+    """Write what answers depend on, which `RunSpec` left empty until the system was open."""
     settings = {"identity": identity, "system_digest": digest}
     rows = [(key, orjson.dumps(value).decode()) for key, value in settings.items()]
     with transaction(run, "the run cannot be written") as connection:

@@ -20,8 +20,6 @@ from branchwise.runs.store.tables import PLACES, Row, block_passage, hash_number
 
 
 class StoredPassage(NamedTuple):
-    """A row of the `passages` table."""
-
     hash: str
     id: str
     title: str
@@ -29,13 +27,9 @@ class StoredPassage(NamedTuple):
 
 
 def fold(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[StoredPassage]]:
-    """The record without passage texts, and the passages it refers to.
-
-    Looks at `artifact.passages` (tools/artifacts.py) and at `content`, and at those of the tool
-    messages that a node changed (`update.pending`); other keys are kept as they are. `content`
-    becomes a list of text pieces and `{"p": hash}` references (`line` if the text is on one line
-    there).
-    """
+    """The record without passage texts, and the passages it refers to: in `artifact.passages`, in
+    `content` (then a list of texts and `{"p": hash}`, `line` if on one line there), and in the tool
+    messages that a node changed (`update.pending`)."""
     if changed := _changed_messages(record):
         folded = [fold(message) for message in changed]
         slim_messages = [slim for slim, _ in folded]
@@ -122,11 +116,8 @@ def references(record: Mapping[str, Any]) -> list[str]:
 def unfold(
     record: Mapping[str, Any], stored: Mapping[str, StoredPassage], *, contents: bool = True
 ) -> dict[str, Any]:
-    """The record as it was; `stored`: by hash, the passages that it refers to.
-
-    Without `contents`, `content` is "" if it only repeats the passages of the artifact: writing
-    these out is a third of the work. Contents changed by a node are complete.
-    """
+    """The record as it was; `stored`: its passages by hash. Without `contents`, `content` is ""
+    where it only repeats the artifact's passages: writing these out is a third of the work."""
     if changed := _changed_messages(record):
         return _with_messages(record, [unfold(message, stored) for message in changed])
     listed = record.get("artifact", {}).get("passages")

@@ -32,8 +32,7 @@ class Place(NamedTuple):
 
 
 class RawItem(NamedTuple):
-    """An item as stored. `body`: the question's record, with passages as references; `outcome` is
-    present once the item has ended."""
+    """An item as stored: `body` is the question's record, passages as references."""
 
     item: int
     id: str
@@ -44,8 +43,7 @@ class RawItem(NamedTuple):
 
 
 class ItemRows:
-    """Light queries on one run. Every method reads everything before it returns, so that no cursor
-    pins the file's state. Raises DamagedError if the file is damaged."""
+    """Light queries on one run: each reads to its end, so that no cursor pins the file's state."""
 
     def __init__(self, file: RunFile) -> None:
         self._file = file
@@ -56,7 +54,6 @@ class ItemRows:
         return int(version)
 
     def places(self) -> list[Place]:
-        """All items in order."""
         # In the index's order, so that rows with their outcomes are not read.
         sql = "SELECT item, question, epoch FROM items ORDER BY question, epoch"
         places = sorted(Place(*row) for row in self._file.query(sql))
@@ -83,7 +80,6 @@ class ItemRows:
         return items
 
     def number(self, id: str, epoch: int) -> int | None:
-        """The item of a question by its id; None if there is none."""
         sql = "SELECT item FROM questions JOIN items ON question = n WHERE id = ? AND epoch = ?"
         row = next(self._file.query(sql, (id, epoch)), None)
         return row[0] if row else None
@@ -95,7 +91,6 @@ class ItemRows:
         return {item: (seq, at) for item, last in rows for seq, at in last}
 
     def failures(self) -> dict[int, bytes]:
-        """Outcomes of the items that failed."""
         rows = self._file.each("items", "WHERE status = 'failed'")
         return {item: outcome for item, *_, outcome in rows}
 
@@ -106,8 +101,7 @@ class ItemRows:
         return {item: body for _, item, body in rows}
 
     def scores_version(self, scorers: Iterable[str]) -> tuple[int | None, ...]:
-        """A checksum of what each of these scorers has saved; None if a scorer has saved
-        nothing."""
+        """A checksum of what each scorer has saved; None for nothing."""
         saved = [self._file.rows("scores", "WHERE digest = ?", (digest,)) for digest in scorers]
         return tuple(zlib.crc32(rows[0][1]) if rows else None for rows in saved)
 
@@ -150,7 +144,6 @@ class RunReader:
 
     @staticmethod
     def check(path: Path) -> None:
-        """Raise InputError unless the folder holds a run."""
         if not (path / DATABASE).is_file():
             what = "is not a run folder" if path.exists() else "no such run"
             remedy = "name a folder made by `branchwise run --out`"
@@ -166,13 +159,10 @@ class RunReader:
             raise InputError(what, where=str(path), remedy=remedy)
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def check_file(self) -> None:
-        """Raise DamagedError if the file's pages do not fit together: rows may then be unreachable.
-
-        Costs a fiftieth of scoring."""
+        """Raise DamagedError if the file's pages do not fit together, and hide rows perhaps."""
         for (line,) in self._file.query("PRAGMA integrity_check(1)"):
             if problem := check_line(str(line)):
                 raise DamagedError(self.path, problem)
@@ -190,7 +180,6 @@ class RunReader:
         return {"total": total, "done": done, "failed": failed, "pending": total - done - failed}
 
     def question(self, n: int) -> Question:
-        """The question with number `n` (position in the set)."""
         with reading(self.path):
             ((_, _, body),) = self._file.rows("questions", "WHERE n = ?", (n,))
             return unfold_question(body, self._passages.of)
@@ -202,7 +191,6 @@ class RunReader:
                 yield QuestionMark(id, orjson.loads(body)["meta"])
 
     def questions(self) -> Iterator[Question]:
-        """All questions in order."""
         count = 0
         for _, _, body in self._file.each("questions", "ORDER BY n"):
             with reading(self.path):
@@ -235,7 +223,10 @@ class RunReader:
                 record = None if outcome is None else orjson.loads(outcome)
                 row = ItemRow(item, questions[n], epoch, status, record)
                 if status == "pending":
-                    self._check_not_begun(item)
+                    sql = "SELECT 1 FROM responses WHERE item = ? LIMIT 1"
+                    if list(self._file.query(sql, (item,))) or self._file.packed_rows(item):
+                        what = f"item {item} has started, but its row says otherwise"
+                        raise DamagedError(self.path, what)
             count += 1
             yield row
         self._check_count("items", count, self._file.item_count)
@@ -266,11 +257,8 @@ class RunReader:
                 yield answered, row.outcome
 
     def events(self, item: int, *, contents: bool = True) -> Iterator[Event]:
-        """The trace of an item, in order, passages filled in.
-
-        Without `contents`, a tool result that only shows the passages of its artifact has "" for
-        `content`: for readers of artifacts only, which saves a sixth of the time.
-        """
+        """The trace of an item, in order. Without `contents`, a result that only shows passages has
+        "" for `content`: for readers of artifacts, which saves a sixth of the time."""
         with reading(self.path), self._file.snapshot():
             rows = self._event_rows(item)
             unfolded = self._unfolded([row[4] for row in rows], contents=contents)
@@ -278,7 +266,6 @@ class RunReader:
             yield Event(seq, kind, at, data)
 
     def opening(self) -> Iterator[Event]:
-        """The events that a fork's item starts with; none in other runs."""
         if not self.meta.get("fork"):
             return
         with reading(self.path), self._file.snapshot():
@@ -289,8 +276,7 @@ class RunReader:
             yield Event(seq, kind, at, data)
 
     def module_events(self) -> Iterator[Event]:
-        """What tools, expansion, extraction and nodes did in the items that ended, in order,
-        without the rest of traces; passages are left folded."""
+        """What tools, expansion, extraction and nodes did in ended items; passages stay folded."""
         has_tools = (self.meta.get("identity") or {}).get("tools")
         if not has_tools and not any(map(self.system.get, ("expand", "extract", "nodes"))):
             return
@@ -315,7 +301,6 @@ class RunReader:
         }
 
     def packed_rows(self, item: int) -> list[tuple[str, Row]]:
-        """Table and row of everything that is packed of an item."""
         return self._file.packed_rows(item)
 
     def model_usage(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -332,7 +317,6 @@ class RunReader:
                 yield role, usage
 
     def saved_scores(self, scorer_digest: str) -> Mapping[str, Any] | None:
-        """Scores saved under this scorer's digest."""
         return self._result("scores", "WHERE digest = ?", (scorer_digest,))
 
     def saved_errors(self, scorer_digest: str, item: int) -> Mapping[str, Any] | None:
@@ -341,7 +325,6 @@ class RunReader:
         return self._result("item_errors", rest, (scorer_digest, item))
 
     def every_saved_error(self, scorer_digest: str) -> Iterator[Mapping[str, Any]]:
-        """The same of every item, in order."""
         rest = "WHERE scorer = ? ORDER BY item"
         for _, _, body in self._file.each("item_errors", rest, (scorer_digest,)):
             with reading(self.path):
@@ -357,10 +340,7 @@ class RunReader:
         return rows[0][-1] if rows else None
 
     def state(self) -> str:
-        """A digest of all that scoring reads, but what models judged.
-
-        Of the rows' checksums, which are over their contents: a fiftieth of reading them.
-        """
+        """A digest of all that scoring reads, but what models judged, by the rows' checksums."""
         digest = hashlib.sha256()
         packs = sorted(set(PACKED.values()))
         tables = ["meta", "questions", "items", "events", "responses", *packs]
@@ -379,11 +359,6 @@ class RunReader:
         rows = self._file.of_item("events", item)
         self._check_item(item, events=len(rows))
         return rows
-
-    def _check_not_begun(self, item: int) -> None:
-        sql = "SELECT 1 FROM responses WHERE item = ? LIMIT 1"
-        if list(self._file.query(sql, (item,))) or self._file.packed_rows(item):
-            raise DamagedError(self.path, f"item {item} has started, but its row says otherwise")
 
     def _check_item(self, item: int, **counts: int) -> None:
         """Raise DamagedError if the item ended with another number of rows than exist."""
@@ -404,7 +379,6 @@ class RunReader:
 
 
 def open_run(path: Path) -> RunReader:
-    """Open a run folder for reading; raises InputError if it holds no run, a damaged one, or one of
-    a newer version."""
+    """Open a run folder for reading. Raises InputError: no run, a damaged or a newer one."""
     RunReader.check(path)
     return RunReader(RunFile(path))

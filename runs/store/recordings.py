@@ -20,8 +20,6 @@ _T = TypeVar("_T")
 
 
 class _Place(NamedTuple):
-    """Where a response is stored; places of one request sort by this tuple."""
-
     item: int
     occurrence: int
 
@@ -57,7 +55,6 @@ class RunRecordings:
         self._has_trimmed: bool | None = None
 
     def find(self, slot: Slot) -> Mapping[str, Any] | None:
-        """The payload for a slot; None if there is none."""
         place = self._place(slot)
         return None if place is None else self._payload(slot, place)
 
@@ -100,19 +97,14 @@ class RunRecordings:
 
     def _own(self, asker: Asker | None) -> int | None:
         if not self._items:
-            self._read_items()
+            rows = self._rows("SELECT item, id, epoch FROM items JOIN questions ON n = question")
+            self._items = {Asker(id, epoch): item for item, id, epoch in rows}
+            self._epochs = {item: epoch for item, _, epoch in rows}
+            self._questions = frozenset(id for _, id, _ in rows)
         return None if asker is None else self._items.get(asker)
 
-    def _read_items(self) -> None:
-        rows = self._rows("SELECT item, id, epoch FROM items JOIN questions ON n = question")
-        self._items = {Asker(id, epoch): item for item, id, epoch in rows}
-        self._epochs = {item: epoch for item, _, epoch in rows}
-        self._questions = frozenset(id for _, id, _ in rows)
-
     def _places(self, slot: Slot) -> list[_Place]:
-        """All places of a request. Responses have no index by digest: it is built here and grows.
-        A row stays where it is, until it is packed with the others of its item.
-        """
+        """All places of a request: an index by digest is built here and grows with the run."""
         key = (slot.key.role, slot.key.digest)
         if slot.occurrence >= len(self._known.get(key, ())):
             self._read_on()
@@ -169,8 +161,5 @@ class RunRecordings:
 
 
 def open_recordings(path: Path) -> RunRecordings:
-    """Open a run for replays (`agents.replay.OpenRecordings`).
-
-    Raises InputError if the folder holds no run, or one of a newer version.
-    """
+    """Open a run for replays (`agents.replay.OpenRecordings`). Raises InputError."""
     return RunRecordings(path)

@@ -36,11 +36,7 @@ def save_scores(
     scores: Mapping[str, Any],
     errors: Iterable[tuple[int, Mapping[str, Any]]] = (),
 ) -> None:
-    """Save scores in the run, one row per scorer, and each item's errors by its number.
-
-    Replaces what was saved under the same digest, all or nothing. Raises StoreError if it cannot
-    write.
-    """
+    """Save scores in the run, one row per scorer, and each item's errors, all or nothing."""
     # One at a time: as JSON, those of thousands of items take more memory than the run.
     rows = ((scorer_digest, item, orjson.dumps(record)) for item, record in errors)
     score_row = (scorer_digest, orjson.dumps(scores))
@@ -51,13 +47,11 @@ def save_scores(
 
 
 def save_scored_run(run: Path, settings: str, body: bytes) -> None:
-    """Save a scored run under the digest of its settings. Raises StoreError if it cannot write."""
     with _results_of(run, "the scores cannot be kept") as connection:
         connection.execute(insert_into("scored_runs", "INSERT OR REPLACE"), (settings, body))
 
 
 def keep_reach(run: Path, key: str, reach: Mapping[str, Any]) -> None:
-    """Save what was found in the run's corpus and kg. Raises StoreError if it cannot write."""
     with _results_of(run, "the answers found in the corpus cannot be kept") as connection:
         row = (key, orjson.dumps(reach))
         connection.execute(insert_into("reach", "INSERT OR REPLACE"), row)
@@ -81,15 +75,10 @@ _NOT_WRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sql
 
 
 class StoredJudgements:
-    """Judgements in the SQLite file at `path`, each reply committed before it is used.
-
-    A file that cannot be written is only read; new replies are then kept as long as the object
-    lives, with one warning. Close it, or use it in a `with` statement.
-
-    Raises: InputError: (when it is used) the file is not an SQLite database, or belongs to a
-        damaged run. In a separate file, a damaged reply is requested and written again, with a
-        warning. StoreError: a write failed for another reason than permission (a full disk).
-    """
+    """Judgements in the SQLite file at `path`, each reply committed before it is used. A file that
+    cannot be written is only read, with one warning. Raises InputError for a file that is no
+    database or of a damaged run (a damaged reply in a separate file is asked for again), StoreError
+    where a write fails otherwise."""
 
     def __init__(self, path: Path) -> None:
         # A plug-in may change the working directory before first use.
@@ -205,10 +194,8 @@ class StoredJudgements:
 
 
 def run_judgements(run: Path) -> StoredJudgements:
-    """The judgements in a run folder's store."""
     return StoredJudgements(run / DATABASE)
 
 
 def file_judgements(predictions: Path) -> StoredJudgements:
-    """The judgements beside a predictions file, in `PREDICTIONS.judgements.sqlite`."""
     return StoredJudgements(predictions.with_name(predictions.name + SUFFIX))

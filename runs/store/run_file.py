@@ -33,14 +33,9 @@ from branchwise.runs.store.tables import (
 
 @dataclass(frozen=True)
 class RunSpec:
-    """A run's identity.
-
-    `system`: the settings as given (paths included), enough to build the agent again. `identity`:
-    everything that answers depend on (`Agent.identity`), `system_digest` its SHA-256. `source`:
-    where the questions came from, `questions_digest`: their content. `scoring`: who aligns and
-    judges when the run is scored (`ScoringChoice`), empty for names alone. `fork`: for a fork, its
-    parent, step and changes (`eval.forks`), else empty.
-    """
+    """A run's identity. `system`: the settings as given, paths included; `identity`: all that
+    answers depend on, `system_digest` its SHA-256; `scoring`: who aligns and judges, empty for
+    names alone; `fork`: its parent, step and changes."""
 
     task: str
     source: str
@@ -62,12 +57,7 @@ _AT_ONCE = 256
 
 
 class RunFile:
-    """A run's rows, read and checked. Raises DamagedError, InputError for a newer version and for
-    a run that is not the one that its study names.
-
-    `meta`: the run's settings; `layout`: how its rows are written. `tolerant`: for inspecting a
-    damaged file; texts may then be invalid.
-    """
+    """A run's rows, read and checked; `tolerant`: of a damaged file, whose texts may be invalid."""
 
     def __init__(self, run: Path, *, tolerant: bool = False) -> None:
         self.run = run
@@ -88,17 +78,14 @@ class RunFile:
 
     @property
     def question_count(self) -> int:
-        """How many questions the run has."""
         return int(self.meta[QUESTION_COUNT])
 
     @property
     def item_count(self) -> int:
-        """How many items the run has."""
         return count_items(self.meta, self.question_count)
 
     @property
     def opening_count(self) -> int:
-        """How many events a fork's item begins with."""
         return int(self.meta[OPENING_COUNT])
 
     def rows(self, table: str, rest: str = "", values: Sequence[Any] = ()) -> list[Row]:
@@ -114,8 +101,7 @@ class RunFile:
             yield self.checked(table, row)
 
     def checked(self, table: str, row: Row) -> Row:
-        """The row as it was written, without its checksum; raises DamagedError if it is not what
-        was written."""
+        """The row as it was written, without its checksum. Raises DamagedError."""
         if values := self.layout.read(table, row):
             return values
         raise DamagedError(self.run, f"a row of {table} is not what was written")
@@ -134,11 +120,9 @@ class RunFile:
             return [packed for pack in packs for packed in unpacked("packed_items", pack)]
 
     def packed_items(self) -> list[int]:
-        """The items that are packed, by number."""
         return [item for (item,) in self.query("SELECT item FROM packed_items ORDER BY item")]
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        """The result of a query, as stored."""
         with reading(self.run):
             cursor = self.connection.execute(sql, values)
         while True:
@@ -149,7 +133,6 @@ class RunFile:
             yield from rows
 
     def has(self, table: str) -> bool:
-        """Whether a table that is made on first use is there."""
         sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
         return next(self.query(sql, (table,)), None) is not None
 
@@ -166,16 +149,12 @@ class RunFile:
                 self.connection.commit()
 
     def close(self) -> None:
-        """Close the file."""
         self.connection.close()
 
 
 def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mapping[str, Any]]:
-    """How the rows of the run's file are written, and its settings.
-
-    Raises DamagedError, sqlite3.Error, InputError for a newer version, and ValueError, TypeError or
-    KeyError for damaged settings.
-    """
+    """How the rows of the run's file are written, and its settings. Raises DamagedError,
+    InputError, sqlite3.Error, and ValueError, TypeError or KeyError for damaged settings."""
     rows = connection.execute("SELECT * FROM meta").fetchall()
     # The first format's rows had no checksums: they are not damaged, but of another version.
     has_checksums = all(len(row) > len(COLUMNS["meta"]) for row in rows)
@@ -190,7 +169,6 @@ def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mappin
 
 
 def count_items(meta: Mapping[str, Any], questions: int) -> int:
-    """How many items a run of so many questions has by its settings."""
     return questions * (1 if meta.get("fork") else int(meta["epochs"]))
 
 
@@ -223,12 +201,8 @@ def _check_format(meta: Mapping[str, Any], run: Path) -> None:
 
 
 def check_of_study(run: Path, meta: Mapping[str, Any]) -> None:
-    """Raise InputError where the folder is another system's, or holds other questions: folders
-    that were swapped or copied would be shown under wrong names.
-
-    `meta`: the run's settings. A run that no study names is its own, and so is one whose study
-    cannot be read, which says so itself when it is asked for.
-    """
+    """Refuse a folder that its study names as another system's or with other questions: swapped
+    folders would be shown under wrong names. A study that cannot be read says so itself."""
     from branchwise.runs.studies.folder import RUNS, STUDY_FILE, StudyFolder
 
     folder = Path(os.path.abspath(run))  # noqa: PTH100 - a link to a run stands where it stands

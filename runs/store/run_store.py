@@ -49,10 +49,7 @@ class _Batch(NamedTuple):
 
 
 class Writer:
-    """Accepts batches from any event loop, in order. Raises StoreError if it cannot be opened.
-
-    After a failed write nothing more is written: every later batch fails for the same reason.
-    """
+    """Accepts batches from any event loop, in order; after a failed write every later one fails."""
 
     def __init__(self, path: Path) -> None:
         # A plug-in may change the working directory.
@@ -70,11 +67,8 @@ class Writer:
         self._thread.start()
 
     async def commit(self, statements: Sequence[Statement], *, ends_item: bool = False) -> None:
-        """Write a batch; returns once it is committed. Raises StoreError.
-
-        `ends_item`: an item will not change any more. Cancelling the caller does not take the batch
-        back.
-        """
+        """Write a batch; returns once it is committed, and cancelling does not take it back.
+        `ends_item`: an item will not change any more. Raises StoreError."""
         if self._failure:
             raise StoreError(self._failure)
         done = asyncio.get_running_loop().create_future()
@@ -179,12 +173,8 @@ Recorded = Mapping[tuple[CallKey, int], Mapping[str, Any]]
 
 
 class Beginning(NamedTuple):
-    """What the journal of an item begins with.
-
-    `recorded`: the responses of earlier attempts. `first` is written before everything else.
-    `asker` is what every slot says about the item. `opening`: the events that `first` writes,
-    which precede the journal's own.
-    """
+    """What an item's journal begins with: `recorded` responses of earlier attempts, the `first`
+    statements, the asker of every slot, and the `opening` events that `first` writes."""
 
     item: int
     recorded: Recorded
@@ -196,17 +186,12 @@ class Beginning(NamedTuple):
 class Commits(Protocol):
     """Where statements are committed: the run's writer, or the way to it from another process."""
 
-    async def commit(self, statements: Sequence[Statement], *, ends_item: bool = False) -> None:
-        """Write a batch; returns once it is committed. Raises StoreError."""
-        ...
+    async def commit(self, statements: Sequence[Statement], *, ends_item: bool = False) -> None: ...
 
 
 class ItemJournal:
-    """Implements `agents.journal.Journal` for one item of a run.
-
-    Events wait in memory and travel with the next response that is kept, so tracing costs no extra
-    commits; the item's last events and its final row are one transaction.
-    """
+    """Implements `agents.journal.Journal` for an item. Events wait in memory and travel with the
+    next response, so tracing costs no commits; the last ones and the final row are one batch."""
 
     def __init__(self, writer: Commits, beginning: Beginning) -> None:
         self._writer = writer
@@ -262,7 +247,6 @@ class ItemJournal:
         return orjson.dumps(slim)
 
     def _take(self) -> list[Statement]:
-        """The waiting statements, which the journal then forgets."""
         passages, events, statements = self._passages, self._events, self._first
         self._passages, self._events, self._first = [], [], []
         if passages:
@@ -304,15 +288,14 @@ class RunStore:
         self.close()
 
     def close(self) -> None:
-        """Write what is queued, then release the folder."""
         # The reader first: the last to close folds the WAL back, and a reader cannot.
         self.reader.close()
         self.writer.close()
         os.close(self._lock)
 
     def pending(self, *, retry_failed: bool = False) -> Iterator[PendingItem]:
-        """Items to run, in question order; `retry_failed` includes failed ones, and those of which
-        a reply was cut at the token limit."""
+        """Items to run, in question order; `retry_failed` includes failed ones, and those with a
+        reply that was cut."""
         cut = frozenset(self.reader.cut_items() if retry_failed else ())
         wanted = ("pending", "running", *(("failed", "done") if retry_failed else ()))
         for item, n, epoch, status in self.reader.items_with_status(wanted):
@@ -325,12 +308,9 @@ class RunStore:
         return ItemJournal(self.writer, self.beginning(pending))
 
     def beginning(self, pending: PendingItem) -> Beginning:
-        """What an item's journal begins with, here or in another process.
-
-        The events of an earlier, unfinished attempt are discarded; its responses are replayed,
-        without those that were cut at the token limit if it had ended.
-        A fork's item starts with the events copied for it.
-        """
+        """What an item's journal begins with, here or in another process. Events of an unfinished
+        attempt are discarded, its responses replayed, without those cut at the token limit if it
+        had ended. A fork's item starts with the events copied for it."""
         item, asker = pending.item, Asker(pending.question.id, pending.epoch)
         opening = list(self.reader.opening())
         running = (END_ITEM, [("running", None, None, None, item)])

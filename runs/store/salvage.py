@@ -21,11 +21,7 @@ from branchwise.runs.store.connection import DATABASE, DamagedError
 from branchwise.runs.store.new_run import begin_file, hold, new_file, places, put_question
 from branchwise.runs.store.passages import references
 from branchwise.runs.store.reader import Place, RunReader
-from branchwise.runs.store.run_file import (
-    RunFile,
-    RunSpec,
-    check_of_study,
-)
+from branchwise.runs.store.run_file import RunFile, RunSpec, check_of_study
 from branchwise.runs.store.tables import (
     LATER,
     Row,
@@ -36,25 +32,14 @@ from branchwise.runs.store.tables import (
 )
 from branchwise.runs.store.verifying import ReadableRows, Survey, survey
 
-_SAVED = (
-    "passages",
-    "questions",
-    "items",
-    "opening",
-    "events",
-    "responses",
-    "judgements",
-    "reach",
-)
+_SAVED = ("passages", "questions", "items", "opening", "events", "responses", "judgements", "reach")
 """Scores and their errors are left out: scoring makes them again from the recovered items."""
 
 
 @dataclass(frozen=True)
 class Recovery:
-    """The result. `saved`: rows of each kind; `items` are the whole ones.
-
-    `lost`: the questions given again and the items that start again, as (id, epoch);
-    `responses_lost`: responses of the latter, as far as their rows say."""
+    """Rows `saved` of each kind (`items`: whole ones), questions given again, items that start
+    again as (id, epoch), and responses of these that are lost, as far as their rows say."""
 
     run: Path
     items: int
@@ -65,7 +50,6 @@ class Recovery:
     damaged: Mapping[str, int]
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return {
             "run": str(self.run),
             "items": self.items,
@@ -78,12 +62,8 @@ class Recovery:
 
 
 def recover_run(run: Path, out: Path, questions: QuestionSet | None = None) -> Recovery:
-    """Make a run at `out` of everything that is whole in the one at `run`, which is only read.
-
-    An item is saved with its trace and responses, or starts again with its intact responses.
-    `questions`: the run's own set, for lost questions. Raises InputError if `run` is not a run or
-    is being written, if its settings or questions are lost, or if `out` cannot be made.
-    """
+    """Make a run at `out` of everything whole in the one at `run`, which is only read. `questions`:
+    the run's own set, for lost ones. Raises InputError."""
     RunReader.check(run)
     with _copied(run) as copy:
         try:
@@ -115,8 +95,6 @@ def _copied(run: Path) -> Iterator[Path]:
 
 
 class _Recovering:
-    """Fills the file of a new run."""
-
     def __init__(self, connection: sqlite3.Connection, old: RunFile, run: Path) -> None:
         self._new, self._old, self._run = connection, old, run
         self._remains = ReadableRows(old)

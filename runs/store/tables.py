@@ -99,7 +99,6 @@ class Layout:
 
     @classmethod
     def of_run(cls, run_id: str) -> "Layout":
-        """The layout of the run with this number."""
         return cls(zlib.crc32(run_id.encode()))
 
     def enable(self, connection: sqlite3.Connection) -> None:
@@ -117,8 +116,7 @@ class Layout:
         connection.create_function("hash_number", 1, hash_number, deterministic=True)
 
     def read(self, table: str, row: Sequence[Any]) -> tuple[Any, ...] | None:
-        """A row as `columns` reads it, as it was written, without its checksum; None if it is not
-        what was written."""
+        """A row of `columns_of` without its checksum; None if it is not what was written."""
         try:
             if table == "passages":
                 hash, id, title, text = row
@@ -149,7 +147,6 @@ COPY_OPENING = """INSERT INTO events
 
 @functools.cache
 def insert_into(table: str, verb: str = "INSERT") -> str:
-    """SQL that takes the table's columns in order."""
     marks = [f"?{n}" for n in range(1, len(COLUMNS[table]) + 1)]
     values = list(marks) if table in _PLAIN else [*marks[:-1], f"squeeze({marks[-1]})"]
     if table != "passages":
@@ -171,7 +168,6 @@ def create_table(table: str) -> str:
 
 
 def schema() -> str:
-    """SQL that makes the tables of a new run."""
     return files("branchwise.runs.store").joinpath("schema.sql").read_text()
 
 
@@ -194,7 +190,6 @@ def expected_schema() -> tuple[frozenset[Entry], frozenset[Entry]]:
 
 
 def read_schema(connection: sqlite3.Connection) -> frozenset[Entry]:
-    """The schema of a file."""
     sql = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
     return frozenset(connection.execute(sql).fetchall())
 
@@ -222,11 +217,8 @@ def squeeze(body: bytes | None) -> bytes | None:
 
 
 def expand(stored: bytes) -> bytes:
-    """The body as `squeeze` was given it.
-
-    What does not begin as a frame of zstd is a body itself: records are JSON. Raises ValueError for
-    a frame that is damaged, or would unpack to more than `squeeze` ever compresses.
-    """
+    """The body as `squeeze` was given it. What does not begin as a zstd frame is a body itself.
+    Raises ValueError for a frame that is damaged, or unpacks to more than was ever packed."""
     if not stored.startswith(zstandard.FRAME_HEADER):
         return stored
     try:
@@ -303,18 +295,15 @@ def _pack_item(connection: sqlite3.Connection, layout: Layout, item: int) -> Non
 
 
 def packed_item(responses: Sequence[Row], events: Sequence[Row]) -> bytes:
-    """The rows as the body of one: a line of JSON (all columns but item and body, and the body's
-    length), then the bodies."""
+    """The rows as one body: a line of JSON (all columns but item and body, and the body's length),
+    then the bodies."""
     heads = [[(*row[1:-1], len(row[-1])) for row in rows] for rows in (responses, events)]
     bodies = [row[-1] for rows in (responses, events) for row in rows]
     return b"\n".join([orjson.dumps(heads), b"".join(bodies)])
 
 
 def unpacked(table: str, row: Row) -> Iterator[tuple[str, Row]]:
-    """Table and row of everything that a row of `packed_items` or `passage_blocks` packs.
-
-    Raises ValueError, TypeError or LookupError where the row was never packed so.
-    """
+    """Table and row of all that a row packs. Raises ValueError, TypeError or LookupError."""
     if table == "passage_blocks":
         for passage in orjson.loads(row[-1]):
             yield "passages", block_passage(passage)

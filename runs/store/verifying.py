@@ -48,12 +48,8 @@ class ItemState(NamedTuple):
 
 @dataclass
 class Survey:
-    """What is there. Items and questions by number.
-
-    `events`: by item, a bit for each event number. `responses`: by item, their keys. `lacking`:
-    items with an event or a response that cannot be read or refers to a missing passage. `opening`:
-    how many of its events are whole. `unread`: by table, rows that are not records.
-    """
+    """What is there, items and questions by number. `events`: by item, a bit for each number;
+    `lacking`: items with something unreadable or without its passage; `unread`: by table."""
 
     item_count: int
     question_count: int
@@ -80,22 +76,18 @@ class Survey:
         return is_full and state.responses == len(self.responses[item])
 
     def has_ended(self, item: int) -> bool:
-        """Whether the item's row exists and says so."""
         return item in self.items and self.items[item].status in ENDED
 
     @property
     def whole(self) -> list[int]:
-        """The items that are whole."""
         return [item for item in range(1, self.item_count + 1) if self.is_whole(item)]
 
     @property
     def lost_questions(self) -> list[int]:
-        """Missing questions, by number."""
         return [n for n in range(self.question_count) if n not in self.questions]
 
 
 def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
-    """Read all rows of a run with these settings."""
     question_count = int(meta[QUESTION_COUNT])
     content = Survey(count_items(meta, question_count), question_count)
     passages = {row[0] for row in rows("passages")}
@@ -109,8 +101,12 @@ def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
             content.unread[table] += 1
             return False
 
+    def passages_of_question(record: Any) -> list[str]:
+        Question.model_validate({**record, "passages": ()})
+        return list(record["passages"])
+
     for n, id, body in rows("questions"):
-        if has_passages("questions", body, _passages_of_question):
+        if has_passages("questions", body, passages_of_question):
             content.questions[n] = id
     for item, question, epoch, status, events, responses, outcome in rows("items"):
         if is_outcome(outcome) if status in ENDED else outcome is None:
@@ -129,11 +125,6 @@ def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
     for _, _, _, body in rows("opening"):
         content.opening += has_passages("opening", body)
     return content
-
-
-def _passages_of_question(record: Any) -> list[str]:
-    Question.model_validate({**record, "passages": ()})
-    return list(record["passages"])
 
 
 def is_outcome(outcome: bytes | None) -> bool:
@@ -162,18 +153,15 @@ class Verdict:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is damaged."""
         return not self.problems
 
     @property
     def share(self) -> str:
-        """How many items are whole, in words."""
         if self.items is None:
             return "no item can be read"
         return f"{self.whole} of {self.items} items are whole"
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable."""
         return {
             "run": str(self.run),
             "is_whole": self.is_whole,
@@ -185,10 +173,8 @@ class Verdict:
 
 
 def verify_run(run: Path, *, system_digest: str | None = None) -> Verdict:
-    """Read the whole file. Raises InputError if there is no verdict: no run, a newer version, a
-    file in use.
-
-    `system_digest`: the expected one, if any."""
+    """Read the whole file. Raises InputError if there is no verdict: no run, a newer one, or in
+    use."""
     try:
         file = RunFile(run, tolerant=True)
     except DamagedError as error:
@@ -206,18 +192,14 @@ def verify_run(run: Path, *, system_digest: str | None = None) -> Verdict:
 
 
 def check_whole(run: Path) -> None:
-    """Raise DamagedError unless the run is whole."""
     verdict = verify_run(run)
     if not verdict.is_whole:
         raise DamagedError(run, verdict.problems[0], verdict.share)
 
 
 class ReadableRows:
-    """The readable, intact rows of a damaged file, by table.
-
-    Those that are packed are among them. `damaged`: how many rows of each table were not intact;
-    `unreadable`: what SQLite said.
-    """
+    """The intact rows of a damaged file by table, packed ones among them. `damaged`: how many of a
+    table were not; `unreadable`: what SQLite said."""
 
     def __init__(self, file: RunFile) -> None:
         self._file = file
@@ -230,7 +212,6 @@ class ReadableRows:
             yield from self._packed(table, PACKED[table])
 
     def intact(self, table: str) -> Iterator[Row]:
-        """Those of the table itself."""
         # A table may be read twice: its damage counts once.
         self.damaged[table] = 0
         for row in self._raw(table):
@@ -277,21 +258,11 @@ def _verdict(file: RunFile) -> Verdict:
         for _ in rows(table):
             pass
     ended = sum(state.status in ENDED for state in content.items.values())
-    parts = (
-        _of_rows(rows),
-        _of_items(content, file.opening_count),
-        _of_places(file),
-        _of_file(file),
-    )
-    problems = tuple(dict.fromkeys(line for lines in parts for line in lines))
+    lines = [f"{table} cannot be read to the end: {one}" for table, one in rows.unreadable.items()]
+    lines += [f"damaged rows of {table}: {count}" for table, count in (+rows.damaged).items()]
+    lines += [*_of_items(content, file.opening_count), *_of_places(file), *_of_file(file)]
+    problems = tuple(dict.fromkeys(lines))
     return Verdict(file.run, content.item_count, len(content.whole), ended, problems)
-
-
-def _of_rows(rows: ReadableRows) -> Iterator[str]:
-    for table, problem in rows.unreadable.items():
-        yield f"{table} cannot be read to the end: {problem}"
-    for table, count in (+rows.damaged).items():
-        yield f"damaged rows of {table}: {count}"
 
 
 def _of_items(content: Survey, opening: int) -> Iterator[str]:

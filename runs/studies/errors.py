@@ -8,8 +8,7 @@ from pydantic import ValidationError
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.setting import words_of
 from branchwise.base.yaml_lines import KeyPath, line_of, shown
-from branchwise.runs.studies.settings import FACTORS, FIELDS, MODEL_LIST
-from branchwise.runs.studies.study import Questions, Study
+from branchwise.runs.studies.study import FACTORS, FIELDS, MODEL_LIST, Questions, Study
 
 
 class StudyError(Exception):
@@ -20,16 +19,13 @@ class StudyError(Exception):
         self.what, self.place, self.remedy = what, place, remedy
 
     def located(self, where: str) -> InputError:
-        """The error that the user reads."""
         return InputError(self.what, where=where, remedy=self.remedy)
 
 
 def first_error(
     error: ValidationError, lines: Mapping[KeyPath, int], nodes: Iterable[str] = ()
 ) -> StudyError:
-    """The error to show for what pydantic found: a misspelt key before a missing one, then in
-    the order of the lines. `nodes`: the names of nodes that the file declares.
-    """
+    """The first error to show of pydantic's: a misspelt key before a missing one, then by line."""
     found = error.errors(include_url=False)
     order = [(one["type"] == "missing", line_of(lines, _place(one["loc"]))) for one in found]
     problem = found[order.index(min(order))]
@@ -82,7 +78,6 @@ def _place(loc: Sequence[int | str]) -> KeyPath:
 
 
 def _named(place: KeyPath) -> str:
-    """The last key of a place, in words."""
     keys = [part for part in place if isinstance(part, str)]
     return str(keys[-1]) if keys else "the file"
 
@@ -106,7 +101,6 @@ def _as_written(name: str) -> str:
 
 
 def _elsewhere(section: KeyPath, name: str) -> str | None:
-    """The remedy for a key that belongs in another place."""
     if section == ("factors",) and name in FIELDS and name not in FACTORS:
         return "all systems are scored alike: write it at the top of the file"
     if section in (("base",), ("factors",)) and name in Study.model_fields:

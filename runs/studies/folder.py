@@ -1,7 +1,9 @@
-"""A study's folder: the record of the study, and a run folder for each system."""
+"""A study's folder: its record, and a run folder for each system; folders that may be a run's or a
+study's."""
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from branchwise.base.atomic import write_bytes
 from branchwise.base.errors import InputError
 from branchwise.base.files import first_problem
-from branchwise.corpora.questions import Question
-from branchwise.runs.costs.kept_prices import keep_prices
-from branchwise.runs.store import RunSpec, create_run
+from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.runs.costs.prices import keep_limit, keep_prices, kept_prices, limit_of
+from branchwise.runs.store import RunReader, RunSpec, create_run
 from branchwise.runs.store.connection import DATABASE
+from branchwise.runs.store.new_run import is_vacant
+from branchwise.runs.store.salvage import Recovery, recover_run
 
 STUDY_FILE = "study.json"
 DRAFT_FILE = f"{STUDY_FILE}.new"
@@ -33,10 +37,7 @@ _MAX_LISTED = 3
 
 
 class SystemRecord(BaseModel):
-    """A system of a study: `changes` from its base in the file's words, settings, and digest.
-
-    `model`, `setting` and `base` as in `NamedSystem`.
-    """
+    """A system of a study, as of `NamedSystem`: its changes, settings and digest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -51,10 +52,8 @@ class SystemRecord(BaseModel):
 
 
 class StudyRecord(BaseModel):
-    """`study.json`: which systems answer which questions. A base stands before what changes it.
-
-    `study`: the study file as it was read when the folder was made.
-    """
+    """`study.json`: which systems (a base before what changes it) answer which questions, and the
+    study file as it was read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -69,22 +68,19 @@ class StudyRecord(BaseModel):
     study: Mapping[str, Any] = {}
 
     def difference(self, other: "StudyRecord") -> str | None:
-        """In a few words, why the other record is of another study; None if it is not.
-
-        Addresses, folders and versions may differ: no answer depends on them.
-        """
+        """In a few words, why the other record is of another study; addresses, folders and versions
+        may differ."""
         found = [
-            f"{words} ({_told(self, field)} there, {_told(other, field)} here)"
+            f"{words} ({str(there or 'none')[:40]} there, {str(here or 'none')[:40]} here)"
             for field, words in _FIELDS.items()
-            if getattr(self, field) != getattr(other, field)
+            if (there := getattr(self, field)) != (here := getattr(other, field))
         ]
-        there = {system.name: (system.slug, system.digest) for system in self.systems}
-        here = {system.name: (system.slug, system.digest) for system in other.systems}
-        changed = [name for name in here if name in there and here[name] != there[name]]
+        old = {system.name: (system.slug, system.digest) for system in self.systems}
+        new = {system.name: (system.slug, system.digest) for system in other.systems}
         for what, names in (
-            ("only there", [name for name in there if name not in here]),
-            ("only here", [name for name in here if name not in there]),
-            ("changed", changed),
+            ("only there", [name for name in old if name not in new]),
+            ("only here", [name for name in new if name not in old]),
+            ("changed", [name for name in new if name in old and new[name] != old[name]]),
         ):
             if names:
                 more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
@@ -92,13 +88,7 @@ class StudyRecord(BaseModel):
         return "; ".join(found) or None
 
 
-def _told(record: StudyRecord, field: str) -> str:
-    return str(getattr(record, field) or "none")[:40]
-
-
 class StudyFolder:
-    """A study's folder: `study.json`, and an ordinary run folder below `runs/` for each system."""
-
     def __init__(self, path: Path, record: StudyRecord) -> None:
         self.path, self.record = path, record
 
@@ -115,10 +105,7 @@ class StudyFolder:
 
     @classmethod
     def create(cls, path: Path, record: StudyRecord) -> Self:
-        """Make the folder, or open the one that already holds this study, to be filled.
-
-        Nothing is removed. Raises InputError if the folder holds something else.
-        """
+        """Make the folder, or open the one that already holds this study, to be filled."""
         try:
             path.mkdir(parents=True, exist_ok=True)
             if (path / STUDY_FILE).exists():
@@ -126,7 +113,8 @@ class StudyFolder:
             _check_vacant(path)
             if (path / DRAFT_FILE).exists():
                 return cls(path, _checked(path / DRAFT_FILE, record))
-            write_bytes(path / DRAFT_FILE, _document(record))
+            document = orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
+            write_bytes(path / DRAFT_FILE, document + b"\n")
             (path / RUNS).mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(
@@ -145,10 +133,7 @@ class StudyFolder:
             _check_vacant(path)
 
     def fill(self, specs: Mapping[str, RunSpec], questions: Sequence[Question]) -> None:
-        """Make the run folders that are missing, by slug; the study is whole when this returns.
-
-        A run that a killed process left half-made is made again. Raises InputError.
-        """
+        """Make the run folders that are missing, by slug; the study is whole when this returns."""
         for slug, spec in specs.items():
             path = self.run_path(slug)
             if not (path / DATABASE).exists():
@@ -157,12 +142,7 @@ class StudyFolder:
             # Last: with this file everything is there.
             (self.path / DRAFT_FILE).rename(self.path / STUDY_FILE)
 
-    def keep_prices(self, path: Path | None) -> None:
-        """Keep the user's prices, so that a report knows what the runs cost. Raises InputError."""
-        keep_prices(self.path, path)
-
     def run_path(self, slug: str) -> Path:
-        """The run folder of a system."""
         return self.path / RUNS / slug
 
     def runs(self) -> list[tuple[str, Path]]:
@@ -216,16 +196,9 @@ def _check_vacant(path: Path) -> None:
         raise InputError("the folder is not empty", where=str(path), remedy="choose another --out")
 
 
-def _document(record: StudyRecord) -> bytes:
-    return orjson.dumps(record.model_dump(mode="json"), option=orjson.OPT_INDENT_2) + b"\n"
-
-
 @contextmanager
 def study_lock(path: Path) -> Iterator[None]:
-    """Lock the study for this process; the system releases the lock however the process ends.
-
-    Raises InputError where another process holds it, or the folder is not one for a study.
-    """
+    """Lock the study for this process; the system releases the lock however the process ends."""
     if path.exists() and not (path / STUDY_FILE).exists():
         # Before a lock file is put into a folder that is not a study's.
         _check_vacant(path)
@@ -254,3 +227,78 @@ def _hold(handle: int, path: Path) -> None:
             where=str(path),
             remedy="wait for it or stop it",
         ) from None
+
+
+def folder_runs(path: Path) -> list[tuple[Path, str | None]]:
+    """The runs of a folder, a run's or a study's, each with the digest that the study expects."""
+    if not (path / STUDY_FILE).is_file():
+        RunReader.check(path)
+        return [(path, None)]
+    study = StudyFolder.open(path)
+    runs = [(study.run_path(system.slug), system.digest) for system in study.record.systems]
+    for run, _ in runs:
+        RunReader.check(run)
+    return [*runs]
+
+
+def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iterator[Recovery]:
+    """Save what is intact of a run, or of each run of a study, whose file is written last."""
+    if not (path / STUDY_FILE).is_file():
+        yield recover_run(path, out, questions)
+        keep_prices(out, kept_prices(path))
+        keep_limit(out, limit_of(path))
+        return
+    study = StudyFolder.open(path)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError("the folder is not empty", where=str(out), remedy="choose another --out")
+    try:
+        for system in study.record.systems:
+            run = study.run_path(system.slug)
+            yield recover_run(run, out / RUNS / system.slug, questions)
+        keep_prices(out, kept_prices(path))
+        write_bytes(out / STUDY_FILE, (path / STUDY_FILE).read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror or error})",
+            where=str(out),
+            remedy="choose another --out",
+        ) from error
+
+
+def named_runs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
+    """Run folders in order, each once, with names that tell them apart; a study's folder stands for
+    its runs under its systems' names."""
+    found: dict[Path, tuple[Path, str]] = {}
+    for path in paths:
+        runs = [("", path)]
+        if (path / STUDY_FILE).is_file():
+            runs = StudyFolder.open(path).runs()
+        for name, run in runs:
+            found.setdefault(run.resolve(), (run, name or run.resolve().name))
+    names = [name for _, name in found.values()]
+    return [
+        (run, name if names.count(name) == 1 else f"{resolved.parent.name}/{name}")
+        for resolved, (run, name) in found.items()
+    ]
+
+
+MAX_PARENT, MAX_ID = 120, 40
+"""Characters of the parent's name and of the question's id: forks may be forked again."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def default_folder(parent: Path, question: str, step: int) -> Path:
+    """`PARENT-fork-ID-sN`, numbered if taken, but not by a half-made, killed fork. A study's folder
+    of runs holds only its own: a fork of one goes beside the study."""
+    parent = parent.resolve()
+    beside, name = parent.parent, parent.name[:MAX_PARENT]
+    if beside.name == RUNS and (beside.parent / STUDY_FILE).is_file():
+        name = f"{beside.parent.name[:MAX_PARENT]}-{name}"
+        beside = beside.parent.parent
+    id = _UNSAFE.sub("-", question).strip("-.")[:MAX_ID] or "question"
+    path = first = beside / f"{name}-fork-{id}-s{step}"
+    number = 2
+    while path.exists() and not is_vacant(path):
+        path = first.with_name(f"{first.name}-{number}")
+        number += 1
+    return path

@@ -1,7 +1,7 @@
 """What the systems of a study are called, and the names of their folders."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from branchwise.agents.spec import REPLAY, ModelSpec
@@ -9,7 +9,7 @@ from branchwise.base.errors import InputError
 from branchwise.base.plugins.specs import is_mcp, is_plugin, short_spec
 from branchwise.base.text import printable
 from branchwise.corpora.open import is_plugin_retriever
-from branchwise.runs.studies.settings import FIELDS, MODEL, MODELS, Value, flat
+from branchwise.runs.studies.study import FIELDS, MODEL, MODELS, Value, flat
 
 BASE = "base"
 MAX_NAME, MAX_SLUG, _MAX_VALUE = 80, 60, 40
@@ -21,12 +21,9 @@ def system_name(
     levels: Mapping[str, Sequence[Value]],
     model: str | None = None,
 ) -> str:
-    """What differs from the base, in words: "+expansion, k=15"; "base" if nothing does.
-
-    `base`: its value of each factor; `levels`: all values of each factor, which tell how much of
-    one must be said. `model`: the short name to begin with, where several have a base of their own:
-    "gpt-6.2-sol, +expansion"; the base is then called by it alone.
-    """
+    """What differs from the base, in words: "+expansion, k=15"; "base" if nothing does. `levels`:
+    all values of each factor, which tell how much of one must be said; `model`: the name to begin
+    with where several have a base of their own."""
     parts = [_change(key, one, base.get(key), levels[key]) for key, one in changes.items()]
     return _bounded(", ".join([model, *parts] if model else parts or [BASE]), MAX_NAME)
 
@@ -108,34 +105,27 @@ def _bounded(text: str, most: int) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
-def distinct_names(names: Iterable[str]) -> list[str]:
+def distinct_names(
+    names: Iterable[str], numbered: Callable[[str, int], str] = "{} ({})".format
+) -> list[str]:
     """The names, repeated ones with a number appended."""
-    taken: set[str] = set()
-    found = []
+    chosen: dict[str, None] = {}
     for name in names:
-        number, chosen = 2, name
-        while chosen in taken:
-            chosen, number = f"{name} ({number})", number + 1
-        taken.add(chosen)
-        found.append(chosen)
-    return found
+        number, free = 2, name
+        while free in chosen:
+            free, number = numbered(name, number), number + 1
+        chosen[free] = None
+    return list(chosen)
 
 
 def slugs(names: Iterable[str]) -> list[str]:
-    """For each name one of a folder: lower-case letters, digits, . _ and -, each once, also where
-    case does not tell files apart.
-    """
-    taken: set[str] = set()
-    found = []
-    for name in names:
-        slug = _slug(name)
-        number, chosen = 2, slug
-        while chosen in taken:
-            ending = f"-{number}"
-            chosen, number = slug[: MAX_SLUG - len(ending)] + ending, number + 1
-        taken.add(chosen)
-        found.append(chosen)
-    return found
+    """For each name one of a folder: lower-case letters, digits, . _ and -, each once."""
+
+    def numbered(slug: str, number: int) -> str:
+        ending = f"-{number}"
+        return slug[: MAX_SLUG - len(ending)] + ending
+
+    return distinct_names(map(_slug, names), numbered)
 
 
 def _slug(name: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -20,8 +20,7 @@ from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugin_retriever import RetrieverPlugin
 from branchwise.eval.plugin_metrics import load_metrics
 from branchwise.runs.studies.errors import StudyError
-from branchwise.runs.studies.settings import Value
-from branchwise.runs.studies.study import Study
+from branchwise.runs.studies.study import Study, Value
 from branchwise.tools.registry import check_known, known_tools
 
 
@@ -36,7 +35,6 @@ def refusing(key: str, place: KeyPath) -> Iterator[None]:
 
 
 def check_tools(names: Sequence[str], folder: Path, place: KeyPath) -> None:
-    """Raise StudyError for an unknown tool, and for one that is listed twice."""
     for n, name in enumerate(names):
         if name in names[:n]:
             raise StudyError(f"the tool {name} is listed twice", (*place, n), "keep one of them")
@@ -51,7 +49,6 @@ def check_tools(names: Sequence[str], folder: Path, place: KeyPath) -> None:
 
 
 def check_metrics(specs: Sequence[str], folder: Path) -> None:
-    """Raise StudyError for an unknown metric, and for two of one name."""
     if not specs:
         return
     absolute: list[str] = []
@@ -61,18 +58,13 @@ def check_metrics(specs: Sequence[str], folder: Path) -> None:
             load_metrics(absolute)
 
 
-@dataclass(frozen=True)
-class _Plugin:
-    """A plug-in's name, and the model of its settings."""
-
+class _Plugin(NamedTuple):
     name: str
     settings: type[BaseModel] | None
 
 
 @dataclass(frozen=True)
 class StudyPlugins:
-    """Nodes and tools of a study that are plug-ins, by how the file names them."""
-
     study: Study
     folder: Path
 
@@ -89,8 +81,10 @@ class StudyPlugins:
         for name, given in self.study.settings.items():
             if name in known:
                 self._check_settings(name, known[name], given)
-            elif not self._has_unnamed:
-                remedy = did_you_mean(name, known, else_=_named(known))
+            elif None not in self._retrievers.values():
+                else_ = "the study has none: name a tool or node"
+                else_ = f"there are {', '.join(known)}" if known else else_
+                remedy = did_you_mean(name, known, else_=else_)
                 raise StudyError(f"no plug-in is called {shown(name)}", ("settings", name), remedy)
         for name in known.keys() - self.study.settings.keys():
             self._check_settings(name, known[name], {}, self._place_of(name))
@@ -171,10 +165,6 @@ class StudyPlugins:
         retrievers = filter(None, self._retrievers.values())
         return [*self._tools.values(), *self._nodes.values(), *retrievers]
 
-    @property
-    def _has_unnamed(self) -> bool:
-        return None in self._retrievers.values()
-
 
 def _tool(spec: str) -> _Plugin:
     from branchwise.tools.plugin_tools import find_tool
@@ -185,7 +175,3 @@ def _tool(spec: str) -> _Plugin:
 
 def _specs(value: Value) -> tuple[str, ...]:
     return value if isinstance(value, tuple) else ()
-
-
-def _named(known: Mapping[str, Any]) -> str:
-    return f"there are {', '.join(known)}" if known else "the study has none: name a tool or node"

@@ -1,30 +1,97 @@
 """What a study or run may cost, before it is asked: calls, tokens and money of each system.
 
 At most: an upper bound from the budgets, far above what most questions take. Expected: from a
-pilot or an earlier run (`eval.estimates`).
-"""
+pilot or an earlier run (`runs/estimates.py`)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.eval.judging.grading import NUMBER_ALONE, Demand, samples_at
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.selection import CONCURRENCY
-from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks import Task, get_task, is_graded
 from branchwise.eval.tasks.registry import flow_of
-from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
+from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
 from branchwise.graphs.sources import tools_of
 from branchwise.graphs.system import System
 from branchwise.runs.costs.prices import Prices
 from branchwise.runs.estimates import Estimate, Sample, together
-from branchwise.runs.studies.grading_plan import GradingPlan, grading_plans
 from branchwise.runs.studies.schema import LoadedStudy
 from branchwise.runs.studies.systems import NamedSystem
 from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
 from branchwise.tools.result_text import MAX_MORE_QUERIES, MAX_OPENED
+
+JUDGE = "judge"
+PREDICTED = 10
+"""Properties that an answer is taken to have at most, where nothing bounds them."""
+GRADE_INPUT = 4_000
+"""Tokens that a request is taken to have at most: a judge's prompt and the three texts."""
+
+
+@dataclass(frozen=True)
+class GradingPlan:
+    """The most that grading one system's answers takes; costs in USD of one reply a request, and of
+    all samples (None: unknown)."""
+
+    system: str
+    demand: Demand
+    cost: float | None
+    cost_at_most: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        once, most = self.demand.once, self.demand.most
+        return {
+            "system": self.system,
+            "model": self.demand.spec,
+            "calls": once.calls,
+            "calls_at_most": most.calls,
+            "tokens": once.input + once.output,
+            "tokens_at_most": most.input + most.output,
+            "cost": self.cost,
+            "cost_at_most": self.cost_at_most,
+        }
+
+
+def grading_plans(
+    choice: ScoringChoice,
+    systems: Iterable[NamedSystem],
+    questions: QuestionSet,
+    epochs: int,
+    prices: Prices,
+) -> tuple[GradingPlan, ...]:
+    if not (choice.judge_entities and is_graded(questions.task)):
+        return ()
+    task, found = get_task(questions.task), []
+    for named in systems:
+        requests = sum(_requests(choice, task, named.system, one) for one in questions.questions)
+        demand = _demand(choice, named.system, epochs * requests)
+        costs = [prices.cost(demand.spec, usage) for usage in (demand.once, demand.most)]
+        found.append(GradingPlan(named.name, demand, *costs))
+    return tuple(found)
+
+
+def _demand(choice: ScoringChoice, system: System, calls: int) -> Demand:
+    own = system.role_decoding.get(JUDGE, {})
+    limit = own.get("max_tokens")
+    reply = limit if isinstance(limit, int) else NUMBER_ALONE
+    spec = choice.resolved(system.model_dump()).judge
+    assert spec is not None, "the choice has a judge"
+    once = RoleUsage(calls, calls * GRADE_INPUT, calls * reply)
+    return Demand(spec, JUDGE, once, samples_at(own), limit is not None)
+
+
+def _requests(choice: ScoringChoice, task: Task, system: System, question: Question) -> int:
+    """Each pair takes a request for the answer, and one for the condition if both have one."""
+    texts, predicted = task.grading(question, system)
+    # Of aligned pairs each gold property is in one at most.
+    if choice.judge_pairs == "aligned":
+        return texts
+    return texts * (PREDICTED if predicted is None else predicted)
+
 
 AGENT_INPUT, MODULE_INPUT, REPLY = 128_000, 4_000, 16_000
 """Tokens that one request is taken to have at most: a conversation, a module's prompt with its
@@ -41,14 +108,9 @@ class Bound:
 
 @dataclass(frozen=True)
 class SystemPlan:
-    """The most that a system may take over all its items.
-
-    `calls`: model calls by role, retries not counted; `tool_calls` likewise. `within`: what the
-    budget's `max_tokens_total` allows. `at_most`: with what goes beyond it, because it is looked at
-    before each turn: one turn, its extractions, the answer and a repair. Without tools there is no
-    further turn and the two are the same. `unpriced`: models without a known price. `model` as in
-    `NamedSystem`. `expected`: None where nothing is known of it.
-    """
+    """The most that a system may take: model `calls` by role, without retries; `within` what the
+    budget's `max_tokens_total` allows, `at_most` with what goes beyond it, since it is looked at
+    before each turn alone; `expected` None where nothing is known."""
 
     name: str
     model: str
@@ -61,7 +123,6 @@ class SystemPlan:
     expected: Estimate | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; an unknown cost is null."""
         return {
             **vars(self),
             "calls": dict(self.calls),
@@ -74,8 +135,6 @@ class SystemPlan:
 
 @dataclass(frozen=True)
 class PlanTotal:
-    """Several systems together: the sums of their calls by role, of their bounds and estimates."""
-
     name: str
     calls: Mapping[str, int]
     within: Bound
@@ -94,11 +153,9 @@ class PlanTotal:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The plan of a whole study, or of a run, whose `design` is empty. `within` and `at_most` are
-    sums; `grading`: of a judge of free text, by system, apart from them. `scored_by`: the models
-    that score otherwise, whose calls are in none. `models`: those that have a base of their own,
-    where there are several.
-    """
+    """The plan of a study, or of a run, whose `design` is empty. `grading`: of a judge of free
+    text, apart from the sums; `scored_by`: the models that score otherwise; `models`: those with a
+    base of their own."""
 
     name: str
     design: str
@@ -115,7 +172,6 @@ class StudyPlan:
 
     @property
     def items(self) -> int:
-        """Questions times epochs times systems."""
         return sum(system.items for system in self.systems)
 
     @property
@@ -135,13 +191,11 @@ class StudyPlan:
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """Models without a known price, each once."""
         models = [model for one in self.systems for model in one.unpriced]
         models += [one.demand.spec for one in self.grading if one.cost is None]
         return tuple(dict.fromkeys(models))
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; an unknown cost is null."""
         return {
             **vars(self),
             "items": self.items,
@@ -209,13 +263,15 @@ def plan_systems(
     prices: Prices,
     pace: PlanPace,
 ) -> StudyPlan:
-    """What systems may take over these questions."""
     items = len(questions) * epochs
+    task = get_task(questions.task)
     planned = tuple(
-        _system_plan(named, items, _conversations(questions, named), prices, pace)
+        _system_plan(named, items, flow_of(task, named.system).conversations, prices, pace)
         for named in systems
     )
     grading = grading_plans(scoring, systems, questions, epochs, prices)
+    asked = (role.model for named in systems for role in _roles(named.system))
+    used = any(prices.is_built_in(model) for model in asked)
     return StudyPlan(
         name=name,
         design="",
@@ -227,7 +283,7 @@ def plan_systems(
         at_most=_sum(one.at_most for one in planned),
         max_cost=pace.max_cost,
         scored_by=() if grading else _scorers(scoring, systems),
-        as_of=_as_of(systems, prices),
+        as_of=prices.as_of.isoformat() if prices.as_of and used else None,
         grading=grading,
     )
 
@@ -243,11 +299,6 @@ class _Role:
     input: int
     output: int
 
-    def times(self, conversations: int) -> "_Role":
-        """Of so many conversations."""
-        calls, late = conversations * self.calls, conversations * self.late
-        return replace(self, calls=calls, late=late)
-
     @property
     def tokens(self) -> int:
         return self.calls * (self.input + self.output)
@@ -257,16 +308,15 @@ class _Role:
         return self.late * (self.input + self.output)
 
 
-def _conversations(questions: QuestionSet, named: NamedSystem) -> int:
-    return flow_of(get_task(questions.task), named.system).conversations
-
-
 def _system_plan(
     named: NamedSystem, items: int, conversations: int, prices: Prices, pace: PlanPace
 ) -> SystemPlan:
     """`conversations`: of an item, each with all turns and calls of the budget."""
     system, sample = named.system, pace.samples.get(named.name)
-    roles = [role.times(conversations) for role in _roles(system)]
+    roles = [
+        replace(role, calls=conversations * role.calls, late=conversations * role.late)
+        for role in _roles(system)
+    ]
     budget = system.budget.tokens
     everything = sum(role.tokens for role in roles)
     # The budget is looked at where there are tools alone: without them nothing can be left out.
@@ -300,7 +350,10 @@ def _roles(system: System) -> list[_Role]:
         roles.append(_Role(EXPANDER, model, 1, 0, MODULE_INPUT, _reply(system, EXPANDER)))
     if system.extract:
         model = system.roles.extractor or system.model
-        searched = tool_calls * _passages_a_call(system)
+        queries = 1 if system.prompt_set == "paper" else 1 + MAX_MORE_QUERIES
+        brought = {SEARCH_TOOL: queries * (system.k or MAX_K), OPENING_TOOL: MAX_OPENED}
+        most = max((brought.get(tool, 0) for tool in tools_of(system)), default=0)
+        searched = tool_calls * most
         reply = _reply(system, EXTRACTOR)
         asked, read = searched, MODULE_INPUT
         if system.extract_by == "search":
@@ -308,13 +361,6 @@ def _roles(system: System) -> list[_Role]:
             asked, read = -(-3 * searched // 2), 2 * MODULE_INPUT
         roles.append(_Role(EXTRACTOR, model, asked, asked, read, reply))
     return [role for role in roles if role.calls]
-
-
-def _passages_a_call(system: System) -> int:
-    """The most that one tool call brings."""
-    queries = 1 if system.prompt_set == "paper" else 1 + MAX_MORE_QUERIES
-    brought = {SEARCH_TOOL: queries * (system.k or MAX_K), OPENING_TOOL: MAX_OPENED}
-    return max((brought.get(tool, 0) for tool in tools_of(system)), default=0)
 
 
 def _reply(system: System, role: str) -> int:
@@ -351,15 +397,7 @@ def _sum(bounds: Iterable[Bound]) -> Bound:
     return Bound(sum(bound.tokens for bound in found), cost)
 
 
-def _as_of(systems: Sequence[NamedSystem], prices: Prices) -> str | None:
-    """The day of the built-in prices, where one of them is used."""
-    models = (role.model for named in systems for role in _roles(named.system))
-    used = any(prices.is_built_in(model) for model in models)
-    return prices.as_of.isoformat() if prices.as_of and used else None
-
-
 def _scorers(scoring: ScoringChoice, systems: Sequence[NamedSystem]) -> tuple[str, ...]:
-    """The models that align and judge."""
     chosen = [scoring.resolved(named.system.model_dump()) for named in systems]
     specs = [spec for choice in chosen for spec in (choice.model, choice.judge) if spec]
     return tuple(dict.fromkeys(specs))

@@ -12,10 +12,9 @@ from branchwise.base.plugins.specs import absolute_spec
 from branchwise.base.yaml_lines import KeyPath, line_of, read_document
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.runs.costs.prices import Prices
-from branchwise.runs.studies.checks import check_file, check_model
+from branchwise.runs.studies.checks import absolute, check_file, check_model, question_source
 from branchwise.runs.studies.errors import StudyError, first_error
 from branchwise.runs.studies.parts import check_metrics
-from branchwise.runs.studies.paths import absolute, question_source
 from branchwise.runs.studies.study import Questions, Study
 from branchwise.runs.studies.systems import NamedSystem, systems_of
 
@@ -32,7 +31,6 @@ class LoadedStudy:
 
     @property
     def folder(self) -> Path:
-        """The folder to which the file's paths are relative."""
         return self.path.resolve().parent
 
     def where(self, *place: str | int) -> str:
@@ -41,12 +39,10 @@ class LoadedStudy:
 
     @property
     def scoring(self) -> ScoringChoice:
-        """How all systems are scored."""
         metrics = tuple(absolute_spec(spec, self.folder) for spec in self.study.metrics)
         return replace(self.study.choice, metrics=metrics)
 
     def systems(self) -> tuple[NamedSystem, ...]:
-        """The systems, the base first. Raises InputError, naming file and line."""
         return systems_of(self.study, self.folder, lambda place: self.where(*place))
 
     def with_keys(self, keys: Keys) -> "LoadedStudy":
@@ -61,13 +57,9 @@ class LoadedStudy:
 
 
 def load_study(path: Path | str) -> LoadedStudy:
-    """Read and check a study file.
-
-    Raises InputError for the first thing that is wrong, with file and line, and the nearest valid
-    name: invalid YAML, unknown or repeated keys, values of a wrong type or out of range, what
-    `systems_of` refuses, a missing file of questions, ids or prices. Asks no model, opens no index,
-    and does not read the questions.
-    """
+    """Read and check a study file. Raises InputError for the first thing that is wrong, with file
+    and line and the nearest valid name. Asks no model, opens no index, and does not read the
+    questions."""
     path = Path(path)
     remedy = "see examples/studies for files to start from"
     document = read_document(path, wanted="a study file", remedy=remedy)
@@ -86,7 +78,12 @@ def load_study(path: Path | str) -> LoadedStudy:
         _check_files(loaded)
         _check_scoring(study)
         check_metrics(study.metrics, loaded.folder)
-        _check_keys(study)
+        for host, variable in study.keys.items():
+            try:
+                Keys({host: variable})
+            except InputError as error:
+                raise StudyError(f"keys: {error.what}", ("keys", host), error.remedy) from None
+        Keys(study.keys)
     except StudyError as error:
         raise error.located(loaded.where(*error.place)) from None
     loaded.systems()
@@ -105,15 +102,6 @@ def _check_files(loaded: LoadedStudy) -> None:
     if study.prices is not None:
         check_file("prices", study.prices, absolute(study.prices, folder), ("prices",))
         loaded.prices()
-
-
-def _check_keys(study: Study) -> None:
-    for host, variable in study.keys.items():
-        try:
-            Keys({host: variable})
-        except InputError as error:
-            raise StudyError(f"keys: {error.what}", ("keys", host), error.remedy) from None
-    Keys(study.keys)
 
 
 def _check_scoring(study: Study) -> None:

@@ -21,10 +21,9 @@ from branchwise.graphs.system import System
 from branchwise.kg.answers import Graph
 from branchwise.kg.open import is_address, open_kg
 from branchwise.runs.store.recordings import open_recordings
-from branchwise.runs.studies.checks import KEYS
-from branchwise.runs.studies.paths import absolute, question_source
+from branchwise.runs.studies.checks import KEYS, absolute, question_source
 from branchwise.runs.studies.schema import LoadedStudy
-from branchwise.runs.studies.settings import WORDS
+from branchwise.runs.studies.study import WORDS
 from branchwise.runs.studies.systems import NamedSystem
 from branchwise.tools.batcher import Batcher
 
@@ -51,7 +50,6 @@ class SharedSources:
         return self._retrievers[key]
 
     def kg(self, system: System) -> Graph | None:
-        """The system's graph."""
         if system.kg is None:
             return None
         keys = Keys(system.keys)
@@ -69,23 +67,17 @@ class SharedSources:
 
 
 def make_agents(
-    systems: Sequence[NamedSystem],
-    task: Task,
-    restraints: Restraints,
-    shared: SharedSources,
+    systems: Sequence[NamedSystem], task: Task, restraints: Restraints, shared: SharedSources
 ) -> list["Agent"]:
     """The agents of all systems, in order; InputError where one cannot start, by its name."""
-    return [_agent(named, task, restraints, shared) for named in systems]
-
-
-def _agent(
-    named: NamedSystem, task: Task, restraints: Restraints, shared: SharedSources
-) -> "Agent":
-    try:
-        return open_agent(named.system, task, restraints, shared)
-    except InputError as error:
-        what = f"system {named.name!r}: {error.what}"
-        raise InputError(what, where=error.where, remedy=error.remedy) from None
+    agents = []
+    for named in systems:
+        try:
+            agents.append(open_agent(named.system, task, restraints, shared))
+        except InputError as error:
+            what = f"system {named.name!r}: {error.what}"
+            raise InputError(what, where=error.where, remedy=error.remedy) from None
+    return agents
 
 
 def open_agent(
@@ -109,14 +101,16 @@ def _place(folder: str | None) -> str | None:
 
 
 def questions_of(loaded: LoadedStudy) -> QuestionSet:
-    """The study's question set, as far as `ids` and `limit` choose of it.
-
-    Raises InputError: what is wrong in the questions' file with its own file and line, what is
-    wrong about the choice with the study's.
-    """
+    """The study's questions, as far as `ids` and `limit` choose of them. Raises InputError with the
+    line of the questions' file or of the study's."""
     asked = loaded.study.questions
     source, file = question_source(asked.source, loaded.folder)
-    task = _task(loaded)
+    task = asked.task
+    try:
+        task = None if task is None else get_task(task).name
+    except InputError as error:
+        where = loaded.where("questions", "task")
+        raise InputError(error.what, where=where, remedy=error.remedy) from None
     try:
         found = load_questions(
             source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(task)
@@ -140,16 +134,6 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
     return found
 
 
-def _task(loaded: LoadedStudy) -> str | None:
-    """The task that the study names."""
-    named = loaded.study.questions.task
-    try:
-        return None if named is None else get_task(named).name
-    except InputError as error:
-        where = loaded.where("questions", "task")
-        raise InputError(error.what, where=where, remedy=error.remedy) from None
-
-
 def _check_task(loaded: LoadedStudy, task: str) -> None:
     try:
         loaded.scoring.check_task(task)
@@ -167,7 +151,6 @@ def _check_task(loaded: LoadedStudy, task: str) -> None:
 
 
 def _check_put(loaded: LoadedStudy, questions: QuestionSet) -> None:
-    """Raise InputError where a system cannot be asked the questions as its settings want."""
     task = get_task(questions.task)
     for named in loaded.systems():
         try:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -18,17 +17,11 @@ from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.flows import FLOWS
 from branchwise.graphs.sources import tools_of
 from branchwise.graphs.system import MODULES, Roles, System
-from branchwise.runs.studies.checks import (
-    check_parts,
-    check_value,
-    retriever_of,
-)
+from branchwise.runs.studies.checks import check_parts, check_value, resolved, retriever_of
 from branchwise.runs.studies.errors import StudyError
 from branchwise.runs.studies.names import distinct_names, model_names, slugs, system_name
 from branchwise.runs.studies.parts import StudyPlugins
-from branchwise.runs.studies.paths import resolved
-from branchwise.runs.studies.settings import FIELDS, MODEL, MODEL_LIST, WORDS, Value
-from branchwise.runs.studies.study import Study
+from branchwise.runs.studies.study import FIELDS, MODEL, MODEL_LIST, WORDS, Study, Value
 from branchwise.tools.registry import KG_TOOLS, NAMES_TOOL, SEARCH_TOOL
 
 MAX_SYSTEMS = 256
@@ -38,13 +31,9 @@ ROLES = WORDS["role_decoding"]
 
 @dataclass(frozen=True)
 class NamedSystem:
-    """A system of a study.
-
-    `name` is shown, `slug` names its folder: each is the system's alone. `changes`: the factors in
-    which it is not its base, with its values as the file has them. `model`: its agent's, in short.
-    `setting`: what it changes of its base in words, the model aside; "base" where nothing. `base`:
-    the name of the system that it is compared with, a base's own.
-    """
+    """A system of a study. `slug` names its folder; `changes`: the factors in which it is not its
+    base, as the file has them; `model`: its agent's, in short; `setting`: what it changes in words,
+    the model aside; `base`: the system that it is compared with."""
 
     name: str
     slug: str
@@ -58,20 +47,20 @@ class NamedSystem:
 def systems_of(
     study: Study, folder: Path, where: Callable[[KeyPath], str] | None = None
 ) -> tuple[NamedSystem, ...]:
-    """The systems of a study whose file lies in `folder`, the base first.
-
-    `vary`: then each other value of each factor alone; `factorial`: then all other combinations,
-    those that change least first; both in the file's order. Of several models each has all of
-    these, one model after the other. A model for a module is left out of systems that do not have
-    the module, `at_most` of those whose protocol has no such
-    bound. Raises InputError where something named is not there, does not fit, or two systems
-    are the same; `where` gives file and line of a place in the study.
-    """
+    """The systems of a study whose file lies in `folder`, the base first. `vary`: then each other
+    value of each factor alone; `factorial`: all other combinations, those that change least first.
+    Of several models each has all of these. Raises InputError with the place that `where` gives."""
     said = where or (lambda place: ".".join(map(str, place)) or study.name)
     try:
         return _Systems(study, folder).checked()
     except StudyError as error:
         raise error.located(said(error.place)) from None
+
+
+_MODULE_OF = {
+    key: one.setting.module for key, one in FIELDS.items() if one.setting.module is not None
+}
+"""By setting, the module without which it changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -83,40 +72,59 @@ class _Draft:
 
     @property
     def model(self) -> str:
-        """The agent's, as the file has it."""
         return str(self.settings[MODEL])
 
 
-@dataclass(frozen=True)
 class _Systems:
-    study: Study
-    folder: Path
+    """What makes systems of a study. `base`: its settings, a factor's first value where it gives
+    none; `levels`: all values of each factor, the base's first."""
+
+    def __init__(self, study: Study, folder: Path) -> None:
+        self.study, self.folder, self.plugins = study, folder, StudyPlugins(study, folder)
+        firsts = {key: values[0] for key, values in study.factors.items()}
+        self.base = firsts | {key: v for key, v in study.base.items() if key != MODEL_LIST}
+        if ROLES in firsts:
+            self.base[ROLES] = _of_modules(study.base.get(ROLES)) or firsts[ROLES]
+        self.levels = {
+            key: values if self.base[key] in values else (self.base[key], *values)
+            for key, values in study.factors.items()
+        }
 
     def checked(self) -> tuple[NamedSystem, ...]:
         self._check_values()
         self._check_left_out()
-        self._check_scorers()
-        self._check_plugins()
-        found = self._named()
-        self._check_modules(found)
-        self._check_nodes(found)
-        for named in found:
+        for place, own in self._named_roles():
+            if place[0] == "factors" and (role := next((r for r in own if r not in MODULES), None)):
+                remedy = "all systems are scored alike: write it below roles in base"
+                raise StudyError(f"{role} is not a factor", (*place, role), remedy)
+        self._check_names_of_nodes()
+        self.plugins.check()
+        systems = self._named()
+        self._check_modules(systems)
+        for named in systems:
             self._check(named)
-        self._check_distinct(found)
-        return tuple(found)
+        self._check_distinct(systems)
+        return tuple(systems)
 
     def _named(self) -> list[NamedSystem]:
         """The systems, each model's own base before what is changed of it."""
-        base, levels, drafts = self._base(), self._levels(), list(self._drafts())
+        several, all_changes = self.study.models, list(self._changes())
+        drafts = [
+            _Draft({**self.base, MODEL: model, **changes}, changes)
+            for model in several or (self.base.get(MODEL, System().model),)
+            for changes in all_changes
+        ]
         written = list(dict.fromkeys(draft.model for draft in drafts))
         models = dict(zip(written, model_names(written), strict=True))
-        several = bool(self.study.models)
         names = distinct_names(
-            system_name(one.changes, base, levels, models[one.model] if several else None)
+            system_name(one.changes, self.base, self.levels, models[one.model] if several else None)
             for one in drafts
         )
-        each = len(drafts) // (len(self.study.models) or 1)
-        parts = zip(drafts, names, slugs(names), self._setting_names(drafts), strict=True)
+        # What each changes, the model aside: the same words for each model.
+        aside = [{k: v for k, v in one.changes.items() if k != MODEL} for one in drafts]
+        unique = [one for n, one in enumerate(aside) if one not in aside[:n]]
+        settings = distinct_names(system_name(one, self.base, self.levels) for one in unique)
+        each = len(drafts) // (len(several) or 1)
         return [
             NamedSystem(
                 name=name,
@@ -124,47 +132,16 @@ class _Systems:
                 system=self._system(draft.settings),
                 changes=draft.changes,
                 model=models[draft.model],
-                setting=setting,
+                setting=settings[unique.index(aside[n])],
                 base=names[n - n % each],
             )
-            for n, (draft, name, slug, setting) in enumerate(parts)
+            for n, (draft, name, slug) in enumerate(zip(drafts, names, slugs(names), strict=True))
         ]
 
-    def _drafts(self) -> Iterator["_Draft"]:
-        base = self._base()
-        all_changes = list(self._changes(base, self._levels()))
-        for model in self.study.models or (base.get(MODEL, System().model),):
-            for changes in all_changes:
-                yield _Draft({**base, MODEL: model, **changes}, changes)
-
-    def _setting_names(self, drafts: Sequence["_Draft"]) -> list[str]:
-        """What each changes in words, the model aside: the same words for each model."""
-        aside = [{k: v for k, v in one.changes.items() if k != MODEL} for one in drafts]
-        unique = [one for n, one in enumerate(aside) if one not in aside[:n]]
-        names = distinct_names(system_name(one, self._base(), self._levels()) for one in unique)
-        return [names[unique.index(one)] for one in aside]
-
-    def _base(self) -> dict[str, Value]:
-        """The base's settings; where a factor's is not given it is the first of its values."""
-        firsts = {key: values[0] for key, values in self.study.factors.items()}
-        base = firsts | {key: v for key, v in self.study.base.items() if key != MODEL_LIST}
-        if ROLES in firsts:
-            base[ROLES] = _of_modules(self.study.base.get(ROLES)) or firsts[ROLES]
-        return base
-
-    def _levels(self) -> dict[str, tuple[Value, ...]]:
-        """All values of each factor: the base's before them where they do not have it."""
-        base = self._base()
-        return {
-            key: values if base[key] in values else (base[key], *values)
-            for key, values in self.study.factors.items()
-        }
-
-    def _changes(
-        self, base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
-    ) -> Iterator[dict[str, Value]]:
+    def _changes(self) -> Iterator[dict[str, Value]]:
+        """What systems change of their base, but for what is left out; the base first."""
         factorial = self.study.design == "factorial"
-        sizes = [len(values) for values in levels.values()]
+        sizes = [len(values) for values in self.levels.values()]
         count = prod(sizes) if factorial else 1 + sum(size - 1 for size in sizes)
         count *= len(self.study.models) or 1
         if count > MAX_SYSTEMS:
@@ -172,25 +149,35 @@ class _Systems:
             remedy = f"at most {MAX_SYSTEMS}: write design: vary, or {fewer}"
             raise StudyError(f"comes to {count:,} systems", ("factors",), remedy)
         yield {}
-        changed = _combined(base, levels) if factorial else _alone(base, levels)
-        yield from (one for one in changed if not self._is_left_out({**base, **one}))
+        for changed in _combined(self.base, self.levels) if factorial else self._alone():
+            settings = {**self.base, **changed}
+            if not any(
+                all(settings[key] == value for key, value in one.items())
+                for one in self.study.leave_out
+            ):
+                yield changed
 
-    def _is_left_out(self, settings: Mapping[str, Value]) -> bool:
-        return any(
-            all(settings[key] == value for key, value in one.items())
-            for one in self.study.leave_out
-        )
+    def _alone(self) -> Iterator[dict[str, Value]]:
+        """Each value that is not the base's, by itself."""
+        for key, values in self.levels.items():
+            yield from ({key: value} for value in values if value != self.base[key])
 
     def _system(self, settings: Mapping[str, Value]) -> System:
         nodes = [name for name in self.study.nodes if settings.get(name)]
         given = {key: value for key, value in settings.items() if key not in self.study.nodes}
-        given |= {ROLES: self._roles(given)} if ROLES in given else {}
-        plugins = self._plugins.settings_of(nodes, given.get("tools"), given.get("retriever"))
+        if ROLES in given:
+            # Of the roles that the system asks, and of those who score.
+            own, varied = _by_role(self.study.base.get(ROLES)), _of_modules(given[ROLES])
+            scoring = {role: one for role, one in own.items() if role not in MODULES}
+            asked = {role for role in varied if given.get(WORDS[MODULES[role]])}
+            given[ROLES] = scoring | {role: varied[role] for role in varied if role in asked}
+        plugins = self.plugins.settings_of(nodes, given.get("tools"), given.get("retriever"))
         return System.of(
             {
                 FIELDS[key].path: self._located(key, given[key])
                 for key in given
-                if _asked(key, given) and not self._is_unbounded(key, given)
+                if (key not in _MODULE_OF or given.get(WORDS[_MODULE_OF[key]]))
+                and not self._is_unbounded(key, given)
             }
             | {
                 ("nodes",): self._located("nodes", tuple(self.study.nodes[name] for name in nodes)),
@@ -208,101 +195,76 @@ class _Systems:
         bounded = [flow for flow in FLOWS.values() if flow.at_most and protocol in flow.protocols]
         return any(flow.by(protocol).at_most is None for flow in bounded)
 
-    def _roles(self, given: Mapping[str, Value]) -> dict[str, Any]:
-        """The decoding of the roles that the system asks, and of those who score."""
-        scoring = {
-            role: own
-            for role, own in _by_role(self.study.base.get(ROLES)).items()
-            if role not in MODULES
-        }
-        asked = _of_modules(given[ROLES]).items()
-        return scoring | {role: own for role, own in asked if given.get(WORDS[MODULES[role]])}
-
     def _located(self, key: str, value: Value) -> Value:
-        """The value with the paths in it made absolute."""
         if isinstance(value, tuple):
             return tuple(absolute_spec(spec, self.folder) for spec in value)
         return resolved(key, value, self.folder) if isinstance(value, str) else value
 
+    def _check_values(self) -> None:
+        study = self.study
+        values: list[tuple[str, Value, KeyPath]] = [
+            *((key, value, ("base", key)) for key, value in study.base.items()),
+            *((MODEL, one, ("base", MODEL_LIST, n)) for n, one in enumerate(study.models)),
+        ]
+        for key, levels in study.factors.items():
+            values += [(key, value, ("factors", key, n)) for n, value in enumerate(levels)]
+        for key, value, place in values:
+            check_value(key, value, self.folder, place)
+
     def _check_left_out(self) -> None:
-        """Refuse what leaves out nothing, or the base."""
-        levels, base = self._levels(), self._base()
         for n, one in enumerate(self.study.leave_out):
             for key, value in one.items():
-                if key not in levels:
-                    place = ("leave_out", n, key)
-                    raise StudyError(f"{key} is not a factor", place, did_you_mean(key, levels))
-                if value not in levels[key]:
+                place = ("leave_out", n, key)
+                if key not in self.levels:
+                    remedy = did_you_mean(key, self.levels)
+                    raise StudyError(f"{key} is not a factor", place, remedy)
+                if value not in self.levels[key]:
                     what = f"{key} never is {shown(value)}"
-                    raise StudyError(what, ("leave_out", n, key), "name one of its values")
-            if not one or all(base[key] == value for key, value in one.items()):
+                    raise StudyError(what, place, "name one of its values")
+            changed = [key for key, value in one.items() if self.base[key] != value]
+            if not changed:
                 what = "would leave out the base" if one else "names no combination"
                 raise StudyError(what, ("leave_out", n), "name factors and values of others")
-            if len(one) > 1 and self.study.design != "factorial":
-                changed = [key for key, value in one.items() if base[key] != value]
-                if len(changed) > 1:
-                    what = "leaves out nothing: no system changes several factors"
-                    raise StudyError(what, ("leave_out", n), "write design: factorial")
+            if len(changed) > 1 and self.study.design != "factorial":
+                what = "leaves out nothing: no system changes several factors"
+                raise StudyError(what, ("leave_out", n), "write design: factorial")
 
-    def _check_values(self) -> None:
-        for key, value in self.study.base.items():
-            check_value(key, value, self.folder, ("base", key))
-        for n, model in enumerate(self.study.models):
-            check_value(MODEL, model, self.folder, ("base", MODEL_LIST, n))
-        for key, values in self.study.factors.items():
-            for n, value in enumerate(values):
-                check_value(key, value, self.folder, ("factors", key, n))
-
-    @cached_property
-    def _plugins(self) -> StudyPlugins:
-        return StudyPlugins(self.study, self.folder)
-
-    def _check_plugins(self) -> None:
-        """The nodes, each with a name of its own, and the settings of all plug-ins."""
+    def _check_names_of_nodes(self) -> None:
         for name in self.study.nodes:
             is_taken = name in FIELDS or name == MODEL_LIST
             if is_taken or not is_name(name):
                 what = "already a setting" if is_taken else "not a name for a node"
                 remedy = "use another: letters, digits, - and _, no digit first"
                 raise StudyError(f"{shown(name)} is {what}", ("nodes", name), remedy)
-        self._plugins.check()
 
-    def _check_nodes(self, found: Sequence[NamedSystem]) -> None:
-        """Refuse a node that is off in every system."""
-        for name in self.study.nodes:
-            used = {self.study.base.get(name), *self.study.factors.get(name, ())}
-            if True not in used:
+    def _check_modules(self, systems: Sequence[NamedSystem]) -> None:
+        """Refuse a setting whose module is off in every system, and a node that is."""
+        study = self.study
+        for key, setting in _MODULE_OF.items():
+            if any(getattr(one.system, setting) for one in systems):
+                continue
+            places: list[KeyPath] = []
+            leave = f"leave out {key}"
+            if study.base.get(key) or key in study.factors:
+                places = [("base" if study.base.get(key) else "factors", key)]
+            else:
+                places = [(*place, key) for place, own in self._named_roles() if key in own]
+                leave = "leave it out"
+            if places:
+                module = WORDS[setting]
+                what = f"no {key} is used: {module} is off in every system"
+                remedy = f"write {module}: on in base, make it a factor, or {leave}"
+                raise StudyError(what, places[0], remedy)
+        for name in study.nodes:
+            if True not in {study.base.get(name), *study.factors.get(name, ())}:
                 remedy = f"write {name}: on in base, make it a factor, or leave it out"
                 raise StudyError(f"the node {name} is off in every system", ("nodes", name), remedy)
-
-    def _check_modules(self, found: Sequence[NamedSystem]) -> None:
-        """Refuse a setting whose module is off in every system."""
-        for key, setting in _settings_of_modules():
-            module = WORDS[setting]
-            section = "base" if self.study.base.get(key) else "factors"
-            named = self.study.base.get(key) or key in self.study.factors
-            if named and not any(getattr(one.system, setting) for one in found):
-                remedy = f"write {module}: on in base, make it a factor, or leave out {key}"
-                what = f"no {key} is used: {module} is off in every system"
-                raise StudyError(what, (section, key), remedy)
-            at = next((place for place, own in self._named_roles() if key in own), None)
-            if at and not any(getattr(one.system, setting) for one in found):
-                what = f"no {key} is used: {module} is off in every system"
-                remedy = f"write {module}: on in base, make it a factor, or leave it out"
-                raise StudyError(what, (*at, key), remedy)
 
     def _named_roles(self) -> list[tuple[KeyPath, Mapping[str, Any]]]:
         """Each place with decoding by role, and what is there."""
         factor = enumerate(self.study.factors.get(ROLES, ()))
         levels = [(("factors", ROLES, n), _by_role(value)) for n, value in factor]
         return [(("base", ROLES), _by_role(self.study.base.get(ROLES))), *levels]
-
-    def _check_scorers(self) -> None:
-        """Refuse decoding of those who score as a part of what is varied."""
-        for place, own in self._named_roles():
-            if place[0] == "factors" and (role := next((r for r in own if r not in MODULES), None)):
-                remedy = "all systems are scored alike: write it below roles in base"
-                raise StudyError(f"{role} is not a factor", (*place, role), remedy)
 
     def _check(self, named: NamedSystem) -> None:
         """Raise StudyError where the parts of a system do not fit, by the command line's rules."""
@@ -311,7 +273,9 @@ class _Systems:
         except SettingError as error:
             key = WORDS[error.setting]
             prefix = f"{key}: " if error.where == key else ""
-            self._refuse(named, key, f"{prefix}{error.what}", error.remedy)
+            whose = f" (system {named.name!r})" if named.changes or self.study.models else ""
+            what = f"{prefix}{error.what}{whose}"
+            raise StudyError(what, self._place_of(named, key), error.remedy) from None
         study = self.study
         choice = ScoringChoice.parse(
             study.matcher, judge_entities=study.judge_entities, judge=study.judge
@@ -322,21 +286,19 @@ class _Systems:
             key = "judge_entities" if choice.matcher == "lexical" else "matcher"
             raise StudyError(error.what, (key,), "name a model: matcher: openai:NAME") from None
 
-    def _refuse(self, named: NamedSystem, key: str, what: str, remedy: str | None) -> None:
-        place: KeyPath = ("base", key)
+    def _place_of(self, named: NamedSystem, key: str) -> KeyPath:
+        """Where the file has a setting of a system."""
         if key == MODEL and self.study.models:
-            place = ("base", MODEL_LIST)
-        elif key in named.changes:
-            values = self.study.factors[key]
-            place = ("factors", key, values.index(named.changes[key]))
-        elif key in self.study.factors and key not in self.study.base:
-            place = ("factors", key, 0)
-        whose = f" (system {named.name!r})" if named.changes or self.study.models else ""
-        raise StudyError(f"{what}{whose}", place, remedy)
+            return ("base", MODEL_LIST)
+        if key in named.changes:
+            return ("factors", key, self.study.factors[key].index(named.changes[key]))
+        if key in self.study.factors and key not in self.study.base:
+            return ("factors", key, 0)
+        return ("base", key)
 
-    def _check_distinct(self, found: Sequence[NamedSystem]) -> None:
+    def _check_distinct(self, systems: Sequence[NamedSystem]) -> None:
         first: dict[str, NamedSystem] = {}
-        for named in found:
+        for named in systems:
             other = first.setdefault(_effective(named.system).model_dump_json(), named)
             if other is named:
                 continue
@@ -344,31 +306,15 @@ class _Systems:
                 what = f"the models {other.model!r} and {named.model!r} are the same"
                 raise StudyError(what, ("base", MODEL_LIST), "keep one of them")
             key = list(named.changes)[-1]
-            values = self.study.factors[key]
-            value = named.changes[key]
+            values, value = self.study.factors[key], named.changes[key]
             place = ("factors", key, values.index(value)) if value in values else ("base", key)
+            remedy = f"this {key} changes nothing there: leave it out"
+            setting = _MODULE_OF.get(key)
+            if setting and not getattr(named.system, setting):
+                module = WORDS[setting]
+                remedy = f"{module} is off in both: write {module}: on in base, or design: vary"
             what = f"the systems {other.name!r} and {named.name!r} are the same"
-            raise StudyError(what, place, self._why_same(named, key))
-
-    def _why_same(self, named: NamedSystem, key: str) -> str:
-        setting = dict(_settings_of_modules()).get(key)
-        if setting and not getattr(named.system, setting):
-            module = WORDS[setting]
-            return f"{module} is off in both: write {module}: on in base, or design: vary"
-        return f"this {key} changes nothing there: leave it out"
-
-
-def _settings_of_modules() -> Iterator[tuple[str, str]]:
-    """The keys of settings that change nothing without a module, and the module's field."""
-    for key, one in FIELDS.items():
-        if one.setting.module is not None:
-            yield key, one.setting.module
-
-
-def _asked(key: str, given: Mapping[str, Value]) -> bool:
-    """Whether the setting is not that of a module that is off."""
-    module = FIELDS[key].setting.module
-    return module is None or bool(given.get(WORDS[module]))
+            raise StudyError(what, place, remedy)
 
 
 def _by_role(value: Value) -> Mapping[str, Any]:
@@ -378,14 +324,6 @@ def _by_role(value: Value) -> Mapping[str, Any]:
 def _of_modules(value: Value) -> dict[str, Any]:
     """Of decoding by role, that of modules: they alone are varied."""
     return {role: own for role, own in _by_role(value).items() if role in MODULES}
-
-
-def _alone(
-    base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
-) -> Iterator[dict[str, Value]]:
-    """Each value that is not the base's, by itself."""
-    for key, values in levels.items():
-        yield from ({key: value} for value in values if value != base[key])
 
 
 def _combined(
@@ -399,11 +337,7 @@ def _combined(
 
 
 def _effective(system: System) -> System:
-    """The system reduced to what its answers depend on: systems that agree in this are the same.
-
-    Left out: a module's model and decoding that are the agent's own, what belongs to a tool that is
-    not there, where prompts lie, and who scores.
-    """
+    """The system reduced to what its answers depend on: systems that agree in this are the same."""
     tools = tools_of(system)
     agent = ModelSpec.parse(system.model)
     specs = {role: getattr(system.roles, role) for role in MODULES}

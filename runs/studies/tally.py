@@ -17,11 +17,8 @@ from branchwise.runs.studies.systems import NamedSystem
 
 @dataclass
 class Tally:
-    """One system's items so far; an observer of its run (`eval.runner.Observer`).
-
-    `total` items, `before` of them ended before this process. `cost` is in USD, None where a price
-    or a count of tokens is missing.
-    """
+    """One system's items so far, an observer of its run; `before` of them ended before this
+    process. `cost` in USD, None where a part is unknown."""
 
     name: str
     task: Task
@@ -40,7 +37,6 @@ class Tally:
     def of(
         cls, system: NamedSystem, run: RunReader, prices: Prices, *, retry_failed: bool = False
     ) -> "Tally":
-        """The tally of a run that was begun before, or just made."""
         total, settings = run.progress()["total"], system.system.model_dump()
         tally = cls(system.name, get_task(run.task), total, settings, prices)
         again = frozenset(run.cut_items() if retry_failed else ())
@@ -53,7 +49,6 @@ class Tally:
 
     @property
     def columns(self) -> Sequence[Column]:
-        """The metrics that are watched."""
         return self.task.shown
 
     @property
@@ -70,7 +65,6 @@ class Tally:
 
     @property
     def here(self) -> int:
-        """Items that ended in this process."""
         return self.ended_items - self.before
 
     def ended(self, question: Question, record: Mapping[str, Any]) -> None:

@@ -9,8 +9,8 @@ from branchwise.agents.text_model import SpecTextModel
 from branchwise.base.errors import InputError
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.runs.costs.prices import Prices
+from branchwise.runs.studies.checks import resolved
 from branchwise.runs.studies.names import system_name
-from branchwise.runs.studies.paths import resolved
 
 
 @pytest.mark.parametrize("text", ["replay:runs/base", "replay:/a b/c", "replay:../x@http://y"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from branchwise.commands.ask_back import NOT_CHOSEN, Chooser
+from branchwise.commands.ask import NOT_CHOSEN, Chooser
 from branchwise.graphs.pipeline import PersonAsked
 from support.chat_server import Answer, Body, call, fail, say
 from support.corpora.small import FILMS, bm25_corpus

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from branchwise.cli import load_command
-from branchwise.commands.demo_next import DemoResults, show_next
-from branchwise.commands.demo_recorded import RecordedPart, recorded_folder, show_recorded
+from branchwise.commands.demo import show_next
+from branchwise.commands.demo_parts import show_recorded
 from branchwise.report.terminal.console import console
 
 
@@ -25,7 +25,7 @@ def test_it_compares_the_runs_and_follows_one_lost_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "recorded.html"
-    assert show_recorded(page) == (recorded_folder(), page)
+    show_recorded(page)
     out = capsys.readouterr().out
     lines = [line.split() for line in out.splitlines()]
     assert ["base", "16", "1.00", ".97", ".81"] in lines
@@ -51,9 +51,8 @@ def test_what_to_type_next_can_be_typed(
     (tmp_path / "branchwise").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr("sys.argv", [str(tmp_path / "branchwise")])
-    study = tmp_path / "world" / "study" / "report.html"
-    recorded = RecordedPart(recorded_folder(), tmp_path / "recorded.html")
-    show_next(DemoResults(tmp_path / "run", study, recorded), "Who sang Reef?")
+    world, page = tmp_path / "world", tmp_path / "recorded.html"
+    show_next(tmp_path / "run", world, "Who sang Reef?", world / "study", page)
     said = [line.split("    #")[0] for line in capsys.readouterr().out.splitlines()]
     typed = [shlex.split(line) for line in said if line.startswith("  branchwise ")]
     assert [words[1] for words in typed] == ["errors", "trace", "ask", "trace", "report", "ablate"]

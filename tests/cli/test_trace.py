@@ -122,10 +122,7 @@ def test_without_a_question_the_runs_questions_are_listed(type_in, run: Path):
     heads = "status P R EM labels tokens seconds id question"
     assert head.split() == heads.split()
     first = "done .00 .00 .00 retrieved but lost – – heat-cast/0 Who is in Heat?"
-    assert [line.split() for line in lines] == [
-        first.split(),
-        first.replace("/0", "/1").split(),
-    ]
+    assert [line.split() for line in lines] == [first.split(), first.replace("/0", "/1").split()]
     # Columns are aligned: the question begins below its heading.
     assert {line.index("Who") for line in lines} == {head.index("question")}
     assert len(type_in("trace", run, "--print", "--epoch", 1)[1].splitlines()) == 2

@@ -6,8 +6,7 @@ import pytest
 
 from branchwise.agents.reply import Reply
 from branchwise.graphs.ledger import Ledger, RoleUsage
-from branchwise.runs.costs.price_table import Price
-from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.prices import Price, Prices
 from branchwise.runs.costs.usage import Costs, RoleCost, RoleSpending, file_costs, run_costs
 from branchwise.trace.parts import Usage
 

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.runs.costs.price_table import Price
-from branchwise.runs.costs.prices import Prices
-from branchwise.runs.estimates import Expected, Sample, together
-from branchwise.runs.pilots import pilot_ids
+from branchwise.runs.costs.prices import Price, Prices
+from branchwise.runs.estimates import Expected, Sample, pilot_ids, together
 
 PRICES = Prices({}, None, None, {"openai:m": Price(input=1.0, output=2.0)})
 

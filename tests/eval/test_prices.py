@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
 from branchwise.graphs.ledger import RoleUsage
-from branchwise.runs.costs.price_table import Price
-from branchwise.runs.costs.prices import Prices
+from branchwise.runs.costs.prices import Price, Prices
 
 SERVER = "http://localhost:8000/v1"
 BUILT_IN = Prices.load()

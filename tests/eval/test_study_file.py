@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
 from branchwise.runs.studies.schema import load_study
-from branchwise.runs.studies.settings import FIELDS
 from branchwise.runs.studies.shared import questions_of
-from branchwise.runs.studies.study import Study
+from branchwise.runs.studies.study import FIELDS, Study
 from support.corpora.published_sets import SAMPLES
 from support.eval.study_cases import (
     BASE,

@@ -21,8 +21,7 @@ from branchwise.runs.studies.names import (
     slugs,
     system_name,
 )
-from branchwise.runs.studies.settings import written_settings
-from branchwise.runs.studies.study import Study
+from branchwise.runs.studies.study import Study, written_settings
 from branchwise.runs.studies.systems import NamedSystem, systems_of
 from support.eval.study_cases import BASE, KG, load
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from branchwise import System, run
+from branchwise.commands.folders import export_lines
 from branchwise.corpora.build import build_corpus, build_index
 from branchwise.corpora.clarification import parse_clarification
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import get_task
-from branchwise.runs.export import export_lines
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 
 FOLDER = Path(__file__).parents[2] / "examples" / "benchmarks"

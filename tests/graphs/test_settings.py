@@ -17,7 +17,7 @@ from branchwise.cli import load_command
 from branchwise.commands.declared_options import read_options
 from branchwise.commands.run import run
 from branchwise.graphs.system import MODULES, System, all_settings
-from branchwise.runs.studies.settings import FIELDS, checked_base
+from branchwise.runs.studies.study import FIELDS, checked_base
 
 NUMBERS = [one for one in all_settings() if one.kind in (int, float) and one.flag and one.word]
 VALUES = {bool: True, int: 7, float: 1.0, str: "x"}

@@ -9,6 +9,7 @@ import pytest
 from branchwise import System, run, score
 from branchwise.agents.prediction import FORMATS, FormatError, Prediction
 from branchwise.base.errors import InputError, SettingError
+from branchwise.commands.folders import export_lines
 from branchwise.corpora.build import build_corpus, build_index
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
@@ -18,7 +19,6 @@ from branchwise.graphs.flows import FLOWS, default_flow
 from branchwise.report.exports import markdown
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.tables import report_tables
-from branchwise.runs.export import export_lines
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from support.chat_server import say
 
@@ -66,8 +66,7 @@ def listed(body: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "answer", "none_listed"),
-    [("default", verdicts, None), ("answers", listed, 1 / 5)],
+    ("protocol", "answer", "none_listed"), [("default", verdicts, None), ("answers", listed, 1 / 5)]
 )
 def test_verdicts_of_a_model_are_scored_and_read_back_from_an_export(
     chat_server: Any, make_system: Any, questions: str, tmp_path: Path, protocol: Any, answer: Any,

@@ -8,10 +8,10 @@ import pytest
 
 from branchwise import System, run, score
 from branchwise.agents.prediction import FORMATS, FormatError
+from branchwise.commands.folders import export_lines
 from branchwise.corpora.build import build_corpus, build_index
 from branchwise.corpora.clarification import parse_clarification
 from branchwise.eval.tasks import get_task
-from branchwise.runs.export import export_lines
 from branchwise.runs.scoring.score import PredictionsFile, score_answers
 from support.chat_server import say
 

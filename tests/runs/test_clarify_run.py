@@ -9,6 +9,7 @@ import pytest
 
 from branchwise import System, run, score
 from branchwise.base.errors import InputError, SettingError
+from branchwise.commands.folders import export_lines
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import FLOWS, default_flow
@@ -16,21 +17,13 @@ from branchwise.report.exports import markdown
 from branchwise.report.html.page import render_html
 from branchwise.report.run_folders import report_of_runs
 from branchwise.report.tables import report_tables
-from branchwise.runs.export import export_lines
 from branchwise.runs.forks import make_fork
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.ui.traces.plain import item_lines
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import say
 from support.runs import clarifying
-from support.runs.clarifying import (
-    ANSWERED,
-    QUESTIONS,
-    option_of,
-    reply,
-    stage_of,
-    write_questions,
-)
+from support.runs.clarifying import ANSWERED, QUESTIONS, option_of, reply, stage_of, write_questions
 
 # Of "Michael Mann" 4 of 12 characters are gold's "Mann", which is whole in it; the other answers
 # are gold's, but for the two of q3, which has no gold. Each question's precision and recall, as

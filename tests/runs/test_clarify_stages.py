@@ -120,11 +120,7 @@ def test_tokens_that_are_spent_in_a_stage_are_spent_for_the_others(
     options = ["option the 1995 film", "option the 1986 film"]
     # Detection takes 1,200 of 1,000 tokens; the question 1,200 of 980, so its own last turn and
     # the options have none left; of 960 tokens each option has 480 and takes 600 with one turn.
-    after = {
-        "detection": ["question", *options],
-        "question": options,
-        "option": options,
-    }
+    after = {"detection": ["question", *options], "question": options, "option": options}
     assert told == after[spent_in]
     outcome = made.open()
     try:

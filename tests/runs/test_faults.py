@@ -80,11 +80,7 @@ def test_a_hang_is_cut_off_at_the_time_limit_and_retried(run_one):
 
 @pytest.mark.parametrize(
     ("fault", "kind"),
-    [
-        (fail(500), "server"),
-        (cut("middle"), "cut"),
-        (invalid_json(), "invalid_response"),
-    ],
+    [(fail(500), "server"), (cut("middle"), "cut"), (invalid_json(), "invalid_response")],
     ids=["500", "cut", "invalid JSON"],
 )
 def test_a_lasting_fault_is_a_recorded_error_that_scores_zero(run_one, fault, kind):

@@ -14,8 +14,8 @@ from branchwise import resume, run
 from branchwise.base.errors import InputError
 from branchwise.runs.forks import Changes, editable, make_fork, run_fork
 from branchwise.runs.forks.edits import edited
-from branchwise.runs.forks.folders import default_folder
 from branchwise.runs.store import open_run
+from branchwise.runs.studies.folder import default_folder
 from branchwise.trace.conversation import executions, taken_up_at
 from support.by_role import by_role
 from support.chat_server import say

@@ -27,12 +27,7 @@ MODULES = {
     "base": {},
     "expansion": {"expand": True, "readings_from": "memory"},
     "extraction": {"extract": True, "extract_by": "passage"},
-    "both": {
-        "expand": True,
-        "readings_from": "memory",
-        "extract": True,
-        "extract_by": "passage",
-    },
+    "both": {"expand": True, "readings_from": "memory", "extract": True, "extract_by": "passage"},
 }
 PROMPTS = Prompts.load()
 REPAIR = PROMPTS.texts["repair"].split("$")[0]

@@ -7,11 +7,11 @@ import pytest
 
 from branchwise import score
 from branchwise.agents.prediction import Prediction
+from branchwise.commands.folders import export_lines
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.report.study_report import analysed_answer, question_report
-from branchwise.runs.export import export_lines
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.runs.store import open_run
 from branchwise.runs.store.results import save_scores

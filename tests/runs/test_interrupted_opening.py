@@ -49,10 +49,7 @@ def test_the_run_is_there_and_resume_begins_it(
 
 
 def test_it_is_refused_for_what_a_new_run_is_refused_for(
-    interrupted: Callable[[], None],
-    make_system: Any,
-    question_file: Any,
-    tmp_path: Path,
+    interrupted: Callable[[], None], make_system: Any, question_file: Any, tmp_path: Path
 ) -> None:
     system = make_system().model_copy(update={"settings": {"nothing": {"k": 1}}})
     made = branchwise.run(str(question_file(1)), system, out=tmp_path / "R")

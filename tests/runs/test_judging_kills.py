@@ -76,10 +76,7 @@ def kept_replies(run: Path, spec: str) -> set[Asked]:
 
 
 def test_judging_killed_again_and_again_asks_only_for_what_is_missing(
-    chat_server: ChatServer,
-    tmp_path: Path,
-    type_in: Any,
-    start: Callable[..., Any],
+    chat_server: ChatServer, tmp_path: Path, type_in: Any, start: Callable[..., Any]
 ) -> None:
     run, spec = tmp_path / "run", f"openai:judge@{chat_server.url}"
     asked = ("--questions", f"condambigqa:{QUESTIONS}", "--model", "offline")

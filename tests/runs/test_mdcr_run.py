@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from branchwise import System, run, score
+from branchwise.commands.folders import export_lines
 from branchwise.corpora.conditions.question import ConditionsQuestion
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import QuestionSet
-from branchwise.runs.export import export_lines
 from branchwise.runs.scoring.score import PredictionsFile, score_answers
 from support.chat_server import call, say
 from support.conditions.cases import WORKED, WORKED_RELATIONS, conditions_file

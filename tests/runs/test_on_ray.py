@@ -35,12 +35,11 @@ from branchwise.eval.tasks import get_task
 from branchwise.kg.build import build_kg
 from branchwise.runs import experiment
 from branchwise.runs.experiment import make_agent
-from branchwise.runs.on_ray import connection, head, pool, worker
+from branchwise.runs.on_ray import connection, pool, worker
 from branchwise.runs.on_ray.connection import RayPlace
 from branchwise.runs.on_ray.link import WorkerLostError
 from branchwise.runs.on_ray.messages import Opening, WorkerSystem
-from branchwise.runs.on_ray.shipping import laid_out, sources_of
-from branchwise.runs.on_ray.worker import Worker
+from branchwise.runs.on_ray.worker import Worker, laid_out, sources_of
 from branchwise.runs.runner import Part
 from branchwise.runs.store import RunSpec, RunStore, create_run, open_run
 from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
@@ -482,7 +481,7 @@ def test_a_pass_ends_when_no_worker_is_left_and_says_whether_the_cluster_is_gone
             await asyncio.gather(*keepers)
 
     monkeypatch.setattr(pool, "result_of", opened)
-    monkeypatch.setattr(pool, "_is_connected", lambda: connected)
+    monkeypatch.setattr("ray.is_initialized", lambda: connected)
     with pytest.raises(PassEndedError, match=said):
         asyncio.run(answered())
 
@@ -491,9 +490,9 @@ def test_a_head_is_gone_when_it_refuses_connections_again_and_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looks = iter([True, True, True, False, True, True, True, True])
-    monkeypatch.setattr(head, "_BETWEEN_LOOKS", 0.0)
-    monkeypatch.setattr(head, "_is_refused", lambda _: next(looks))
-    asyncio.run(head.until_gone("host:1"))
+    monkeypatch.setattr(connection, "_BETWEEN_LOOKS", 0.0)
+    monkeypatch.setattr(connection, "_is_refused", lambda _: next(looks))
+    asyncio.run(connection.until_gone("host:1"))
     assert not list(looks)
 
 
@@ -501,14 +500,14 @@ def test_only_a_refusal_says_that_a_head_is_gone(monkeypatch: pytest.MonkeyPatch
     port = unused_port()
     address = f"127.0.0.1:{port}"
     with socket.create_server(("127.0.0.1", port)):
-        assert not head._is_refused(address)
-    assert head._is_refused(address)
+        assert not connection._is_refused(address)
+    assert connection._is_refused(address)
 
     def without_a_port(*_: object) -> None:
         raise OSError
 
-    monkeypatch.setattr(head.socket, "create_connection", without_a_port)
-    assert not head._is_refused(address)
+    monkeypatch.setattr(connection.socket, "create_connection", without_a_port)
+    assert not connection._is_refused(address)
 
 
 def test_a_question_with_which_workers_die_again_and_again_ends_the_pass(tmp_path: Path) -> None:
@@ -521,7 +520,7 @@ def test_a_question_with_which_workers_die_again_and_again_ends_the_pass(tmp_pat
     async def answered() -> None:
         with RunStore(tmp_path / "R") as store:
             part = Part(store, None, get_task("branches"))  # type: ignore[arg-type]
-            going = pool._Pass(None, [part], [], None)  # type: ignore[arg-type]
+            going = pool._Pass(SimpleNamespace(place=RayPlace()), [part], [], None)  # type: ignore[arg-type]
             going._links = [SimpleNamespace(load=0, answered=dies)]  # type: ignore[arg-type]
             await going.answer(0, next(store.pending()))
 

@@ -76,11 +76,7 @@ def numbered() -> tuple[Callable[[Body], Answer], list[str]]:
     def answer(body: Body) -> Answer:
         asked.append(digest(body))
         details = {"reasoning_tokens": next(numbers)}
-        usage = {
-            "prompt_tokens": 9,
-            "completion_tokens": 9,
-            "completion_tokens_details": details,
-        }
+        usage = {"prompt_tokens": 9, "completion_tokens": 9, "completion_tokens_details": details}
         return replace(search_then_answer(body), usage=usage)
 
     return answer, asked
@@ -191,10 +187,7 @@ def test_a_run_stops_when_its_patience_is_over_and_goes_on_later(
     clock = Clock()
     outages = Outages(20.0, sleep=clock.sleep, clock=clock)
     made = experiment.run(
-        str(question_file(3)),
-        system,
-        out=tmp_path / "R",
-        restraints=Restraints(outages=outages),
+        str(question_file(3)), system, out=tmp_path / "R", restraints=Restraints(outages=outages)
     )
     host = chat_server.host if gone == "model" else retriever.host
     assert made.state.stopped is not None

@@ -16,7 +16,7 @@ from branchwise.agents.journal import CallKey
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.eval.selection import Selection, Shard
-from branchwise.runs.costs.kept_prices import keep_limit, limit_of
+from branchwise.runs.costs.prices import keep_limit, limit_of
 from branchwise.runs.store import open_run
 from branchwise.runs.store.results import run_judgements
 from branchwise.runs.store.verifying import verify_run

@@ -72,7 +72,7 @@ def test_an_unknown_price_is_a_dash_and_the_note_says_what_to_do() -> None:
 def test_the_note_is_a_table_that_can_be_read(tmp_path: object) -> None:
     import yaml
 
-    from branchwise.runs.costs.price_table import PriceTable
+    from branchwise.runs.costs.prices import PriceTable
 
     note = one_line(printed([("base", some("openai:m"))], width=400))
     table = PriceTable.model_validate(yaml.safe_load(note.split("as in: ")[1]))

@@ -9,8 +9,8 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import InputError
 from branchwise.report.terminal.blocks import harmless
 from branchwise.runs import forks
-from branchwise.runs.forks.folders import default_folder
 from branchwise.runs.store import open_run
+from branchwise.runs.studies.folder import default_folder
 from branchwise.tools.registry import known_tools
 from branchwise.trace.conversation import taken_up_at
 from branchwise.trace.events import Start

@@ -16,7 +16,7 @@ from branchwise.eval.errors.attribution import examine
 from branchwise.eval.tasks import is_attributable
 from branchwise.runs.store import RunReader, open_run
 from branchwise.runs.store.reader import RawItem
-from branchwise.runs.studies.archive import named_runs
+from branchwise.runs.studies.folder import named_runs
 from branchwise.ui.traces.lines import ItemLine, RunLine, heads, means_of, run_line
 from branchwise.ui.traces.reading import trace_of
 from branchwise.ui.traces.records import (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise import score
-from branchwise.runs.export import export_lines
+from branchwise.commands.folders import export_lines
 from branchwise.runs.store import open_run
 
 _OF_THE_MOMENT = frozenset({"seconds", "at", "replayed"})

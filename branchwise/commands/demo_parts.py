@@ -1,0 +1,233 @@
+"""The demo's parts after the first: a small world, a study of it, and a language model's runs."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from branchwise.base.atomic import write_bytes
+from branchwise.base.files import parse_object, read_lines
+from branchwise.commands.ask import watch
+from branchwise.commands.question_files import made_here, write_questions
+from branchwise.corpora.build import build_index
+from branchwise.corpora.manifest import index_names
+from branchwise.graphs.agent import Agent
+from branchwise.graphs.system import System
+from branchwise.kg.answers import Graph
+from branchwise.kg.build import build_kg
+from branchwise.kg.open import IN_A_WORLD, open_kg
+from branchwise.kg.store import DESCRIPTION_FILE
+from branchwise.kg.world_folder import KG_FILE, NAMES_FILE, WORLD_FILE
+from branchwise.report.figures.cost import ratio_words
+from branchwise.report.html.page import write_html
+from branchwise.report.run_folders import report_of_runs
+from branchwise.report.terminal.cells import notes
+from branchwise.report.terminal.console import console, print_line
+from branchwise.report.terminal.error_table import error_tables
+from branchwise.report.terminal.lost_answers import lost_lines
+from branchwise.report.terminal.progress import StudyProgress
+from branchwise.report.terminal.report_table import headline_tables
+from branchwise.report.terminal.step_text import begun, branch_lines, count, indented
+from branchwise.runs.costs.prices import Prices
+from branchwise.runs.scoring.score import ScoringSettings, score_answers
+from branchwise.runs.store import ItemRow, RunReader, open_run
+from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
+from branchwise.runs.studies.schema import load_study
+from branchwise.trace.events import AnswerRead, Model, Start
+from branchwise.trace.parts import Call
+from branchwise.ui.steps.calls import arguments
+from branchwise.ui.steps.describe import describe
+from branchwise.worlds.make import make_world
+from branchwise.worlds.questions.generate import generate
+from branchwise.worlds.questions.sources import Settings, open_source
+
+ENTITIES, SEED = 600, 7
+_ASKED = {"P57": "Who directed {}?", "P175": "Who performed {}?"}
+
+
+def show_story(reader: RunReader, row: ItemRow) -> None:
+    """What an agent did with a question: a line for each turn, without what came back, then the
+    right answers."""
+    for event in reader.events(row.item):
+        body = event.body
+        if isinstance(body, Start | AnswerRead):
+            lines = [*describe(event)]
+        elif isinstance(body, Model) and body.calls:
+            searches = count(len(body.calls), "search", "searches")
+            asked = "; ".join(map(_query, body.calls))
+            lines = [begun(f"turn {body.turn}", f"{searches}: {asked}")]
+        else:
+            continue
+        _print_lines(lines)
+    show_gold({one.name: [answer.text for answer in one.answers] for one in row.question.branches})
+
+
+def _query(call: Call) -> str:
+    """What a call looks for, and how many other queries go with it."""
+    args, others = call.args, 0
+    if isinstance(args, Mapping):
+        more = args.get("more_queries")
+        others = len(more) if isinstance(more, list) else 0
+        args = {key: value for key, value in args.items() if key != "more_queries"}
+    return arguments(args).removeprefix("query=") + (f" and {others} more" if others else "")
+
+
+def show_gold(gold: Mapping[str, Sequence[str]]) -> None:
+    """The right answers of each branch, below what the agent did."""
+    _print_lines(["gold", *branch_lines(gold)])
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    for line in lines:
+        print_line(console(), f"  {line}")
+
+
+class Case(NamedTuple):
+    """A question about a shared name, and for each bearer's title the right answers."""
+
+    question: str
+    gold: dict[str, list[str]]
+
+
+def show_world(folder: Path) -> str:
+    """Make a world and its graph under `folder`, ask the offline reader about a shared name.
+
+    Returns the question that it was asked.
+    """
+    screen = console()
+    screen.print(
+        f"\n2. A world of {ENTITIES} entities that no model has seen, and its knowledge graph.",
+        style="bold",
+    )
+    if not (folder / WORLD_FILE).exists():
+        make_world(folder, ENTITIES, SEED)
+    if not (folder / IN_A_WORLD / DESCRIPTION_FILE).exists():
+        build_kg([folder / KG_FILE], folder / IN_A_WORLD)
+    kg = open_kg(str(folder))
+    case = find_case(folder, kg)
+    agent = Agent(System(model="offline"), kg=kg)
+    asyncio.run(watch(agent, case.question, screen, margin="  ", answer=True))
+    show_gold(case.gold)
+    return case.question
+
+
+def find_case(folder: Path, kg: Graph) -> Case:
+    """The first shared name of which two bearers at least have a director or performer."""
+    for number, line in read_lines(folder / NAMES_FILE):
+        shared = parse_object(line, f"{folder / NAMES_FILE}:{number}")
+        titles = {entity["id"]: entity["title"] for entity in shared["entities"]}
+        things = " ".join(f"wd:{id}" for id in titles)
+        for property, asked in _ASKED.items():
+            answer = kg.query(
+                f"SELECT ?thing ?nameLabel WHERE {{ VALUES ?thing {{ {things} }} "
+                f"?thing wdt:{property} ?name . }} ORDER BY ?thing ?nameLabel"
+            )
+            gold: dict[str, list[str]] = {}
+            for thing, name in answer.rows:
+                if thing and name:
+                    title = titles[thing.value.rpartition("/")[2]]
+                    gold.setdefault(title, []).append(name.value)
+            if len(gold) > 1:
+                return Case(asked.format(shared["name"]), gold)
+    raise AssertionError("a world of this size has such a name")
+
+
+_STUDY = """\
+# Which part helps? The base, and the effect of each single change.
+name: modules
+questions: questions.jsonl
+base: {model: offline, corpus: ., kg: ., retriever: INDEX, k: 5, tools: [local_retriever]}
+factors:
+  expansion: [off, on]
+  extraction: [off, on]
+  tools: [[local_retriever], [local_retriever, wikidata_search, wikisparql]]
+"""
+
+
+def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
+    """Make questions about the world, whose graph is built, and run a study on them.
+
+    `fresh` names a folder that does not exist yet. Returns the page of the study's report.
+    """
+    questions, file = world / "questions.jsonl", world / "study.yaml"
+    if not questions.exists():
+        source = open_source(str(world))
+        settings = Settings(40, 0.5, source.domains, source.common, 1)
+        generated = generate(source.facts, source.names, settings, support=source.support)
+        write_questions(questions, map(made_here, generated))
+    write_bytes(file, _STUDY.replace("INDEX", word_index(world)).encode())
+    design = StudyDesign.of(load_study(file))
+    console().print(
+        f"\n3. A study ({file}): {len(design.questions)} questions made from plans over\n"
+        f"this world, answered by {len(design.systems)} systems that differ in one thing each.",
+        style="bold",
+    )
+    pace = StudyPace(prices=Prices.load())
+    with StudyProgress(Prices.load(), pace.limits) as live:
+        folder = run_study(design, fresh(world / "study"), pace, live).folder
+    console().print(
+        "\n  The baseline hardly moves: offline makes little of what these parts bring."
+    )
+    runs = [(name, score_answers(path)) for name, path in folder.runs()]
+    page = folder.path / "report.html"
+    write_html(report_of_runs(runs, folder.record.name, folder.record.systems), page)
+    return page
+
+
+def word_index(corpus: Path) -> str:
+    """Name of the corpus's word index: built in half a second, without the `local` extra."""
+    if "bm25" not in index_names(corpus):
+        build_index(corpus, "bm25")
+    return "bm25"
+
+
+RUNS = ("base", "expand", "kg")
+QUESTION = "music-91-0008"
+"""The first search of `base` brings an album by the singer that it leaves out."""
+_SYSTEMS = """\
+  base    searches passages
+  expand  first writes out what the question may mean, then searches
+  kg      searches passages and queries the knowledge graph; an upper end, since
+          the graph states every right answer"""
+_LEGEND = (
+    "P, R, EM: precision, recall, exact match; below each its 95% interval",
+    "strict: an answer counts under the right reading only; p: after Holm",
+)
+
+
+def recorded_folder() -> Path:
+    """The folder of the recorded runs. SQLite reads files, so they cannot be inside an archive."""
+    return Path(str(files("branchwise.examples.recorded")))
+
+
+def show_recorded(page: Path) -> None:
+    """Compare the recorded runs, show where one lost an answer, write the comparison to `page`."""
+    folder, screen = recorded_folder(), console()
+    reading = ScoringSettings(asks=False, saves=False)
+    runs = [(name, score_answers(folder / name, reading)) for name in RUNS]
+    report = report_of_runs(runs, "A language model on 16 generated questions (recorded)")
+    screen.print(
+        "\n4. A language model on 16 questions of the same kind (recorded beforehand).",
+        style="bold",
+    )
+    screen.print(_SYSTEMS)
+    lost = error_tables([(name, one.errors) for _, name, one in report.analysed])
+    cost = (f"{one.name}: {ratio_words(report, one)} of base" for one in report.systems[1:])
+    for part in (*headline_tables(report), notes((*_LEGEND, ", ".join(cost))), *lost):
+        screen.print(part)
+    screen.print(f"\nOne answer that {RUNS[0]} lost:", style="bold")
+    with closing(open_run(folder / RUNS[0])) as reader:
+        row = next(row for row in reader.items() if row.question.id == QUESTION)
+        show_story(reader, row)
+    errors = {
+        name: next(one for one in analysis.item_errors if one.id == QUESTION)
+        for _, name, analysis in report.analysed
+    }
+    losses = lost_lines(row.question.question, errors[RUNS[0]])[1:]
+    lines = ["lost", *(indented(line.removeprefix("  ")) for line in losses)]
+    if whole := [name for name, one in errors.items() if not one.missing]:
+        lines.append(indented(f"lost nothing here: {', '.join(whole)}"))
+    _print_lines(lines)
+    write_html(report, page)
