@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from branchwise.agents.extra_body import checked_body
 from branchwise.agents.refusals import MAX_TOKENS, TOP_LOGPROBS, ApiChoice
-from branchwise.base.durations import MOST_SECONDS
+from branchwise.base.numbers import MOST_SECONDS
 from branchwise.base.setting import NamedSettings, Setting, declared, digested, refused
 
 PANEL = "Decoding"

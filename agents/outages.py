@@ -15,9 +15,8 @@ from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
 from branchwise.agents.retries import Sleep
-from branchwise.base.absence import Sign, host_of
-from branchwise.base.backoff import backoff
-from branchwise.base.durations import duration
+from branchwise.base.backoff import Sign, backoff, host_of
+from branchwise.base.numbers import duration
 from branchwise.base.text import counted
 
 T = TypeVar("T")

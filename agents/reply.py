@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from branchwise.agents.reasoning import DETAILS, USUAL_FIELD, native
-from branchwise.base.absence import Sign, sign_of_status
+from branchwise.base.backoff import Sign, sign_of_status
 from branchwise.trace.parts import Usage
 
 if TYPE_CHECKING:

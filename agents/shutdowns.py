@@ -15,8 +15,7 @@ import orjson
 from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import InputError
 from branchwise.base.http import HTTP, ExchangeError, user_agent
-from branchwise.base.keys import Keys, is_openai
-from branchwise.base.server_headers import headers_for
+from branchwise.base.keys import Keys, headers_for, is_openai
 from branchwise.base.text import counted
 
 SOON_DAYS = 60

@@ -8,6 +8,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from branchwise.base.errors import InputError, nearest
+from branchwise.base.http import check_way, proxy_of
 from branchwise.base.keys import (
     NO_KEYS,
     OPENAI_URL,
@@ -16,7 +17,6 @@ from branchwise.base.keys import (
     is_openai,
     openai_base,
 )
-from branchwise.base.proxies import check_way, proxy_of
 from branchwise.base.secrets import OPENAI_KEY
 
 REPLAY = "replay:"

@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from branchwise.base.errors import InputError
-from branchwise.base.warning import warn
+from branchwise.base.errors import InputError, warn
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import Manifest, rebuild_command
 

@@ -11,7 +11,7 @@ from typing import BinaryIO, Protocol
 from branchwise.base.atomic import new_folder, remove_abandoned
 from branchwise.base.errors import InputError
 from branchwise.base.files import MAX_LINE_BYTES
-from branchwise.base.progress import Progress, silent
+from branchwise.base.process import Progress, silent
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
 from branchwise.corpora.forms import PassageSource, find_source, open_source
 from branchwise.corpora.forms.omissions import Omissions

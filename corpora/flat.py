@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.base.cores import usable_cores
 from branchwise.base.errors import InputError
-from branchwise.base.progress import Progress
+from branchwise.base.process import Progress, usable_cores
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder, reopen_encoder
 from branchwise.corpora.folder import Corpus

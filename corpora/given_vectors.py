@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from branchwise.base.errors import InputError
-from branchwise.base.extras import require
+from branchwise.base.errors import InputError, require
 from branchwise.corpora.encoder_models import (
     AS_THE_MODEL_SAYS,
     DEFAULT_ENCODER,

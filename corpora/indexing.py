@@ -5,8 +5,8 @@ from typing import Literal
 
 from branchwise.base.atomic import new_folder, remove_folder
 from branchwise.base.errors import InputError
-from branchwise.base.file_records import record_files
-from branchwise.base.progress import Progress, silent
+from branchwise.base.files import record_files
+from branchwise.base.process import Progress, silent
 from branchwise.corpora.encoder_models import (
     AS_THE_MODEL_SAYS,
     DEFAULT_ENCODER,

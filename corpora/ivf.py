@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from branchwise.base.cores import usable_cores
 from branchwise.base.errors import InputError
-from branchwise.base.progress import Progress
+from branchwise.base.process import Progress, usable_cores
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder
 from branchwise.corpora.flat import described as described_encoder

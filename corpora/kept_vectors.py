@@ -16,7 +16,7 @@ import orjson
 
 from branchwise.base.atomic import write_bytes
 from branchwise.base.errors import InputError
-from branchwise.base.progress import Progress
+from branchwise.base.process import Progress
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import load_encoder
 from branchwise.corpora.folder import Corpus

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from branchwise.base.errors import DamagedDataError, InputError
-from branchwise.base.file_records import RECORDS_FILE, has_records
-from branchwise.base.progress import Progress
+from branchwise.base.files import RECORDS_FILE, has_records
+from branchwise.base.process import Progress
 from branchwise.base.text import one_line
 from branchwise.corpora.analysis import (
     ANALYZER,

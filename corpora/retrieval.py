@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from branchwise.base.absence import Sign
+from branchwise.base.backoff import Sign
 
 if TYPE_CHECKING:
     from branchwise.corpora.passages import Passage

@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from branchwise.base.errors import warn
 from branchwise.base.text import parsed, whole_characters
-from branchwise.base.warning import warn
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError

@@ -13,13 +13,10 @@ from urllib.request import Request
 
 import orjson
 
-from branchwise.base.absence import Sign, sign_of_status
-from branchwise.base.backoff import Tries
+from branchwise.base.backoff import Sign, Tries, sign_of_status
 from branchwise.base.errors import InputError
-from branchwise.base.http import HTTP, ExchangeError, HttpReply, user_agent
-from branchwise.base.keys import NO_KEYS, Keys, refused_key
-from branchwise.base.proxies import check_way
-from branchwise.base.server_headers import headers_for
+from branchwise.base.http import HTTP, ExchangeError, HttpReply, check_way, user_agent
+from branchwise.base.keys import NO_KEYS, Keys, headers_for, refused_key
 from branchwise.base.text import encodable
 from branchwise.corpora.retrieval import Hit, KeyRefusedError, RetrieverError
 from branchwise.corpora.search_answers import read_rankings

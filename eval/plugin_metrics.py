@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, overload
 
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, warn
 from branchwise.base.plugins.call import call_blocking
 from branchwise.base.plugins.declare import Declaration, Group, Plugin
-from branchwise.base.plugins.faults import WrongResult
-from branchwise.base.plugins.sources import source_of_module
+from branchwise.base.plugins.sources import WrongResult, source_of_module
 from branchwise.base.plugins.specs import BERTSCORE, load_plugin
 from branchwise.base.text import one_line, printable
-from branchwise.base.warning import warn
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import TASKS, Column
 

@@ -12,9 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from branchwise.agents.format_error import FormatError
 from branchwise.agents.prediction import Prediction
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, warn
 from branchwise.base.files import json_kind, parse_object, read_lines
-from branchwise.base.warning import warn
 from branchwise.corpora.loaders.format_fields import misspelt
 from branchwise.corpora.loaders.records import problems
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question, QuestionSet

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from branchwise.agents.journal import item_of
 from branchwise.agents.outages import PassEndedError, ServerWatch
-from branchwise.base.absence import Sign
+from branchwise.base.backoff import Sign
 from branchwise.base.errors import DamagedDataError
 from branchwise.corpora.retrieval import KeyRefusedError, RetrieverError
 from branchwise.graphs.state import ItemContext

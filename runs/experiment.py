@@ -12,12 +12,11 @@ from branchwise.agents.headers import headers_over
 from branchwise.agents.outages import Outages
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, is_replay, located
-from branchwise.base.absence import host_of
-from branchwise.base.blocking import run_blocking
-from branchwise.base.errors import InputError
+from branchwise.base.backoff import host_of
+from branchwise.base.errors import InputError, warn
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.plugins.specs import absolute_spec
-from branchwise.base.warning import warn
+from branchwise.base.process import run_blocking
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.open import absolute_name

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, warn
 from branchwise.base.keys import Keys
-from branchwise.base.warning import warn
 
 
 def with_kept_keys(given: Keys, system: Mapping[str, Any], where: str) -> Keys:

@@ -7,8 +7,8 @@ from branchwise.report.terminal.step_text import begun, branch_lines, count
 from branchwise.runs.store import ItemRow, RunReader
 from branchwise.trace.events import AnswerRead, Event, Model, Start
 from branchwise.trace.parts import Call
-from branchwise.ui.steps.calls import arguments
-from branchwise.ui.steps.describe import describe
+from branchwise.ui.steps.kinds.tool import arguments
+from branchwise.ui.steps.words import describe
 
 
 def show_story(reader: RunReader, row: ItemRow) -> None:

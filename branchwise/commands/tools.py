@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from branchwise.base.plugins.settings import read_settings
+from branchwise.base.plugins.declare import read_settings
 from branchwise.base.text import printable
 from branchwise.commands.new_tool import write_tool
 from branchwise.commands.options import AsJson, Key, read_keys

@@ -12,7 +12,7 @@ from branchwise.report.terminal.found_passages import passage_lines
 from branchwise.runs.asking import ask_agent
 from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.events import AnswerRead, Event
-from branchwise.ui.steps.describe import describe
+from branchwise.ui.steps.words import describe
 
 if TYPE_CHECKING:
     from rich.console import Console

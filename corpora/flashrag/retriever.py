@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from branchwise.base.errors import InputError
-from branchwise.base.extras import require
+from branchwise.base.errors import InputError, require
 from branchwise.base.text import encodable
 from branchwise.corpora.flashrag.config import SearchSettings, read_config
 from branchwise.corpora.flashrag.process import FlashRagProcess, WorkerError

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, warn
 from branchwise.base.text import cut
-from branchwise.base.warning import warn
 from branchwise.corpora.questions import Question
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from branchwise.base.errors import InputError
-from branchwise.base.extras import require
+from branchwise.base.errors import InputError, require
 from branchwise.corpora.rows import DataRow
 from branchwise.corpora.rows.parquet_rows import AT_ONCE, plain_rows
 

@@ -5,8 +5,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.base.errors import InputError
-from branchwise.base.extras import require
+from branchwise.base.errors import InputError, require
 from branchwise.corpora.rows import DataRow
 
 if TYPE_CHECKING:

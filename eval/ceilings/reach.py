@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from branchwise.base.progress import Progress, silent
+from branchwise.base.process import Progress, silent
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings.sources import (

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable
 
 from branchwise.agents.outages import Outage, Outages
-from branchwise.base.absence import host_of
-from branchwise.base.durations import duration
+from branchwise.base.backoff import host_of
+from branchwise.base.numbers import duration
 from branchwise.base.text import printable
 
 SECONDS_BETWEEN_LINES = 30.0

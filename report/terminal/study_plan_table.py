@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from branchwise.base.durations import duration
-from branchwise.base.numbers import UNKNOWN, short_count, usd
+from branchwise.base.numbers import UNKNOWN, duration, short_count, usd
 from branchwise.base.text import counted, printable
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
 from branchwise.report.terminal.cells import indented, new_table, plain, run_name

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.outages import Outages, PassEndedError
 from branchwise.agents.restraints import Restraints
-from branchwise.base.cycle_collector import search_rarely
 from branchwise.base.errors import InputError
+from branchwise.base.process import search_rarely
 from branchwise.eval.tasks import get_task
 from branchwise.runs.answering import Answering, status_of
 from branchwise.runs.on_ray.channel import Channel, ItemCommits

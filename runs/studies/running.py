@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from branchwise.agents.limits import Limits
 from branchwise.agents.outages import Outages
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
-from branchwise.base.blocking import run_blocking
 from branchwise.base.errors import InputError
+from branchwise.base.process import run_blocking
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.bounds import CONCURRENCY
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from branchwise.base.extras import require
+from branchwise.base.errors import require
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.base.plugins.mcp_specs import McpSpec, Server, parse_mcp
+from branchwise.base.plugins.specs import McpSpec, Server, parse_mcp
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
