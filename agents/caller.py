@@ -36,9 +36,8 @@ from branchwise.agents.text_protocol import (
     read_calls,
     render_messages,
 )
-from branchwise.base.absence import Sign
-from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.base.server_headers import headers_for
+from branchwise.base.backoff import Sign
+from branchwise.base.keys import NO_KEYS, Keys, headers_for
 from branchwise.trace.events import LeftOut, Retry
 from branchwise.trace.parts import Usage
 

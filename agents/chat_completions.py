@@ -43,8 +43,8 @@ from branchwise.agents.refusals import BACK
 from branchwise.agents.reply import ModelError
 from branchwise.agents.reply_stream import ENCODINGS, StreamFold, decoded, events_of, pieces_of
 from branchwise.agents.response_bodies import read_body, reported_error
+from branchwise.base.http import proxy_of
 from branchwise.base.keys import NO_KEYS, Keys, Origin
-from branchwise.base.proxies import proxy_of
 from branchwise.base.secrets import OPENAI_KEY
 
 if TYPE_CHECKING:

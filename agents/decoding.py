@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from branchwise.agents.refusals import MAX_TOKENS, TOP_LOGPROBS, ApiChoice
-from branchwise.base.durations import MOST_SECONDS
+from branchwise.base.numbers import MOST_SECONDS
 from branchwise.base.secrets import looks_secret
 from branchwise.base.setting import NamedSettings, Setting, declared, digested, refused
 

@@ -13,8 +13,8 @@ from typing import Any
 from pydantic_core import PydanticCustomError
 
 from branchwise.base.errors import InputError
+from branchwise.base.keys import SEPARATOR, split_header
 from branchwise.base.secrets import looks_secret
-from branchwise.base.server_headers import SEPARATOR, split_header
 from branchwise.base.setting import refused, told
 
 OPTION, METAVAR = "--header", "[HOST/]NAME=VALUE"

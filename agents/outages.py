@@ -14,9 +14,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from branchwise.base.absence import Sign, host_of
-from branchwise.base.backoff import backoff
-from branchwise.base.durations import duration
+from branchwise.base.backoff import Sign, backoff, host_of
+from branchwise.base.numbers import duration
 from branchwise.base.text import counted
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from branchwise.agents.reasoning import DETAILS, USUAL_FIELD, native
-from branchwise.base.absence import Sign, sign_of_status
+from branchwise.base.backoff import Sign, sign_of_status
 from branchwise.trace.parts import Usage
 
 if TYPE_CHECKING:

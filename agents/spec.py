@@ -15,18 +15,17 @@ from urllib.parse import urlsplit
 import orjson
 
 from branchwise.base.errors import InputError, nearest
-from branchwise.base.http import HTTP, ExchangeError, user_agent
+from branchwise.base.http import HTTP, ExchangeError, check_way, proxy_of, user_agent
 from branchwise.base.keys import (
     NO_KEYS,
     OPENAI_URL,
     Keys,
     check_value,
+    headers_for,
     is_openai,
     openai_base,
 )
-from branchwise.base.proxies import check_way, proxy_of
 from branchwise.base.secrets import OPENAI_KEY
-from branchwise.base.server_headers import headers_for
 from branchwise.base.text import counted
 
 REPLAY = "replay:"

@@ -1,10 +1,33 @@
-"""When a server is asked again: one rule for models, retrievers and endpoints."""
+"""What a failed request says of its server, and when the server is asked again."""
 
 import math
 import random
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Literal
+from urllib.parse import urlsplit
+
+Sign = Literal["answered", "gone", "lost"]
+"""`answered`: whatever it said, the server is there. `gone`: there is no connection to it, or the
+gateway before it finds none. `lost`: no answer in time, or a connection that ended without one,
+which may also be the request's fault."""
+
+
+def sign_of_status(status: int, wait: float | None) -> Sign:
+    """What a status says; `wait`: seconds that the server asked for, which a gateway does not."""
+    if status in (502, 503) and wait is None:
+        return "gone"
+    return "lost" if status == 504 else "answered"
+
+
+def host_of(server: str) -> str:
+    """How messages call a server: its host, with the port where the address names one; "" for what
+    is no address."""
+    try:
+        return urlsplit(server.removeprefix("http:") if "http:http" in server else server).netloc
+    except ValueError:
+        return ""
 
 
 def backoff(attempt: int, asked: float | None, *, first: float, longest: float) -> float:

@@ -1,7 +1,10 @@
-"""The one exception for input that the user can mend, and what may have been meant."""
+"""Input that the user can mend, as one line: errors, missing extras, warnings."""
 
 import difflib
-from collections.abc import Callable, Iterable
+import importlib.util
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from typing import NoReturn
 
 _LONGEST = 1_000
@@ -99,3 +102,53 @@ def _begun(name: str, known: Iterable[str]) -> list[str]:
     """The one known name that begins like this; none where several do, or it is very short."""
     longer = [other for other in known if other.casefold().startswith(name.casefold())]
     return longer if len(name) >= _SHORT and len(longer) == 1 else []
+
+
+_MODULES: Mapping[str, tuple[str, ...]] = {
+    "local": ("sentence_transformers", "faiss"),
+    "flashrag": ("flashrag",),
+    "mcp": ("mcp", "langchain_mcp_adapters", "starlette", "uvicorn"),
+    "serve": ("starlette", "uvicorn"),
+    "parquet": ("pyarrow",),
+    "datasets": ("datasets",),
+    "notebook": ("pandas",),
+    "ray": ("ray",),
+}
+
+
+def missing(modules: Iterable[str]) -> list[str]:
+    """Those of the modules that are not installed."""
+    return [name for name in modules if importlib.util.find_spec(name) is None]
+
+
+def require(
+    extra: str, doing: str, where: str | None = None, modules: tuple[str, ...] = ()
+) -> None:
+    """Raise InputError with the command that installs `extra` where a module of it is missing.
+
+    `doing`: what needs them, to begin the line. `modules`: those that this needs, by default all
+    of the extra.
+    """
+    lacking = missing(modules or _MODULES[extra])
+    if lacking:
+        names = " and ".join(filter(None, (", ".join(lacking[:-1]), lacking[-1])))
+        raise InputError(
+            f"{doing} needs {names}, which {'is' if len(lacking) == 1 else 'are'} not installed",
+            where=where,
+            remedy=f"pip install 'branchwise[{extra}]'",
+        )
+
+
+_OURS = "branchwise"
+
+
+class StoppedWarning(UserWarning):
+    """A run stopped before its end. Commands say so in their own way."""
+
+
+def warn(message: str, category: type[UserWarning] = UserWarning) -> None:
+    """Warn of something that is not refused; in Python at the line that called the package."""
+    depth, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == _OURS:
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth)

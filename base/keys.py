@@ -1,8 +1,4 @@
-"""Which key goes to which address. Keys come from the environment; all else knows their names.
-
-`OPENAI_API_KEY` goes to OpenAI's own service and to the origin of `OPENAI_BASE_URL`. Any other
-address gets the key that was named for its host, else none.
-"""
+"""Which key and which of a user's headers go to which address."""
 
 import os
 import re
@@ -216,3 +212,31 @@ def checked_host(text: str) -> str:
 
 NO_KEYS = Keys()
 """No keys named: `OPENAI_API_KEY` for OpenAI, and no key for any other server."""
+
+
+SEPARATOR = "/"
+"""Between a host and a header's name, in which it cannot occur (RFC 9110, section 5.1)."""
+
+
+def split_header(name: str) -> tuple[str, str]:
+    """The host that a header is for, "" for model servers, and its name. Raises InputError."""
+    host, separator, own = name.rpartition(SEPARATOR)
+    return (checked_host(host) if separator else "", own)
+
+
+def headers_for(headers: Mapping[str, str], url: str, *, of_model: bool = False) -> dict[str, str]:
+    """Those that go to an address: named for its host, or its host and port, which go first.
+
+    `of_model`: it is a model server's, which also gets those without a host.
+    """
+    origin = Origin.of(url)
+    found: dict[str, tuple[int, str]] = {}
+    for written, value in headers.items():
+        try:
+            host, name = split_header(written)
+        except InputError:
+            continue
+        places = {f"{origin.host}:{origin.port}": 2, origin.host: 1} | ({"": 0} if of_model else {})
+        if host in places and places[host] >= found.get(name, (-1, ""))[0]:
+            found[name] = (places[host], value)
+    return {name: value for name, (_, value) in found.items()}

@@ -80,9 +80,8 @@ _HOMES = {
     "kg.answers": ("Graph",),
     "runs.experiment": ("Run",),
     "runs.options": ("CostOptions", "JudgingOptions", "PaceOptions", "RunOptions", "ScoreOptions"),
-    "tools.errors": ("ToolError",),
     "tools.plugin_tools": ("tool",),
-    "tools.tool_results": ("ToolResult",),
+    "tools.tool_results": ("ToolError", "ToolResult"),
 }
 
 

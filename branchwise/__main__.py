@@ -10,10 +10,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from branchwise.base.atomic import NO_ROOM
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, StoppedWarning
 from branchwise.base.secrets import without_keys
 from branchwise.base.text import printable
-from branchwise.base.warning import StoppedWarning
 
 if TYPE_CHECKING:
     import click

@@ -15,9 +15,9 @@ from pydantic import BaseModel
 
 from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.restraints import Restraints
-from branchwise.base.blocking import run_blocking
 from branchwise.base.errors import InputError, did_you_mean
 from branchwise.base.keys import Keys
+from branchwise.base.process import run_blocking
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import QuestionSet

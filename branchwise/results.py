@@ -8,10 +8,8 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from branchwise.base.errors import InputError, did_you_mean
-from branchwise.base.extras import require
+from branchwise.base.errors import InputError, StoppedWarning, did_you_mean, require, warn
 from branchwise.base.text import printable
-from branchwise.base.warning import StoppedWarning, warn
 from branchwise.corpora.questions import Question
 from branchwise.eval.comparison import Comparison, ScoreDifference
 from branchwise.eval.scores import Scores

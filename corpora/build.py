@@ -10,9 +10,8 @@ from typing import Literal
 
 from branchwise.base.atomic import new_folder, remove_abandoned, remove_folder
 from branchwise.base.errors import InputError
-from branchwise.base.file_records import record_files
-from branchwise.base.files import MAX_LINE_BYTES
-from branchwise.base.progress import Progress, silent
+from branchwise.base.files import MAX_LINE_BYTES, record_files
+from branchwise.base.process import Progress, silent
 from branchwise.corpora.encoder_models import (
     AS_THE_MODEL_SAYS,
     DEFAULT_ENCODER,

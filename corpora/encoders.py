@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from branchwise.base.errors import InputError
-from branchwise.base.progress import Progress, silent
+from branchwise.base.process import Progress, silent
 from branchwise.corpora.encoder_models import (
     AS_THE_MODEL_SAYS,
     EncoderModel,

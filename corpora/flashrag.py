@@ -18,8 +18,7 @@ import orjson
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from branchwise.base.errors import InputError, did_you_mean
-from branchwise.base.extras import require
+from branchwise.base.errors import InputError, did_you_mean, require
 from branchwise.base.files import first_problem
 from branchwise.base.text import encodable
 from branchwise.corpora.retrieval import MAX_K, Hit, RetrieverError

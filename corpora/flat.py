@@ -20,9 +20,8 @@ import numpy as np
 import orjson
 
 from branchwise.base.atomic import write_bytes
-from branchwise.base.cores import usable_cores
 from branchwise.base.errors import InputError
-from branchwise.base.progress import Progress
+from branchwise.base.process import Progress, usable_cores
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder, load_encoder, reopen_encoder
 from branchwise.corpora.folder import Corpus

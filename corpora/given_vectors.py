@@ -13,8 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from branchwise.base.errors import InputError
-from branchwise.base.extras import require
+from branchwise.base.errors import InputError, require
 from branchwise.corpora.encoder_models import AS_THE_MODEL_SAYS, DEFAULT_ENCODER, EncoderSettings
 from branchwise.corpora.encoders import load_encoder
 from branchwise.corpora.folder import Corpus

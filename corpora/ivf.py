@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from branchwise.base.cores import usable_cores
 from branchwise.base.errors import InputError
-from branchwise.base.progress import Progress
+from branchwise.base.process import Progress, usable_cores
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import QueryEncoder
 from branchwise.corpora.flat import KEPT_VECTORS, encoded, index_encoder, mapped, write_index

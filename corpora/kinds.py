@@ -9,11 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from branchwise.base.errors import InputError
-from branchwise.base.extras import missing, require
+from branchwise.base.errors import InputError, missing, require
 
 if TYPE_CHECKING:
-    from branchwise.base.progress import Progress
+    from branchwise.base.process import Progress
     from branchwise.corpora.encoder_models import Encoding
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.manifest import Manifest

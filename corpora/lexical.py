@@ -16,11 +16,10 @@ from typing import Any
 
 import tantivy
 
-from branchwise.base.errors import DamagedDataError, InputError
-from branchwise.base.file_records import RECORDS_FILE, has_records
-from branchwise.base.progress import Progress
+from branchwise.base.errors import DamagedDataError, InputError, warn
+from branchwise.base.files import RECORDS_FILE, has_records
+from branchwise.base.process import Progress
 from branchwise.base.text import one_line
-from branchwise.base.warning import warn
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.manifest import Manifest, index_command, made_with, rebuild_command

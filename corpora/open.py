@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames, nearest
-from branchwise.base.file_records import check_files
+from branchwise.base.files import check_files
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.plugins.specs import absolute_spec, entry_points, is_plugin
 from branchwise.corpora.flashrag import open_flashrag

@@ -14,9 +14,15 @@ from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from branchwise.base.errors import InputError
 from branchwise.base.plugins.call import DaemonThread, PluginFailure, call_blocking
-from branchwise.base.plugins.declare import FILLS, Declaration, Group, InjectionContext, Plugin
-from branchwise.base.plugins.faults import WrongResult
-from branchwise.base.plugins.settings import Given
+from branchwise.base.plugins.declare import (
+    FILLS,
+    Declaration,
+    Given,
+    Group,
+    InjectionContext,
+    Plugin,
+)
+from branchwise.base.plugins.sources import WrongResult
 from branchwise.base.plugins.specs import load_plugin
 from branchwise.base.text import storable
 from branchwise.corpora.folder import Corpus

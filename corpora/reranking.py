@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.base.errors import InputError
-from branchwise.base.extras import require
+from branchwise.base.errors import InputError, require
 from branchwise.corpora.encoder_models import folder_digest, quiet
 from branchwise.corpora.openvino_encoder import refuse_telemetry
 from branchwise.corpora.retrieval import MAX_K, Hit, Retriever

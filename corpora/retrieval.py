@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from branchwise.base.absence import Sign
+from branchwise.base.backoff import Sign
 
 if TYPE_CHECKING:
     from branchwise.corpora.passages import Passage

@@ -17,15 +17,11 @@ from urllib.request import Request
 
 import orjson
 
-from branchwise.base.absence import Sign, sign_of_status
-from branchwise.base.backoff import Tries
-from branchwise.base.errors import InputError
-from branchwise.base.http import HTTP, ExchangeError, HttpReply, user_agent
-from branchwise.base.keys import NO_KEYS, Keys, refused_key
-from branchwise.base.proxies import check_way
-from branchwise.base.server_headers import headers_for
+from branchwise.base.backoff import Sign, Tries, sign_of_status
+from branchwise.base.errors import InputError, warn
+from branchwise.base.http import HTTP, ExchangeError, HttpReply, check_way, user_agent
+from branchwise.base.keys import NO_KEYS, Keys, headers_for, refused_key
 from branchwise.base.text import encodable, parsed, whole_characters
-from branchwise.base.warning import warn
 from branchwise.corpora.passages import Passage, passage_id, to_passage
 from branchwise.corpora.retrieval import Hit, KeyRefusedError, RetrieverError
 from branchwise.kg.remote.responses import asked_wait, server_words

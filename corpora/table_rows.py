@@ -14,8 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.base.errors import InputError, Refuse
-from branchwise.base.extras import require
+from branchwise.base.errors import InputError, Refuse, require
 from branchwise.base.files import MAX_LINE_BYTES, open_data, without_mark
 from branchwise.corpora.rows import DataRow
 

@@ -11,14 +11,12 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, warn
 from branchwise.base.plugins.call import call_blocking
 from branchwise.base.plugins.declare import Declaration, Group, Plugin
-from branchwise.base.plugins.faults import WrongResult
-from branchwise.base.plugins.sources import PluginSource, source_of_module
+from branchwise.base.plugins.sources import PluginSource, WrongResult, source_of_module
 from branchwise.base.plugins.specs import BERTSCORE, load_plugin
 from branchwise.base.text import one_line, printable
-from branchwise.base.warning import warn
 from branchwise.corpora.encoder_models import folder_digest, quiet
 from branchwise.corpora.openvino_encoder import refuse_telemetry
 from branchwise.eval.common_text import compared

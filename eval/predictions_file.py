@@ -11,9 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from branchwise.agents.prediction import FormatError, Prediction
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, warn
 from branchwise.base.files import json_kind, parse_object, read_lines
-from branchwise.base.warning import warn
 from branchwise.corpora.loaders.format_fields import misspelt
 from branchwise.corpora.loaders.records import problems
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question, QuestionSet

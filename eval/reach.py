@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from branchwise.base.progress import Progress, silent
+from branchwise.base.process import Progress, silent
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.items import GoldKey

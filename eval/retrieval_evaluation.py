@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from branchwise.base.errors import InputError, did_you_mean
-from branchwise.base.progress import Progress, silent
+from branchwise.base.process import Progress, silent
 from branchwise.corpora.judgements import PassageGrades, grades_of
 from branchwise.corpora.questions import Question
 from branchwise.eval.bootstrap import Aggregate, aggregate

@@ -12,12 +12,11 @@ from typing import Any
 import orjson
 
 from branchwise.base.atomic import write_bytes
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, warn
 from branchwise.base.files import parse_object, read_lines
 from branchwise.base.plugins.specs import short_spec
-from branchwise.base.progress import Progress
+from branchwise.base.process import Progress
 from branchwise.base.text import encodable
-from branchwise.base.warning import warn
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
 from branchwise.corpora.passages import to_passage
 from branchwise.corpora.questions import Question

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from branchwise.agents.decoding import Decoding, RoleSettings
 from branchwise.base.errors import InputError, did_you_mean
-from branchwise.base.plugins.settings import read_settings
+from branchwise.base.plugins.declare import read_settings
 from branchwise.base.registry import Registry
 from branchwise.base.setting import Declared, Setting, declared, refused, told, unknown_value
 

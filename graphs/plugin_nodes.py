@@ -26,7 +26,7 @@ from branchwise.base.plugins.declare import (
     Plugin,
     group_of,
 )
-from branchwise.base.plugins.faults import WrongResult
+from branchwise.base.plugins.sources import WrongResult
 from branchwise.base.plugins.specs import find_plugin, load_plugin
 from branchwise.base.text import one_line, storable
 from branchwise.corpora.open import is_plugin_retriever

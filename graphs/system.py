@@ -22,8 +22,8 @@ from pydantic import (
 
 from branchwise.agents import headers as model_headers
 from branchwise.agents.decoding import PANEL, Decoding
-from branchwise.base.durations import MOST_SECONDS
 from branchwise.base.keys import HELP, METAVAR, OPTION
+from branchwise.base.numbers import MOST_SECONDS
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.base.setting import Declared, NamedSettings, Setting, declared
 from branchwise.corpora.kinds import NAMES

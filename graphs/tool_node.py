@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import CallKey, Slot, item_of
 from branchwise.agents.outages import PassEndedError
-from branchwise.base.absence import Sign
+from branchwise.base.backoff import Sign
 from branchwise.base.errors import DamagedDataError
 from branchwise.base.text import one_line, whole_characters
 from branchwise.corpora.retrieval import KeyRefusedError, RetrieverError

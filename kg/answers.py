@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
-from branchwise.base.absence import Sign
+from branchwise.base.backoff import Sign
 
 MAX_TEXT = 2_000
 """Characters kept of a value in an answer."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from branchwise.base.atomic import new_folder
 from branchwise.base.errors import InputError
-from branchwise.base.file_records import record_files
-from branchwise.base.progress import Progress, silent
+from branchwise.base.files import record_files
+from branchwise.base.process import Progress, silent
 from branchwise.kg.names.harvest import Harvest
 from branchwise.kg.names.tables import NameTables
 from branchwise.kg.store import (

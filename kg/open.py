@@ -4,8 +4,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from branchwise.base.errors import DamagedDataError, InputError
+from branchwise.base.http import check_way
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.base.proxies import check_way
 from branchwise.kg.answers import (
     DEFAULT_SECONDS,
     MAX_QUERY_BYTES,

@@ -16,9 +16,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from branchwise.base.atomic import write_bytes
 from branchwise.base.errors import DamagedDataError, InputError
-from branchwise.base.file_records import check_files, has_records
-from branchwise.base.files import first_problem, open_data
-from branchwise.base.progress import Progress, silent
+from branchwise.base.files import check_files, first_problem, has_records, open_data
+from branchwise.base.process import Progress, silent
 from branchwise.kg.answers import KgError
 
 if TYPE_CHECKING:

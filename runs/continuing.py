@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.headers import headers_over
 from branchwise.agents.spec import ModelSpec, is_replay, located
-from branchwise.base.errors import InputError
+from branchwise.base.errors import InputError, warn
 from branchwise.base.keys import Keys
 from branchwise.base.plugins.specs import absolute_spec
-from branchwise.base.warning import warn
 from branchwise.corpora.open import absolute_name
 from branchwise.graphs.system import MODULES, SETTINGS, System
 from branchwise.kg.open import is_address

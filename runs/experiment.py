@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from branchwise.agents.outages import Outages
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
-from branchwise.base.absence import host_of
-from branchwise.base.blocking import run_blocking
+from branchwise.base.backoff import host_of
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.plugins.specs import absolute_spec
+from branchwise.base.process import run_blocking
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.open import absolute_name

@@ -22,8 +22,8 @@ from pydantic import (
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.outages import PATIENCE, Outages
 from branchwise.agents.refusals import ApiChoice
-from branchwise.base.durations import EXAMPLE, MOST_SECONDS, read_duration
 from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.numbers import EXAMPLE, MOST_SECONDS, read_duration
 from branchwise.base.setting import NamedSettings, Setting, Text, refused
 from branchwise.eval.scoring_choice import CheckChoice, JudgePairs, ScoringChoice, check_of
 from branchwise.eval.selection import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS, Shard

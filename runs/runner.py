@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from branchwise.agents.outages import PassEndedError
-from branchwise.base.cycle_collector import rare_cycle_search
+from branchwise.base.process import rare_cycle_search
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import Task
 from branchwise.runs.answering import Answering, HasAnswers, status_of

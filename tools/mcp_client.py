@@ -29,8 +29,8 @@ from pydantic import ValidationError
 from branchwise.base.errors import InputError
 from branchwise.base.files import first_problem
 from branchwise.base.keys import NO_KEYS, Keys, Origin
-from branchwise.base.plugins.faults import fault_line
-from branchwise.base.plugins.mcp_specs import Server
+from branchwise.base.plugins.sources import fault_line
+from branchwise.base.plugins.specs import Server
 from branchwise.base.secrets import without_keys
 from branchwise.base.text import one_line, printable
 

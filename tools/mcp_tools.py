@@ -14,8 +14,8 @@ from mcp import types
 from pydantic import SkipValidation
 
 from branchwise.base.errors import InputError
-from branchwise.base.plugins.mcp_specs import McpSpec
 from branchwise.base.plugins.sources import PluginSource
+from branchwise.base.plugins.specs import McpSpec
 from branchwise.base.text import one_line, storable
 from branchwise.tools.mcp_client import LostError, McpServer, fault, short_line
 from branchwise.tools.plugin_tools import PluggedTool, PluginResult, failed

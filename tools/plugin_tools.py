@@ -14,8 +14,8 @@ from langchain_core.tools.base import ArgsSchema
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, ConfigDict, SkipValidation, ValidationError
 
-from branchwise.base.durations import MOST_SECONDS
 from branchwise.base.errors import InputError
+from branchwise.base.numbers import MOST_SECONDS
 from branchwise.base.plugins.call import PluginFailure, call
 from branchwise.base.plugins.declare import (
     FILLS,
@@ -23,11 +23,10 @@ from branchwise.base.plugins.declare import (
     Group,
     InjectionContext,
     Plugin,
+    check_settings,
     made,
 )
-from branchwise.base.plugins.faults import WrongResult, fault_line
-from branchwise.base.plugins.settings import check_settings
-from branchwise.base.plugins.sources import PluginSource
+from branchwise.base.plugins.sources import PluginSource, WrongResult, fault_line
 from branchwise.base.plugins.specs import LoadedPlugin, find_plugin, is_plugin
 from branchwise.base.text import one_line, storable
 from branchwise.corpora.folder import Corpus

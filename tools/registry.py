@@ -5,11 +5,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from branchwise.base.errors import FLAGS, InputError, SettingError, SettingNames, did_you_mean
-from branchwise.base.extras import require
+from branchwise.base.errors import (
+    FLAGS,
+    InputError,
+    SettingError,
+    SettingNames,
+    did_you_mean,
+    require,
+)
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.base.plugins.mcp_specs import McpSpec, Server, parse_mcp
-from branchwise.base.plugins.specs import distribution_of, entry_points, is_mcp, is_plugin
+from branchwise.base.plugins.specs import (
+    McpSpec,
+    Server,
+    distribution_of,
+    entry_points,
+    is_mcp,
+    is_plugin,
+    parse_mcp,
+)
 from branchwise.base.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.folder import Corpus, Titles
 from branchwise.corpora.plugin_retriever import injected_from

@@ -10,7 +10,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from branchwise.base.plugins.faults import WrongResult, fault_line
+from branchwise.base.plugins.sources import WrongResult, fault_line
 from branchwise.base.text import storable
 from branchwise.tools.artifacts import ToolArtifact
 

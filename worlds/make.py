@@ -13,7 +13,7 @@ import orjson
 
 from branchwise.base.atomic import new_folder, remove_abandoned
 from branchwise.base.errors import InputError
-from branchwise.base.progress import Progress, silent
+from branchwise.base.process import Progress, silent
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.passages import passage_id
 from branchwise.kg.schema import Schema

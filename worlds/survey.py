@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from branchwise.base.files import open_data, parse_object, read_lines
-from branchwise.base.progress import Progress, silent
+from branchwise.base.process import Progress, silent
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.kg.world_folder import (
     KG_FILE,

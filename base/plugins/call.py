@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from branchwise.base.plugins.faults import fault_line
-from branchwise.base.warning import warn
+from branchwise.base.errors import warn
+from branchwise.base.plugins.sources import fault_line
 
 GRACE = 1.0
 """Seconds that a cancelled coroutine has for its cleanup."""

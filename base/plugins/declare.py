@@ -1,20 +1,82 @@
-"""What a decorator makes of a function, for every kind of plug-in: what it declares, what the
-harness fills in for it, and what is refused at once."""
+"""What a decorator makes of a function, for every kind of plug-in, and a plug-in's own settings."""
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast, get_args, get_type_hints
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from branchwise.base.errors import InputError
 from branchwise.base.plugins.call import RunContext, current_run
-from branchwise.base.plugins.faults import fault_line, importing, is_importing
-from branchwise.base.plugins.settings import Given, check_settings
-from branchwise.base.plugins.sources import PluginSource
+from branchwise.base.plugins.sources import PluginSource, fault_line, importing, is_importing
+from branchwise.base.text import one_line
+
+Given = Mapping[str, Mapping[str, Any]]
+"""Settings as the user gave them, by plug-in name."""
+_WRITTEN = re.compile(r"([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)=(.*)", re.DOTALL)
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+def check_settings(
+    name: str, model: type[BaseModel] | None, given: Mapping[str, Any] | None
+) -> BaseModel | None:
+    """The settings of a plug-in, checked; InputError names the first key that does not fit."""
+    given = dict(given or {})
+    if model is None:
+        if given:
+            raise InputError(f"{name} has no settings", where=f"{name}.{next(iter(given))}")
+        return None
+    fields = model.model_fields
+    known = {*fields, *(field.alias for field in fields.values() if field.alias)}
+    unknown = [key for key in given if key not in known]
+    if unknown and model.model_config.get("extra") != "allow":
+        raise InputError(
+            f"{name} has no setting {unknown[0]!r}",
+            where=f"{name}.{unknown[0]}",
+            remedy=f"it has {', '.join(sorted(known))}" if known else "it has none",
+        )
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join([name, *map(str, first["loc"])])
+        missing = first["type"] == "missing"
+        remedy = f"give it: --set {where}=VALUE" if missing else "see the plug-in's settings"
+        raise InputError(str(first["msg"]), where=where, remedy=remedy) from None
+
+
+def read_settings(texts: Sequence[str], option: str = "--set") -> dict[str, dict[str, Any]]:
+    """Settings by plug-in name. VALUE is YAML: `3`, `on`, `[a, b]`, `{key: value}`, or else text.
+
+    Raises InputError for a text of another form, and for a key set twice.
+    """
+    import yaml
+
+    settings: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        match = _WRITTEN.fullmatch(text)
+        if not match:
+            what, remedy = f"{text[:200]!r} is not a setting", f"write {option} NAME.KEY=VALUE"
+            raise InputError(what, where=option, remedy=remedy)
+        name, key, value = match.groups()
+        of_name = settings.setdefault(name, {})
+        if key in of_name:
+            raise InputError(f"{name}.{key} is set twice", where=option, remedy="set it once")
+        try:
+            of_name[key] = _JSON.validate_python(yaml.safe_load(value))
+        except ValidationError:
+            of_name[key] = value  # YAML reads dates, which JSON does not have: they stay texts
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise InputError(
+                f"the value of {text[:200]!r} is not YAML: {one_line(str(error))[:200]}",
+                where=option,
+                remedy="put a text with special characters in quotation marks",
+            ) from None
+    return settings
+
 
 Group = str
 """A kind of plug-in, a key of `KINDS`; its entry points are in `branchwise.GROUP`."""

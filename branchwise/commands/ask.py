@@ -36,7 +36,7 @@ from branchwise.runs.costs.spending import check_bounded, restraints_of
 from branchwise.runs.options import CostOptions
 from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.events import AnswerRead, Event
-from branchwise.ui.steps.describe import describe
+from branchwise.ui.steps.words import describe
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from branchwise.agents.headers import read_headers
 from branchwise.base.errors import InputError
-from branchwise.base.plugins.settings import read_settings
+from branchwise.base.plugins.declare import read_settings
 from branchwise.base.setting import Declared, declared, unknown_value
 from branchwise.commands.options import Words, read_keys, read_tools
 from branchwise.graphs.sources import check_system

@@ -37,8 +37,8 @@ from branchwise.runs.studies.running import StudyDesign, StudyPace, run_study
 from branchwise.runs.studies.schema import load_study
 from branchwise.trace.events import AnswerRead, Model, Start
 from branchwise.trace.parts import Call
-from branchwise.ui.steps.calls import arguments
-from branchwise.ui.steps.describe import describe
+from branchwise.ui.steps.kinds.tool import arguments
+from branchwise.ui.steps.words import describe
 from branchwise.worlds.make import make_world
 from branchwise.worlds.questions.generate import generate
 from branchwise.worlds.questions.sources import Settings, open_source

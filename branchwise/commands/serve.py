@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from branchwise.agents.prompt_files import Prompts
-from branchwise.base.errors import InputError
-from branchwise.base.extras import require
+from branchwise.base.errors import InputError, require
 from branchwise.base.text import printable
 from branchwise.commands.options import Key, read_keys
 from branchwise.commands.running import allow_open_files

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from branchwise.base.errors import InputError
-from branchwise.base.plugins.settings import read_settings
+from branchwise.base.plugins.declare import read_settings
 from branchwise.base.text import printable
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.corpora.retrieval import MAX_K

@@ -16,7 +16,7 @@ from branchwise.report.terminal.cells import run_name
 from branchwise.report.terminal.console import console, error_console, output
 from branchwise.runs.store import DamagedError
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
-from branchwise.ui.traces.order import named_row
+from branchwise.ui.traces.lines import named_row
 from branchwise.ui.traces.plain import item_lines, question_list, step_lines, unlabelled
 from branchwise.ui.traces.runs import RunView, open_runs
 

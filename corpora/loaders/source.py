@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from branchwise.base.errors import InputError, Refuse, nearest, raising
+from branchwise.base.errors import InputError, Refuse, nearest, raising, warn
 from branchwise.base.text import cut
-from branchwise.base.warning import warn
 from branchwise.corpora.loaders.forms import FORMS, OWN, QuestionForm
 from branchwise.corpora.questions import Question
 from branchwise.corpora.rows import OPTION, DataRow, FieldNames, layout_of

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from branchwise.base.cores import usable_cores
+from branchwise.base.process import usable_cores
 from branchwise.base.text import encodable
 from branchwise.kg.answers import KgError, QueryResult, Term
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from branchwise.base.absence import Sign, sign_of_status
-from branchwise.base.backoff import retry_after
+from branchwise.base.backoff import Sign, retry_after, sign_of_status
 from branchwise.base.http import ExchangeError, HttpReply
 from branchwise.kg.answers import MAX_ROWS, ErrorKind, KgError, QueryResult, Term, cut_value
 

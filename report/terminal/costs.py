@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.agents.spec import is_replay
-from branchwise.base.durations import duration
 from branchwise.base.errors import nearest
-from branchwise.base.numbers import UNKNOWN, short_count, usd
+from branchwise.base.numbers import UNKNOWN, duration, short_count, usd
 from branchwise.base.text import counted, printable
 from branchwise.eval.judging.grading import Demand
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage

@@ -12,9 +12,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 from branchwise.agents.outages import Outage, Outages
-from branchwise.base.absence import host_of
-from branchwise.base.durations import duration
-from branchwise.base.numbers import UNKNOWN, number, short_count, usd
+from branchwise.base.backoff import host_of
+from branchwise.base.numbers import UNKNOWN, duration, number, short_count, usd
 from branchwise.base.text import counted, printable
 from branchwise.report.terminal.cells import plain
 from branchwise.report.terminal.console import progress_console

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.restraints import Restraints
-from branchwise.base.blocking import run_blocking
-from branchwise.base.errors import InputError, did_you_mean
+from branchwise.base.errors import InputError, did_you_mean, warn
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.base.warning import warn
+from branchwise.base.process import run_blocking
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from branchwise.base.cores import usable_cores
-from branchwise.base.errors import InputError
-from branchwise.base.extras import require
+from branchwise.base.errors import InputError, require
+from branchwise.base.process import usable_cores
 
 LOCAL, CLUSTER = "ray", "ray://"
 OPTION = "--on"

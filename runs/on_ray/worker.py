@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.outages import Outages, PassEndedError
 from branchwise.agents.restraints import Restraints
-from branchwise.base.cycle_collector import search_rarely
 from branchwise.base.errors import InputError
 from branchwise.base.plugins.sources import import_file
 from branchwise.base.plugins.specs import is_mcp, is_plugin, parse_spec
+from branchwise.base.process import search_rarely
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.scratch import Scratch
 from branchwise.eval.tasks import get_task

@@ -14,8 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from branchwise.base.cores import usable_cores
-from branchwise.base.cycle_collector import without_cycle_search
+from branchwise.base.process import usable_cores, without_cycle_search
 from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings import TracedItem, found_in_any_epoch
 from branchwise.eval.errors.attribution import Examined, examine, with_reach

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from branchwise.base.warning import warn
+from branchwise.base.errors import warn
 from branchwise.eval.breakdowns import Places, groupings_of
 from branchwise.eval.ceilings import EFFORTS, CeilingScores, Curve, Effort
 from branchwise.eval.epochs import EpochSpread

@@ -16,11 +16,9 @@ from branchwise.agents.headers import checked_headers
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
-from branchwise.base.blocking import run_blocking
-from branchwise.base.cycle_collector import without_cycle_search
 from branchwise.base.errors import InputError
 from branchwise.base.keys import NO_KEYS, Keys
-from branchwise.base.progress import Progress, silent
+from branchwise.base.process import Progress, run_blocking, silent, without_cycle_search
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import Question

@@ -15,8 +15,7 @@ from typing import Any, Self
 import orjson
 
 from branchwise.agents.journal import CallKey, Slot
-from branchwise.base.errors import InputError
-from branchwise.base.warning import warn
+from branchwise.base.errors import InputError, warn
 from branchwise.eval.judging.consultant import MemoryJudgements
 from branchwise.runs.store.connection import (
     DATABASE,

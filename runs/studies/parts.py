@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from branchwise.base.errors import InputError, SettingError, did_you_mean
-from branchwise.base.plugins.settings import check_settings
+from branchwise.base.plugins.declare import check_settings
 from branchwise.base.plugins.specs import absolute_spec, find_plugin, is_mcp
 from branchwise.base.yaml_lines import KeyPath, shown
 from branchwise.corpora.open import is_plugin_retriever

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from branchwise.agents.outages import Outages
 from branchwise.agents.restraints import UNRESTRAINED, Limits, Restraints
-from branchwise.base.blocking import run_blocking
 from branchwise.base.errors import InputError
+from branchwise.base.process import run_blocking
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.selection import CONCURRENCY

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from branchwise.agents.outages import Outage, Outages, ServerGoneError, ServerWatch
-from branchwise.base.absence import Sign
+from branchwise.base.backoff import Sign
 from support.agents.clock import Clock, settled
 
 SERVER = "http://127.0.0.1:8000/v1"

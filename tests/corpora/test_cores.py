@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from branchwise.base.cores import usable_cores
+from branchwise.base.process import usable_cores
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.base.durations import duration, read_duration
 from branchwise.base.errors import InputError
+from branchwise.base.numbers import duration, read_duration
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.base.errors import DamagedDataError
-from branchwise.base.file_records import RECORDS_FILE, check_files, record_files
+from branchwise.base.files import RECORDS_FILE, check_files, record_files
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.base.file_records import record_files
+from branchwise.base.files import record_files
 from branchwise.corpora.build import build_index
 from branchwise.corpora.manifest import index_names
 from branchwise.corpora.open import open_retriever

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from Stemmer import Stemmer
 
 from branchwise.base.errors import DamagedDataError, InputError
-from branchwise.base.file_records import check_files, record_files
-from branchwise.base.progress import silent
+from branchwise.base.files import check_files, record_files
+from branchwise.base.process import silent
 from branchwise.corpora import lexical
 from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.folder import Corpus

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.base import quantities
-from branchwise.base.normalise import normalise
+from branchwise.base.normalise import REWRITINGS, normalise, rewritten
 
 SAME: dict[str, list[tuple[str, str]]] = {
     "thousands": [
@@ -377,7 +376,7 @@ _PIECES = (
 def test_what_is_skipped_is_what_no_rewriting_changes(text: str) -> None:
     text = " ".join(text.split())
     changed = text
-    for _, rewritings in quantities.REWRITINGS:
+    for _, rewritings in REWRITINGS:
         for pattern, replacement in rewritings:
             changed = pattern.sub(replacement, changed)
-    assert quantities.rewritten(text) == changed
+    assert rewritten(text) == changed

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from branchwise.base.cycle_collector import rare_cycle_search, without_cycle_search
+from branchwise.base.process import rare_cycle_search, without_cycle_search
 
 
 @without_cycle_search()

@@ -5,8 +5,8 @@ from dataclasses import replace
 from branchwise.eval.tasks import get_task
 from branchwise.report.html.page import render_html
 from branchwise.report.tables import report_tables
-from branchwise.ui.trace_app.widgets.filter_bar import in_words
-from branchwise.ui.traces.order import Arrangement
+from branchwise.ui.trace_app.bars import in_words
+from branchwise.ui.traces.lines import Arrangement
 from support.ui.report_cases import make_report
 from support.ui.svg_figures import svg_files
 

@@ -228,7 +228,7 @@ def test_the_commands_read_them(type_in: TypeIn) -> None:
 
 def test_every_step_is_understood() -> None:
     from branchwise.trace.events import Unknown
-    from branchwise.ui.steps.describe import describe
+    from branchwise.ui.steps.words import describe
 
     for name in RUNS:
         reader = open_run(RECORDED / name)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import RdfFormat, Store
 
-from branchwise.base.file_records import record_files
+from branchwise.base.files import record_files
 from branchwise.kg.answers import KgError
 from branchwise.kg.build import build_kg
 from branchwise.kg.open import EmbeddedKg

@@ -19,8 +19,7 @@ import pytest
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.base.errors import InputError
-from branchwise.base.plugins.mcp_specs import parse_mcp
-from branchwise.base.plugins.specs import absolute_spec
+from branchwise.base.plugins.specs import absolute_spec, parse_mcp
 from branchwise.tools import mcp_client as client
 from branchwise.tools.registry import ToolContext, close_now, make_tools, open_mcp_tools
 from support import TESTS

@@ -7,10 +7,9 @@ from branchwise.eval.errors.attribution import attribute
 from branchwise.graphs.system import System
 from branchwise.report.terminal.lost_answers import why_missing
 from branchwise.runs.forks.making import make_fork, run_fork
-from branchwise.ui.steps.describe import describe, label
+from branchwise.ui.steps.words import describe, label
 from branchwise.ui.traces.runs import RunView
-from branchwise.ui.traces.trace import blocks
-from branchwise.ui.traces.tree import in_order
+from branchwise.ui.traces.trace import blocks, in_order
 from support.chat_server import say
 from support.plugins.node_cases import SEARCH, answer, turns
 from support.stores import execute

@@ -9,8 +9,7 @@ import pytest
 from branchwise import ToolResult, tool
 from branchwise.tools.plugin_tools import MAX_CHARS, MAX_LINES, FunctionTool, PluginResult, Render
 from branchwise.trace.events import Event
-from branchwise.ui.steps.describe import blocks
-from branchwise.ui.steps.words import Around
+from branchwise.ui.steps.words import Around, blocks
 
 
 def called(render: Render) -> PluginResult:

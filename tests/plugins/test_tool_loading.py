@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.base.errors import InputError
-from branchwise.base.plugins.settings import read_settings
+from branchwise.base.plugins.declare import read_settings
 from branchwise.base.plugins.specs import absolute_spec, find_plugin
 from branchwise.tools.plugin_tools import FunctionTool
 from branchwise.tools.registry import ToolContext, installed_tools, make_tools

@@ -27,7 +27,7 @@ NT = "".join(
 )
 
 
-@pytest.mark.filterwarnings("ignore::branchwise.base.warning.StoppedWarning")
+@pytest.mark.filterwarnings("ignore::branchwise.base.errors.StoppedWarning")
 def test_a_wrong_passage_stops_the_run_and_resume_goes_on(tmp_path: Path) -> None:
     corpus = bm25_corpus(tmp_path, FILMS)
     (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))

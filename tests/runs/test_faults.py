@@ -6,7 +6,7 @@ import json
 import pytest
 
 from branchwise import run, score
-from branchwise.base.warning import StoppedWarning
+from branchwise.base.errors import StoppedWarning
 from support.chat_server import (
     call,
     calls,

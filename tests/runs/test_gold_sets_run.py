@@ -15,7 +15,7 @@ from branchwise.report.study_report import analysed_answer, question_report
 from branchwise.runs.scoring.score import PredictionsFile, ScoringSettings, score_answers
 from branchwise.runs.store import open_run
 from branchwise.runs.store.results import save_scores
-from branchwise.ui.traces.markdown import markdown
+from branchwise.ui.traces.plain import markdown
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import say
 from support.eval.judging_cases import KEY, by_name, make_run

@@ -26,7 +26,7 @@ from branchwise import System
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.outages import PassEndedError
 from branchwise.agents.restraints import Limits
-from branchwise.base import extras
+from branchwise.base import errors
 from branchwise.base.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.scratch import Scratch
@@ -393,7 +393,7 @@ def test_a_ray_of_this_machine_has_no_more_cores_than_its_process_unless_workers
 
 
 def test_without_ray_the_command_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(errors.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(InputError) as error:
         RayPlace.parse("ray")
     assert str(error.value) == (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from branchwise.ui.steps import describe as steps
+from branchwise.ui.steps import words as steps
 from support.trace_records import whole_event
 
 CALL = {

@@ -3,8 +3,8 @@
 import pytest
 
 from branchwise.trace.events import Event
-from branchwise.ui.steps import describe
-from branchwise.ui.steps.describe import MAX_LABEL
+from branchwise.ui.steps import words
+from branchwise.ui.steps.words import MAX_LABEL
 from support.trace_records import whole_event
 
 TURN = {"turn": 3, "tool_calls": [{}, {}], "invalid_tool_calls": [], "finish": "tool_calls"}
@@ -18,7 +18,7 @@ NO_ANSWER = {"how": "strict", "prediction": {"answers": {}}}
 
 
 def label(kind, data):
-    return describe.label(whole_event(kind, data))
+    return words.label(whole_event(kind, data))
 
 
 def rows(count, boolean=None):
@@ -66,7 +66,7 @@ def test_a_label_says_the_essential_first(kind: str, data, said: str):
 
 
 def test_a_step_that_is_not_understood_is_labelled_as_it_was_recorded():
-    assert describe.label(Event(0, "model", 0.0, {"turn": 3})) == "model: {'turn': 3}"
+    assert words.label(Event(0, "model", 0.0, {"turn": 3})) == "model: {'turn': 3}"
 
 
 def test_a_label_is_one_bounded_printable_line():

@@ -6,7 +6,7 @@ import pytest
 
 from branchwise.report.terminal.step_text import MAX_LINE
 from branchwise.trace.events import Body, Event
-from branchwise.ui.steps import describe as steps
+from branchwise.ui.steps import words as steps
 from branchwise.ui.steps.words import Around, words_of
 from support.trace_records import whole_event
 

@@ -13,15 +13,20 @@ from textual.screen import Screen
 
 from branchwise.base.keys import NO_KEYS, Keys
 from branchwise.base.text import one_line
-from branchwise.ui.trace_app.background import in_app
-from branchwise.ui.trace_app.cells import drawn
-from branchwise.ui.trace_app.messages import RunAdded, RunChanged
-from branchwise.ui.trace_app.reading import READ_ERRORS, Filling, safe_line
-from branchwise.ui.trace_app.screens.compare import CompareScreen
-from branchwise.ui.trace_app.screens.help import HelpScreen, keys_of
-from branchwise.ui.trace_app.screens.questions import QuestionsScreen
-from branchwise.ui.trace_app.screens.trace import TraceScreen
+from branchwise.ui.trace_app.background import (
+    READ_ERRORS,
+    Filling,
+    RunAdded,
+    RunChanged,
+    in_app,
+    safe_line,
+)
+from branchwise.ui.trace_app.compare_screen import CompareScreen
+from branchwise.ui.trace_app.dialogs import HelpScreen, keys_of
+from branchwise.ui.trace_app.drawing import drawn
+from branchwise.ui.trace_app.questions_screen import QuestionsScreen
 from branchwise.ui.trace_app.terminal import terminal_driver, terminal_is_gone
+from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.runs import RunView
 
 FOLLOW_SECONDS = 0.5

@@ -17,7 +17,7 @@ from textual.app import App, SuspendNotSupported
 from branchwise.base.errors import InputError
 from branchwise.corpora.scratch import scratch_folder
 from branchwise.report.terminal.blocks import harmless
-from branchwise.runs.forks import read_edit
+from branchwise.runs import forks
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -147,7 +147,7 @@ def edit(app: App[None], text: str, name: str) -> str:
         path.write_bytes(text.encode("utf-8", "replace"))
         with suspended(app), undisturbed():
             _run_editor([*command, str(path)])
-        return read_edit(path)
+        return forks.read_edit(path)
 
 
 def editor_command(environment: Mapping[str, str]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from branchwise.ui.trace_app import judging
+from branchwise.ui.trace_app import background
 from branchwise.ui.traces.runs import RunView
 from support.ui.trace_app.film_runs import base_run, other_run
 from support.ui.trace_app.waiting import PATIENCE
@@ -53,7 +53,7 @@ def other(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
 @pytest.fixture(autouse=True)
 def _judged_at_once(monkeypatch: pytest.MonkeyPatch, terminal: None) -> None:
     """Where answers were lost is waited for, so that no thread decides what a screen shows."""
-    monkeypatch.setattr(judging, "AT_ONCE_SECONDS", 60.0)
+    monkeypatch.setattr(background, "AT_ONCE_SECONDS", 60.0)
 
 
 @pytest.fixture(autouse=True)

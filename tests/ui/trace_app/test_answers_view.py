@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual.app import App, ComposeResult
 
 from branchwise.eval.errors.gold_evidence import EvidencePlace
-from branchwise.ui.trace_app.widgets.answers_view import AnswersView
+from branchwise.ui.trace_app.answers_view import AnswersView
 from branchwise.ui.traces.trace import AnswerLine, BranchLines
 from support.ui.trace_app.screen_text import (
     check_frame,

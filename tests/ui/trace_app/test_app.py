@@ -13,8 +13,8 @@ from branchwise.runs.store import RunStore
 from branchwise.ui.trace_app import app as app_module
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.background import run_aside
-from branchwise.ui.trace_app.screens.compare import CompareScreen
-from branchwise.ui.trace_app.screens.trace import TraceScreen
+from branchwise.ui.trace_app.compare_screen import CompareScreen
+from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
 from support.ui.hostile_trace import hostile_run

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from branchwise.report.terminal.blocks import harmless
-from branchwise.ui.trace_app.cells import MAX_MARKS, cells, cut, drawn, fitted, widths
-from branchwise.ui.trace_app.wrapping import wrapped
+from branchwise.ui.trace_app.drawing import MAX_MARKS, cells, cut, drawn, fitted, widths, wrapped
 
 ODD = st.text(
     st.sampled_from("ab \n漢e\u0301\u0903\u200d\ufe0f👩🏽🇩🇪\u1161\u3099\u202eש\x1b\ud800")

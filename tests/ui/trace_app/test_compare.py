@@ -9,10 +9,9 @@ from textual.pilot import Pilot
 from branchwise.agents.journal import CallKey
 from branchwise.runs.store import RunSpec, RunStore, create_run
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
-from branchwise.ui.trace_app.screens.compare import CompareScreen
-from branchwise.ui.trace_app.widgets.answer_pairs import AnswerPairs
-from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
-from branchwise.ui.trace_app.widgets.step_view import StepView
+from branchwise.ui.trace_app.compare_screen import CompareScreen
+from branchwise.ui.trace_app.pairs import AnswerPairs, StepPairs
+from branchwise.ui.trace_app.step_view import StepView
 from branchwise.ui.traces.runs import RunView
 from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app import film_runs

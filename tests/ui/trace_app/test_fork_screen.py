@@ -13,16 +13,14 @@ from textual.widgets import Input, Static
 
 from branchwise.base.errors import InputError
 from branchwise.runs.store import open_run as open_reader
-from branchwise.ui.trace_app import forking
+from branchwise.ui.trace_app import fork_screen, forking
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
-from branchwise.ui.trace_app.screens import fork as fork_screen
-from branchwise.ui.trace_app.screens.compare import CompareScreen
-from branchwise.ui.trace_app.screens.fork import ForkScreen
-from branchwise.ui.trace_app.screens.trace import TraceScreen
+from branchwise.ui.trace_app.compare_screen import CompareScreen
+from branchwise.ui.trace_app.fork_screen import ForkScreen, ToolBox
+from branchwise.ui.trace_app.forking import ForkPlan, plan_fork
+from branchwise.ui.trace_app.pairs import StepPairs
 from branchwise.ui.trace_app.terminal import editor_command
-from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
-from branchwise.ui.trace_app.widgets.tool_box import ToolBox
-from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork
+from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.runs import RunView
 from support.chat_server import ChatServer, fail, hang
 from support.ui.trace_app.forked_runs import answering, bytes_of, make_corpus, parent_run

@@ -7,12 +7,12 @@ from threading import Event
 import pytest
 
 from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.ui.trace_app import judging
+from branchwise.ui.trace_app import background
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
-from branchwise.ui.trace_app.judging import WORKING
-from branchwise.ui.trace_app.screens.compare import CompareScreen
-from branchwise.ui.trace_app.screens.trace import TraceScreen
-from branchwise.ui.traces.reading import judged
+from branchwise.ui.trace_app.background import WORKING
+from branchwise.ui.trace_app.compare_screen import CompareScreen
+from branchwise.ui.trace_app.trace_screen import TraceScreen
+from branchwise.ui.traces.answers import judged
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import Trace
 from support.ui.trace_app.lost_run import EXTRACTION, QUERY, lost_run
@@ -40,8 +40,8 @@ class Gate:
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     """No screen waits, and nothing is judged before the gate is open."""
     made = Gate()
-    monkeypatch.setattr(judging, "AT_ONCE_SECONDS", 0.0)
-    monkeypatch.setattr(judging, "judged", made.judged)
+    monkeypatch.setattr(background, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(background, "judged", made.judged)
     yield made
     made.open.set()
 
@@ -134,8 +134,8 @@ async def test_what_cannot_be_judged_is_one_line(
     def broken(trace: Trace) -> Trace:
         raise ValueError("no [bold]way\nto judge")
 
-    monkeypatch.setattr(judging, "AT_ONCE_SECONDS", 0.0)
-    monkeypatch.setattr(judging, "judged", broken)
+    monkeypatch.setattr(background, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(background, "judged", broken)
     app = TraceApp([lost], start=OpenQuestion("heat"))
     async with app.run_test(size=LARGE, notifications=True) as pilot:
         await until(pilot, lambda: "no [bold]way to judge" in screen_text(app))

@@ -11,9 +11,8 @@ from branchwise.eval.tasks import TASKS
 from branchwise.runs.store import RunSpec, create_run
 from branchwise.ui import trace_app
 from branchwise.ui.trace_app.app import TraceApp
-from branchwise.ui.trace_app.screens.trace import TraceScreen
-from branchwise.ui.trace_app.widgets.question_columns import columns_at
-from branchwise.ui.trace_app.widgets.question_list import QuestionList
+from branchwise.ui.trace_app.question_list import QuestionList, columns_at
+from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
 from support.ui.trace_app.film_runs import new_run, questions

@@ -6,8 +6,7 @@ import pytest
 from textual.app import App, ComposeResult
 
 from branchwise.report.terminal.blocks import Block, Mark
-from branchwise.ui.trace_app.step_layout import MAX_LINES, MAX_SHOWN, lay_out
-from branchwise.ui.trace_app.widgets.step_view import StepView
+from branchwise.ui.trace_app.step_view import MAX_LINES, MAX_SHOWN, StepView, lay_out
 from support.ui.trace_app.screen_text import (
     check_frame,
     place_of,

@@ -17,8 +17,8 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.runs.store import RunStore
 from branchwise.runs.store.run_store import ItemJournal
 from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
-from branchwise.ui.trace_app.screens.trace import TraceScreen
 from branchwise.ui.trace_app.terminal import pager_command
+from branchwise.ui.trace_app.trace_screen import TraceScreen
 from branchwise.ui.traces.runs import RunView
 from support.eval.judging_cases import make_run
 from support.eval.scoring_cases import branches

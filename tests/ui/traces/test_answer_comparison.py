@@ -1,6 +1,6 @@
 """The answers of two traces beside each other."""
 
-from branchwise.ui.traces.answer_comparison import compare_answers, only
+from branchwise.ui.traces.comparison import compare_answers, only
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import AnswerLine, AnswerVerdict, BranchLines, Trace
 

@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from branchwise.trace.events import Event
-from branchwise.ui.steps.describe import describe, label
+from branchwise.ui.steps.words import describe, label
 from branchwise.ui.traces.lines import ItemLine
-from branchwise.ui.traces.markdown import markdown
-from branchwise.ui.traces.plain import plain_lines, trace_lines
-from branchwise.ui.traces.trace import Trace, blocks
-from branchwise.ui.traces.tree import steps
+from branchwise.ui.traces.plain import markdown, plain_lines, trace_lines
+from branchwise.ui.traces.trace import Trace, blocks, steps
 from support.ui.hostile_trace import events
 
 pytestmark = pytest.mark.slow

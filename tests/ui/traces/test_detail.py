@@ -14,11 +14,10 @@ from branchwise.report.terminal.blocks import Block, harmless
 from branchwise.report.terminal.console import harmless_json
 from branchwise.runs.store import open_run
 from branchwise.trace.events import Event
-from branchwise.ui.steps.parts import MAX_SEARCHED
-from branchwise.ui.steps.tables import MAX_CELLS, MAX_COLUMNS
+from branchwise.ui.steps.parts import MAX_CELLS, MAX_COLUMNS, MAX_SEARCHED
+from branchwise.ui.traces.answers import trace_of
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.plain import plain_lines
-from branchwise.ui.traces.reading import trace_of
 from branchwise.ui.traces.trace import Trace, blocks
 from support.trace_records import trace
 from support.ui.hostile_trace import ATTACK, GOLD, events, hostile_event, hostile_run

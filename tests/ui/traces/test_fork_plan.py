@@ -14,7 +14,7 @@ from branchwise.runs.forks import Changes
 from branchwise.runs.store import RunSpec, create_run
 from branchwise.tools.registry import known_tools
 from branchwise.trace.events import Event
-from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork
+from branchwise.ui.trace_app.forking import ForkPlan, plan_fork
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import Step, Trace
 from support.trace_records import trace
@@ -133,7 +133,7 @@ FIRST_PLAN = """
 import sys
 from pathlib import Path
 from branchwise.trace.events import Event
-from branchwise.ui.traces.fork_plan import first_plan
+from branchwise.ui.trace_app.forking import first_plan
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import Step, Trace

@@ -8,11 +8,10 @@ from markdown_it.token import Token
 
 from branchwise.runs.store import open_run
 from branchwise.trace.events import Event
+from branchwise.ui.traces.answers import trace_of
 from branchwise.ui.traces.lines import ItemLine
-from branchwise.ui.traces.markdown import markdown
-from branchwise.ui.traces.reading import trace_of
-from branchwise.ui.traces.trace import AnswerLine, BranchLines, Trace, blocks
-from branchwise.ui.traces.tree import steps
+from branchwise.ui.traces.plain import markdown
+from branchwise.ui.traces.trace import AnswerLine, BranchLines, Trace, blocks, steps
 from support.ui.hostile_trace import ATTACK, hostile_run
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
-from branchwise.ui.traces.lines import ItemLine
-from branchwise.ui.traces.order import SUBSETS, Arrangement, arranged, differs, sorts
+from branchwise.ui.traces.lines import SUBSETS, Arrangement, ItemLine, arranged, differs, sorts
 from branchwise.ui.traces.runs import RunView
 from support.ui.written_runs import failure, make_run, outcome, question
 

@@ -12,8 +12,8 @@ from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer
 from branchwise.eval.errors.labels import Label
 from branchwise.runs.store import RunReader, RunSpec, RunStore, create_run, open_run
+from branchwise.ui.traces.answers import DAMAGED, trace_of
 from branchwise.ui.traces.lines import ItemLine
-from branchwise.ui.traces.reading import DAMAGED, trace_of
 from branchwise.ui.traces.trace import AnswerLine, Trace
 from support.stores import execute
 from support.ui.hostile_trace import GOLD, QUESTION_IDS, hostile_run

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.trace.events import Event
-from branchwise.ui.traces.tree import steps, tree
+from branchwise.ui.traces.trace import steps, tree
 from support.trace_records import trace
 
 TURN = {"turn": 1, "tool_calls": [{}, {}], "invalid_tool_calls": [], "finish": "tool_calls"}

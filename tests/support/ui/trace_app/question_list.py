@@ -2,7 +2,7 @@
 
 from textual.app import App
 
-from branchwise.ui.trace_app.widgets.question_list import QuestionList
+from branchwise.ui.trace_app.question_list import QuestionList
 from support.ui.trace_app.screen_text import screen_lines
 
 AGAIN = "^r reads it again"

@@ -1,0 +1,310 @@
+"""The lines above and below: runs, filters, a trace's question, keys."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from textual.binding import Binding
+from textual.content import Content
+from textual.events import Click
+from textual.geometry import Size
+from textual.message import Message
+from textual.screen import Screen
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from branchwise.base.numbers import number
+from branchwise.base.text import counted, one_line
+from branchwise.eval.errors.labels import label_words
+from branchwise.eval.tasks import DEFAULT, TASKS
+from branchwise.report.terminal.blocks import harmless
+from branchwise.report.terminal.cells import run_name
+from branchwise.ui.trace_app.drawing import cells, drawn, fitted, wrapped
+from branchwise.ui.trace_app.question_list import seconds_cell
+from branchwise.ui.traces.lines import Arrangement, ItemLine, RunLine, named
+
+_WIDEST_NAME = 30
+
+
+class RunStrip(ScrollView, can_focus=False):
+    """A line for each run; the chosen one is marked. A click chooses."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"run-strip--chosen", "run-strip--parent"}
+
+    @dataclass
+    class Chosen(Message):
+        """A run was clicked: its place in the strip."""
+
+        index: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: Sequence[RunLine] = ()
+        self._chosen = 0
+
+    def show(self, lines: Sequence[RunLine], chosen: int) -> None:
+        """Show these runs, each with the means of its own task's metrics."""
+        self._lines, self._chosen = lines, chosen
+        self.virtual_size = Size(self.size.width, len(lines))
+        self.styles.height = min(len(lines), max(1, self.app.size.height // 5))
+        top, height = self.scroll_offset.y, max(1, self.size.height)
+        if not top <= chosen < top + height:
+            self.scroll_to(y=max(0, chosen - height + 1), animate=False)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        index = self.scroll_offset.y + y
+        if index >= len(self._lines):
+            return Strip.blank(self.size.width, self.rich_style)
+        style = self.rich_style
+        if index == self._chosen:
+            style += self.get_component_rich_style("run-strip--chosen", partial=True)
+        width = self.scrollable_content_region.width
+        text = self._text(self._lines[index], width, chosen=index == self._chosen)
+        strip = Strip([Segment(text, style)])
+        return strip.adjust_cell_length(self.size.width, self.rich_style)
+
+    def _text(self, line: RunLine, width: int, *, chosen: bool) -> str:
+        means = named(line.heads, line.means)
+        scores = "  ".join(f"{head} {number(mean):>4}" for head, mean in means)
+        ended = f"{line.done + line.failed:,}/{line.total:,}"
+        failed = f" ({line.failed:,} failed)" if line.failed else ""
+        right = f"  {ended}{failed}  {scores} "
+        mark = "›" if chosen and len(self._lines) > 1 else " "
+        widest = max(cells(run_name(line.name)) for line in self._lines)
+        name = fitted(run_name(line.name), min(widest, _WIDEST_NAME, max(8, width // 3)))
+        system = f"fork of {line.parent}: {line.system}" if line.parent else line.system
+        left = fitted(f"{mark}{name}  {system}", max(0, width - cells(right)))
+        return left + right
+
+    def on_click(self, event: Click) -> None:
+        index = self.scroll_offset.y + event.y
+        if index < len(self._lines):
+            self.post_message(self.Chosen(index))
+
+
+_ENDS = {
+    "id": ("from A", "from Z"),
+    "question": ("from A", "from Z"),
+    "status": ("running first", "done first"),
+    "labels": ("fewest first", "most first"),
+}
+
+
+class FilterBar(Widget):
+    """One line: how many rows of how many, what was filtered, how it is sorted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text, self._end = "", ""
+
+    def show(self, text: str, end: str = "") -> None:
+        """Show a line that holds text from outside; `end` stands at its right."""
+        self._text, self._end = drawn(text), end
+        self.refresh()
+
+    def render(self) -> Content:
+        room = self.content_size.width - len(self._end)
+        return Content(fitted(self._text, max(0, room - 2)) + "  " + self._end)
+
+
+def in_words(
+    how: Arrangement, shown: int, total: int, other: str | None = None, task: str = ""
+) -> str:
+    """A sentence about an arrangement; `other`: the run that shown questions differ from; `task`:
+    the run's, which says what its subsets are called."""
+    filters = list(_filters(how, other, task))
+    whole = counted(total, "question")
+    count = f"{shown:,} of {whole}" if filters else whole
+    return f"{count}{': ' if filters else ''}{', '.join(filters)} · {_sorted(how)}"
+
+
+def filtered(how: Arrangement) -> bool:
+    """Whether anything is left out."""
+    return any(_filters(how, None, ""))
+
+
+def _filters(how: Arrangement, other: str | None, task: str) -> list[str]:
+    words = TASKS.get(task, DEFAULT).subset_words
+    said = [words[how.subset]] if how.subset != "all" else []
+    said += [how.status] if how.status else []
+    said += [f"with {label_words(how.label)}"] if how.label else []
+    said += [f"“{how.text}”"] if how.text else []
+    said += [f"different in {other or 'another run'}"] if how.differs else []
+    return said
+
+
+def _sorted(how: Arrangement) -> str:
+    if how.sort == "order":
+        return "in the run's order" + (", last first" if how.descending else "")
+    ends = _ENDS.get(how.sort, ("lowest first", "highest first"))
+    return f"by {how.sort}, {ends[how.descending]}"
+
+
+_MAX_QUESTION = 2_000
+
+
+class TraceHeader(Widget):
+    """The question in full where there is room, then run, status, scores, labels and costs."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "trace-header--question",
+        "trace-header--facts",
+        "trace-header--error",
+        "trace-header--note",
+    }
+    DEFAULT_CSS = """
+    TraceHeader { height: auto; background: $panel; padding: 0 1; }
+    TraceHeader > .trace-header--question { text-style: bold; color: $foreground; }
+    TraceHeader > .trace-header--facts { color: $text-primary; }
+    TraceHeader > .trace-header--error { color: $text-error; text-style: bold; }
+    TraceHeader > .trace-header--note { color: $text-warning; text-style: bold; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._line: ItemLine | None = None
+        self._facts = ""
+        self._note = ""
+
+    def show(self, line: ItemLine, run: str, heads: Sequence[str]) -> None:
+        """Show another item, or the same as it is now. `heads` name the three metrics."""
+        self._line, self._facts = line, "  ".join(_facts(line, run, heads))
+        self.refresh(layout=True)
+
+    @property
+    def noted(self) -> str:
+        """What was said last, while it stands there."""
+        return self._note
+
+    def note(self, text: str = "") -> None:
+        """Say what is shown now in the place of the item's facts, until it is something else."""
+        self._note = text
+        self.refresh()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._lines(width))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.content_size.width
+        lines = self._lines(width)
+        text, style = lines[y] if y < len(lines) else ("", "facts")
+        found = self.get_component_rich_style(f"trace-header--{style}")
+        return Strip([Segment(fitted(text, width), found)], width)
+
+    def _lines(self, width: int) -> list[tuple[str, str]]:
+        if self._line is None or width < 1:
+            return [("", "facts")]
+        question = _one_line(self._line.question[:_MAX_QUESTION])
+        places = list(wrapped(question, width))
+        most = 2 if self.app.size.height < 40 else 4
+        lines = [(question[start:end], "question") for start, end, _ in places[:most]]
+        if len(places) > most:
+            lines[-1] = (question[places[most - 1][0] :], "question")
+        lines.append((self._note, "note") if self._note else (self._facts, "facts"))
+        if self._line.error:
+            lines.append((f"✗ {_one_line(self._line.error[:_MAX_QUESTION])}", "error"))
+        return lines
+
+
+def _facts(line: ItemLine, run: str, heads: Sequence[str]) -> Iterator[str]:
+    yield _one_line(run)
+    yield line.status
+    if line.status in ("done", "failed"):
+        scores = named(heads, line.scores)
+        yield "  ".join(f"{head} {number(value)}" for head, value in scores)
+    if line.tokens is not None:
+        yield f"{line.tokens:,} tokens"
+    if line.seconds is not None:
+        yield f"{seconds_cell(line).strip()} s"
+    if line.labels:
+        yield ", ".join(line.labels)
+    yield _one_line(line.id) + (f" epoch {line.epoch}" if line.epoch else "")
+
+
+def _one_line(text: str) -> str:
+    return one_line(harmless(text))
+
+
+_FIRST = ("help", "leave", "dismiss")
+
+
+class _Key(NamedTuple):
+    """A key: where it begins on the line, what is shown, and what a click presses."""
+
+    left: int
+    shown: str
+    description: str
+    pressed: str
+
+    @property
+    def right(self) -> int:
+        """The cell after its last one."""
+        return self.left + cells(f"{self.shown} {self.description}")
+
+
+class KeyBar(Widget):
+    """One line, drawn at once (Textual's Footer mounts a widget for each key, one refresh late).
+
+    Where it is too short, whole keys are left out, the last ones first. A click presses a key.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"key-bar--key"}
+    DEFAULT_CSS = """
+    KeyBar {
+        dock: bottom;
+        height: 1;
+        color: $footer-foreground;
+        background: $footer-background;
+
+        & > .key-bar--key {
+            color: $footer-key-foreground;
+            text-style: bold;
+        }
+    }
+    """
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._changed)
+
+    def on_unmount(self) -> None:
+        self.screen.bindings_updated_signal.unsubscribe(self)
+
+    def _changed(self, screen: Screen[object]) -> None:
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        plain = self.rich_style
+        strong = plain + self.get_component_rich_style("key-bar--key", partial=True)
+        segments = []
+        for key in self._keys():
+            segments.append(Segment(key.shown, strong))
+            segments.append(Segment(f" {key.description} ", plain))
+        return Strip(segments).adjust_cell_length(self.size.width, plain)
+
+    def _keys(self) -> Iterator[_Key]:
+        """The keys that fit; of several keys for one action the first."""
+        actions: dict[str, Binding] = {}
+        for _, binding, enabled, _ in self.screen.active_bindings.values():
+            if binding.show and enabled:
+                actions.setdefault(binding.action, binding)
+        bindings = sorted(actions.values(), key=lambda one: _name(one.action) not in _FIRST)
+        left = 0
+        for binding in bindings:
+            shown = self.app.get_key_display(binding)
+            key = _Key(left, shown, binding.description, binding.key)
+            if key.right > self.size.width:
+                return
+            yield key
+            left = key.right + 1
+
+    def on_click(self, event: Click) -> None:
+        for key in self._keys():
+            if key.left <= event.x < key.right:
+                self.app.simulate_key(key.pressed)
+
+
+def _name(action: str) -> str:
+    return action.rpartition(".")[2]

@@ -1,1 +1,0 @@
-"""What screens are made of, one widget a file."""
