@@ -8,7 +8,7 @@ from branchwise.base.numbers import UNKNOWN, number
 from branchwise.base.text import one_line, printable
 from branchwise.corpora.questions import Branch
 from branchwise.eval.errors.labels import Label, label_words
-from branchwise.report.exports.markdown import escape
+from branchwise.report.exports import escape
 from branchwise.report.terminal.blocks import Block, harmless
 from branchwise.report.terminal.step_text import SHOWN_RESULTS, branch_lines
 from branchwise.trace.events import Event
