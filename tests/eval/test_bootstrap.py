@@ -17,10 +17,6 @@ def test_one_question_has_a_mean_and_no_interval() -> None:
     assert aggregate({"p": [None, 0.25]}) == {"p": Aggregate(0.25, 1, None, None)}
 
 
-def test_equal_values_have_an_interval_of_no_width() -> None:
-    assert aggregate({"p": [0.5] * 7}) == {"p": Aggregate(0.5, 7, 0.5, 0.5)}
-
-
 def test_two_questions_by_hand() -> None:
     # Means of resamples: 0 with probability 1/4, 1/2 with 1/2, 1 with 1/4.
     assert aggregate({"p": [0.0, 1.0]}) == {"p": Aggregate(0.5, 2, 0.0, 1.0)}
@@ -42,13 +38,6 @@ def test_interval_is_that_of_the_normal_approximation_for_many_questions() -> No
     half = NormalDist().inv_cdf(0.975) * error
     assert found.low == pytest.approx(found.mean - half, abs=0.15 * half)
     assert found.high == pytest.approx(found.mean + half, abs=0.15 * half)
-
-
-def test_same_seed_same_interval_other_seed_same_mean() -> None:
-    values = {"p": [0.1 * i for i in range(11)]}
-    assert aggregate(values, seed=3) == aggregate(values, seed=3)
-    assert aggregate(values, seed=3)["p"].mean == aggregate(values, seed=4)["p"].mean
-    assert aggregate(values, seed=3) != aggregate(values, seed=4)
 
 
 def test_a_metric_does_not_depend_on_its_neighbours() -> None:

@@ -1,4 +1,3 @@
-import json
 import random
 from functools import partial
 
@@ -8,12 +7,7 @@ from hypothesis import strategies as st
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_scores import GoldPair
-from branchwise.eval.ceilings import (
-    CEILINGS,
-    LOSSES,
-    TracedItem,
-    ceiling_metrics,
-)
+from branchwise.eval.ceilings import CEILINGS, LOSSES, TracedItem, ceiling_metrics
 from branchwise.eval.ceilings import ceilings as run_ceilings
 from branchwise.eval.reach import Reach
 from support.eval.traced_cases import evidence, traced, traced_items
@@ -131,32 +125,9 @@ def test_passages_that_mention_nothing_are_evidence_too() -> None:
     assert ceilings(items).aggregates["all"]["ceiling_retrieved"] == Aggregate(0.0, 1, None, None)
 
 
-def test_answers_from_a_file_are_unscored_beside_a_traced_item() -> None:
-    items = [traced("a", FOUR, (), SOME), traced("b", FOUR, [(0, 0)], None)]
-    found = ceilings(items).aggregates["all"]
-    assert (found["ceiling_retrieved"].n, found["strict_recall"].n) == (1, 2)
-
-
-def test_a_question_without_gold_is_unscored() -> None:
-    found = ceilings([traced("a", [], (), evidence({}, [1]))], Reach({"a": {}})).aggregates["all"]
-    assert all(found[metric].n == 0 for metric in METRICS)
-
-
 def test_places_of_pairs_that_are_no_gold_count_nothing() -> None:
     stray = evidence({(0, 0): [(1, True)], (7, 7): [(1, True)]}, [1])
     assert metrics(traced("q", [(0, 0), (0, 1)], (), stray))[1] == 0.5
-
-
-def test_of_no_items_there_are_no_means() -> None:
-    assert set(ceilings([]).aggregates["all"].values()) == {Aggregate(None, 0, None, None)}
-
-
-def test_json_holds_means_items_and_what_is_unknown() -> None:
-    unknown = Reach({}, ("the corpus is gone",), final=False)
-    document = json.loads(json.dumps(ceilings([traced("q", FOUR, (), SOME)], unknown).to_json()))
-    assert document["aggregates"]["all"]["ceiling_retrieved"]["mean"] == 0.5
-    assert document["items"][0]["metrics"]["ceiling_shown"] == 0.25
-    assert document["unknown"] == ["the corpus is gone"]
 
 
 @pytest.mark.slow

@@ -101,17 +101,6 @@ def test_one_item_whose_server_counted_nothing_makes_the_roles_cost_unknown() ->
     assert found.unpriced == ()
 
 
-def test_offline_costs_nothing_though_it_counts_nothing() -> None:
-    found = run_costs([outcome(agent=RoleUsage(calls=3))], {"model": "offline"}, PRICES)
-    assert (found.cost, found.per_item["cost"]) == (0, 0)
-
-
-def test_a_run_without_ended_items_has_no_means() -> None:
-    found = run_costs([], SYSTEM, PRICES)
-    assert (found.items, found.cost, found.usage) == (0, 0, RoleUsage())
-    assert set(found.per_item.values()) == {None}
-
-
 def test_the_ledgers_own_record_is_read() -> None:
     pytest.importorskip("langchain_core")
     from langchain_core.messages import AIMessage

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 from hypothesis import given, settings
 
@@ -48,19 +46,6 @@ def test_what_the_question_brought_is_there_before_any_call() -> None:
     assert points(recall_curve([given], "tokens")) == [(0, 0.5, 1), (100, 1, 1)]
 
 
-def test_given_passages_alone_make_one_point() -> None:
-    given = traced("a", TWO, (), evidence({(0, 0): [(0, True)]}))
-    for by in Effort.__args__:
-        assert points(recall_curve([given], by)) == [(0, 0.5, 0)]
-
-
-def test_epochs_of_a_question_are_averaged_first() -> None:
-    again = traced("a", TWO, (), evidence({}, [10]), epoch=1)
-    found = points(recall_curve([A, again, B], "calls"))
-    # a: (1/2 + 0) / 2 after one call, (1 + 0) / 2 after three; b: 0, 1/2.
-    assert found == [(0, 0, 3), (1, 0.125, 3), (2, 0.375, 2), (3, 0.5, 1)]
-
-
 def test_without_evidence_there_is_no_curve() -> None:
     for items in ([], [traced("a", TWO, TWO, evidence())], [traced("a", TWO, TWO, None)]):
         assert recall_curve(items, "calls").points == ()
@@ -73,23 +58,6 @@ def test_many_calls_make_few_points() -> None:
     assert len(found) < 50
     assert found[-1] == (10_000, 0.5, 1)
     assert found[-2][1] == 0
-
-
-def test_many_tokens_make_few_points() -> None:
-    long = traced("a", TWO, (), evidence({(0, 0): [(1, True)]}, [10**12]))
-    found = points(recall_curve([long], "tokens"))
-    assert found[-1] == (10**12, 0.5, 1)
-    assert len(found) < 40
-
-
-def test_json_holds_every_point() -> None:
-    document = json.loads(json.dumps(recall_curve([A, B], "calls").to_json()))
-    assert document["by"] == "calls"
-    assert document["points"][1] == {
-        "effort": 1,
-        "recall": {"mean": 0.25, "n": 2, "low": 0.0, "high": 0.5},
-        "searching": 2,
-    }
 
 
 @pytest.mark.slow

@@ -48,30 +48,11 @@ def test_items_answers_and_calls_are_counted_by_label() -> None:
     assert found.calls == {"arguments": 1, "unknown_tool": 2, "failed": 0, "not_run": 1}
 
 
-def test_subsets_are_counted_apart_and_add_up() -> None:
-    subsets = totals(MIXED).subsets
-    assert {name: found.items for name, found in subsets.items()} == {
-        "all": 6,
-        "ambiguous": 2,
-        "unambiguous": 4,
-    }
-    for label, total in subsets["all"].labels.items():
-        parts = [subsets[name].labels[label] for name in ("ambiguous", "unambiguous")]
-        assert total.items == sum(part.items for part in parts)
-        assert total.missing == sum(part.missing for part in parts)
-
-
 def test_order_is_nothing_and_totals_are_plain_json() -> None:
     found = totals(MIXED)
     assert totals(reversed(MIXED)) == found
     record = json.loads(json.dumps(found.to_json()))
     assert record["ambiguous"]["labels"]["wrong_branch"] == {"items": 2, "missing": 2, "wrong": 2}
-
-
-def test_without_items_everything_is_zero() -> None:
-    found = totals([]).subsets["ambiguous"]
-    assert found.items == 0
-    assert set(found.labels.values()) == {LabelTotal()}
 
 
 def test_answers_mentioned_only_elsewhere_are_counted_among_those_never_retrieved() -> None:

@@ -53,11 +53,6 @@ def test_equal_items_leave_no_doubt_and_one_item_leaves_a_factor_of_two() -> Non
     assert (alone.low, alone.high) == (pytest.approx(1500), pytest.approx(6000))
 
 
-def test_a_cost_is_unknown_where_a_price_is() -> None:
-    nothing = Prices({}, None, None, {})
-    assert sample(outcome(5)).estimate(9, nothing, 1).cost is None
-
-
 def test_systems_together_are_unknown_where_one_is() -> None:
     one = sample(outcome(1000)).estimate(10, PRICES, 1)
     both = together([one, one])
@@ -91,9 +86,3 @@ def test_a_pilot_has_questions_with_few_and_with_many_answers() -> None:
     # One of each fifth: of two numbers of answers each.
     assert [(1 + (n - 1) // 2) for n in answers] == [1, 2, 3, 4, 5]
     assert pilot_ids(list(reversed(asked)), 5) == chosen
-
-
-@given(st.integers(1, 30), st.integers(1, 40))
-def test_a_pilot_is_as_large_as_it_can_be(questions: int, count: int) -> None:
-    asked = [question(n, 1) for n in range(questions)]
-    assert len(pilot_ids(asked, count)) == min(questions, count)

@@ -1,8 +1,6 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
 from branchwise.graphs.ledger import RoleUsage
@@ -69,11 +67,6 @@ def test_a_dated_name_costs_what_its_base_does_unless_it_has_its_own_entry(tmp_p
     assert prices.price("openai:gpt-5.5-turbo") is None
 
 
-def test_offline_costs_nothing() -> None:
-    assert Prices.load().cost("offline", USAGE) == 0
-    assert Prices.load().cost("offline", RoleUsage(calls=3)) == 0
-
-
 @pytest.mark.parametrize(
     "model", ["openai:gpt-77", f"openai:gpt-6-luna@{SERVER}", f"openai:x@{SERVER}", "", "nonsense"]
 )
@@ -119,11 +112,6 @@ def test_a_users_model_is_any_servers_unless_it_names_one(tmp_path: Path) -> Non
     assert prices.cost("openai:vendor/model@v3", USAGE) is None
 
 
-def test_a_users_base_name_prices_dated_models_of_any_server(tmp_path: Path) -> None:
-    prices = Prices.load(table(tmp_path, "models: {'openai:m': {input: 1, output: 1}}"))
-    assert prices.cost(f"openai:m-2026-01-31@{SERVER}", USAGE) == 1.2
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -135,37 +123,16 @@ def test_a_users_base_name_prices_dated_models_of_any_server(tmp_path: Path) -> 
             "model:\n  openai:m: {input: 1, output: 2}\n",
             "1: unknown key 'model'; did you mean models?",
         ),
-        (
-            "models:\n  openai:m: {input: 1, xyz: 2, output: 1}\n",
-            "2: 'openai:m': unknown key 'xyz'; known keys: input, output, cached, written",
-        ),
         ("models:\n  openai:m:\n    input: 1\n", "2: 'openai:m': output is missing; write"),
         ("models:\n  a: 1\n  openai:m: {input: 1}\n", "2: 'a' has no prices; write openai:NAME:"),
-        (
-            "models:\n  openai:m: {input: -1, output: 2}\n",
-            "2: 'openai:m': input is -1; write a",
-        ),
-        ("models:\n  openai:m: {input: .nan, output: 2}\n", "2: 'openai:m': input is nan; write a"),
-        ("models:\n  openai:m: {input: .inf, output: 2}\n", "2: 'openai:m': input is inf; write a"),
+        ("models:\n  openai:m: {input: -1, output: 2}\n", "2: 'openai:m': input is -1; write a"),
         ("models:\n  openai:m: {input: 1, output: '2'}\n", "2: 'openai:m': output is '2'; write a"),
-        ("models:\n  openai:m: {input: 1, output: yes}\n", "2: 'openai:m': output is on; write"),
-        (
-            "models:\n  openai:m: {input: [1], output: 1}\n",
-            "2: 'openai:m': input is a list; wri",
-        ),
-        ("models:\n  openai:m: {input: 2e+6, output: 1}\n", "2: 'openai:m': input is '2e+6'; wri"),
         ("models:\n  openai:m: {input: 2000000, output: 1}\n", "2: 'openai:m': input is 2000000;"),
         (
             "models:\n\n  gpt-6: {input: 1, output: 2}\n",
             "3: unknown model 'gpt-6'; did you mean 'openai:gpt-6'?",
         ),
-        (
-            "models:\n  ofline: {input: 1, output: 2}\n",
-            "2: unknown model 'ofline'; did you mean 'offline'?",
-        ),
         ("models: 3\n", "1: models has no table of prices by model; write openai:NAME:"),
-        ("models:\n", "1: models has no table of prices by model; write openai:NAME:"),
-        ("- 1\n", "1: the file has no table of prices by model; write openai:NAME:"),
         ("", "1: the file has no table of prices by model; write openai:NAME:"),
         ("models: {}\nas_of: soon\n", "2: as_of is not a date such as 2026-11-21, without quotes"),
         ("models: {}\nsource: 1\n", "2: source is not a text of at most 1000 characters"),
@@ -179,42 +146,11 @@ def test_a_users_base_name_prices_dated_models_of_any_server(tmp_path: Path) -> 
             f"3: 'openai:m@{SERVER}/' and 'openai:m@{SERVER}' are one",
         ),
         ("models: {openai:m: {input: 1\n", "1: is not YAML (expected"),
-        (
-            "models: !!python/object:os.system {}\n",
-            "1: 'tag:yaml.org,2002:python/object:os.system' cannot be read as a value",
-        ),
         ("models:\n  5: {input: 1, output: 2}\n", "2: a key is not text; put it in quotes"),
     ],
 )
 def test_a_faulty_table_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     assert refusal(tmp_path, text).startswith(message)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"\xff\xfe", "is not UTF-8 text"),
-        (b"[" * 100_000, "is not YAML (nested too deeply)"),
-        (b"a" * (2**20 + 1), "is larger than 1 MiB"),
-        (b"models: {}\nas_of: 2026-13-45\n", ":2: '2026-13-45' cannot be read as a value"),
-        (b"models: {'openai:m': {output: 1, input: " + b"9" * 5000 + b"}}", "99…"),
-        (b"a: &a [x, x]\nb: &b [*a, *a]\nmodels: *b\n", "unknown key 'a'"),
-    ],
-)
-def test_hostile_bytes_are_refused_in_one_line(tmp_path: Path, data: bytes, message: str) -> None:
-    path = tmp_path / "prices.yaml"
-    path.write_bytes(data)
-    with pytest.raises(InputError) as caught:
-        Prices.load(path)
-    assert message in str(caught.value)
-    assert len(str(caught.value)) < 1000
-    assert "\n" not in str(caught.value)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        Prices.load(tmp_path / "none.yaml")
 
 
 def test_the_built_in_table_has_its_date_its_source_and_plausible_prices() -> None:
@@ -226,20 +162,3 @@ def test_the_built_in_table_has_its_date_its_source_and_plausible_prices() -> No
             assert 0 < price.input < price.output <= 15 * price.input, name
             assert price.cached is None or 0 < price.cached <= price.input / 2, name
             assert price.written in (None, pytest.approx(1.25 * price.input)), name
-
-
-@given(
-    input=st.integers(0, 10**9),
-    cached=st.integers(0, 10**9),
-    output=st.integers(1, 10**9),
-)
-def test_cost_grows_with_output_and_never_falls_below_all_cached(
-    input: int, cached: int, output: int
-) -> None:
-    prices = BUILT_IN
-    less = RoleUsage(calls=1, input=input, cached=cached, output=output)
-    more = RoleUsage(calls=1, input=input, cached=cached, output=output + 10**6)
-    cost, higher = prices.cost("openai:gpt-6-luna", less), prices.cost("openai:gpt-6-luna", more)
-    assert cost is not None
-    assert higher == pytest.approx(cost + 0.5)
-    assert 0.01 * input / 1e6 <= cost - 0.5 * output / 1e6 + 1e-9 <= 0.1 * input / 1e6 + 2e-9

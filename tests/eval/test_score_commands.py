@@ -124,12 +124,6 @@ def test_items_that_have_not_ended_are_said_and_not_counted(run_folder: Path) ->
     assert json.loads(result.stdout)["counts"]["items"] == 1
 
 
-def test_items_that_have_not_ended_are_in_the_counts(run_folder: Path) -> None:
-    (entry,) = json.loads(run("report", run_folder, "--json"))
-    assert entry["counts"]["pending"] == 1
-    assert "not ended 1" in run("report", run_folder)
-
-
 def test_report_shows_runs_beside_each_other(run_folder: Path) -> None:
     document = json.loads(run("report", run_folder, run_folder, "--json"))
     assert [entry["path"] for entry in document] == [str(run_folder)] * 2
@@ -178,18 +172,6 @@ async def test_published_numbers_are_shown_where_the_questions_say_so(tmp_path: 
     assert "## Published" not in run("report", path, "--published", "none", "--markdown", "-")
 
 
-async def test_beside_generated_questions_a_terminal_shows_them_only_if_asked(
-    tmp_path: Path,
-) -> None:
-    meta = {"benchmark": "deepambigqa", "generated": True}
-    path = await one_answered(
-        tmp_path / "run", [question("q1", HEATS).model_copy(update={"meta": meta})]
-    )
-    assert "GPT-4o-mini" not in run("report", path)
-    assert "## Published" in run("report", path, "--markdown", "-")
-    assert "  GPT-4o-mini" in run("report", path, "--published", "deepambigqa")
-
-
 async def test_published_numbers_that_there_are_not_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'deepambigq' here; did you mean deepambigqa\\?"):
         run("report", "R", "--published", "deepambigq")
@@ -211,16 +193,6 @@ async def test_published_numbers_that_there_are_not_are_refused(tmp_path: Path) 
 def test_an_unclear_request_is_refused(arguments: list[str]) -> None:
     with pytest.raises(InputError, match="name either a run folder, or --questions and"):
         run("score", *arguments)
-
-
-def test_an_unknown_matcher_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match="unknown matcher 'lexcal'; did you mean lexical"):
-        run("score", "R", "--matcher", "lexcal")
-
-
-def test_an_unknown_task_is_refused(questions: Path, predictions: Path) -> None:
-    with pytest.raises(InputError, match="unknown task 'x'"):
-        run("score", "--questions", questions, "--predictions", predictions, "--task", "x")
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
