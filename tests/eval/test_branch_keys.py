@@ -1,6 +1,8 @@
-"""The lexical matcher beside labelled keys as models shorten them (`branch_keys/README.md`)."""
+"""Labelled pairs: keys as models shorten them (`branch_keys/README.md`), and names of answers."""
 
 import hashlib
+import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +11,10 @@ import pytest
 import yaml
 from sklearn.metrics import cohen_kappa_score
 
+from branchwise.corpora.questions import Answer
 from branchwise.eval.alignment import align
+from support.eval.name_pairs import NamePair, drawn_pairs
+from support.eval.scoring_cases import strict
 
 LABELS = Path(__file__).parent / "branch_keys" / "ambignq.yaml"
 
@@ -52,3 +57,27 @@ def test_the_matcher_agrees_with_the_labels(half: str) -> None:
 
 def test_no_key_is_matched_with_a_reading_that_it_does_not_mean() -> None:
     assert [pair for pair in PAIRS if pair.is_matched and not pair.same] == []
+
+
+NAME_LABELS = Path(__file__).with_name("name_pairs.jsonl")
+DATA_SETS = Path(os.environ.get("BRANCHWISE_DATA", ""))
+needs_data_sets = pytest.mark.skipif(
+    not (DATA_SETS / "recorded2").is_dir(), reason="needs the data sets (BRANCHWISE_DATA=FOLDER)"
+)
+
+
+def is_accepted(pair: NamePair) -> bool:
+    gold = Answer(text=pair.text, aliases=pair.aliases)
+    return strict({"default": [gold]}, {"default": [pair.name]}).right == 1
+
+
+@needs_data_sets
+@pytest.mark.slow
+def test_accepted_names_are_of_the_same_thing() -> None:
+    pairs = drawn_pairs(DATA_SETS)
+    labels = [json.loads(line) for line in NAME_LABELS.read_text("utf-8").splitlines()]
+    assert [pair.digest for pair in pairs] == [label["digest"] for label in labels]
+    same = {label["digest"] for label in labels if label["same"]}
+    accepted = {pair.digest for pair in pairs if is_accepted(pair)}
+    assert len(accepted & same) / len(accepted) >= 0.99
+    assert len(accepted & same) / len(same) >= 0.98

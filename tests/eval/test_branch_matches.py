@@ -19,8 +19,6 @@ from branchwise.eval.branch_scores import (
     gold_branches,
     strict_score,
 )
-from branchwise.eval.entities import distinct_forms
-from branchwise.eval.qualifiers import read_name
 from support.eval.random_answers import GOLD, ORDER, PREDICTED
 from support.eval.scoring_cases import Gold, branches
 
@@ -62,26 +60,6 @@ def test_counts_are_those_of_the_strict_score(
         assert len(matches.right) + len(matches.missing) == score.gold
         assert len(matches.wrong) >= score.predicted - score.right
         assert bool(matches.wrong) == (score.predicted > score.right)
-
-
-@given(GOLD, PREDICTED, st.data())
-@settings(max_examples=300)
-def test_right_texts_name_their_entity_and_wrong_ones_none_of_their_branch(
-    gold: dict[str, list[Answer]], answers: dict[str, list[str]], data: st.DataObject
-) -> None:
-    scored = gold_branches(branches(gold))
-    alignment = alignments(data, scored, answers)
-    matches = Case(scored, answers, alignment).matches
-    for pair, name, text in matches.right:
-        assert text in answers[name]
-        assert alignment[name] == pair.branch
-        united = (t for other in answers for t in answers[other] if alignment[other] == pair.branch)
-        forms = next(f for f in distinct_forms(united) if read_name(text) in f)
-        assert pair.entity in scored.sets[pair.branch].matches_any(forms)
-    for name, text in matches.wrong:
-        assert text in answers[name]
-        if alignment[name] is None:
-            assert strict_score(scored, {name: [text]}, alignment).right == 0
 
 
 @given(GOLD, PREDICTED, ORDER)

@@ -41,10 +41,7 @@ def test_a_number_has_the_same_word_however_it_is_written(n: int) -> None:
         ("twenty-first chairman", 3),
         ("the 2nd one", 0),
         ("chairman number 3", 1),
-        ("Who was chairman fourth?", 2),
         ("fifth chairman", None),
-        ("the twentieth", None),
-        ("first chairman", None),
         ("chairman", None),
     ],
 )

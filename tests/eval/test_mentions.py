@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from branchwise.eval.errors.folding import fold, folded, squeezed
-from branchwise.eval.errors.mentions import Mentions, _mentions
+from branchwise.eval.errors.mentions import ManyNames, Mentions, _mentions, mentioned
 from branchwise.eval.errors.name_forms import name_forms
 
 PAIRS = Path(__file__).parent / "mention_pairs.yaml"
@@ -280,3 +280,52 @@ def test_an_acronym_is_in_one_piece_or_all_apart() -> None:
     assert found.present("They signed with SHOT in May.")
     assert found.present("They signed with S. H. O. T. in May.")
     assert not found.present("It reached the U.S. Hot 100.")
+
+
+MANY = [
+    ["Michael Mann", "M. Mann"],
+    ["Heat (1995 film)"],
+    ["U2"],
+    ["It"],
+    ["Spider-Man"],
+    ["18 February 1977"],
+    ["1,200"],
+    ["\u5bae\u5d0e\u99ff"],
+    ["Antonín Dvořák"],
+    ["!!!"],
+    ["", " "],
+    ["Michael Mannheim"],
+]
+PASSAGES = [
+    "Heat is a film that Michael Mann wrote; It came later.",
+    "The band U2 played Spider Man on February 18, 1977, to 1200 people.",
+    "\u76e3\u7763\u306f\u5bae\u5d0e\u99ff\u3067\u3059\u3002 Dvorak, or Antonin Dvorak.",
+    "!!!",
+    "",
+    "Mannheim, spiderman u2 it heat",
+]
+
+
+def test_texts_mention_what_the_mention_matcher_says() -> None:
+    names, plain = ManyNames(MANY), Mentions(MANY)
+    found = [names.present(text) for text in PASSAGES]
+    assert found == [plain.present(text) for text in PASSAGES]
+    assert found[0] >= {0, 3}
+    assert found[1] >= {2, 4, 5, 6}
+    assert found[4] == set()
+    first = {
+        name: min(n for n, own in enumerate(found) if name in own) for name in set().union(*found)
+    }
+    assert mentioned(MANY, PASSAGES) == first
+
+
+def test_what_is_known_is_not_looked_for_again() -> None:
+    assert ManyNames(MANY).present(PASSAGES[0], known={0}) == ManyNames(MANY).present(
+        PASSAGES[0]
+    ) - {0}
+
+
+@given(st.lists(st.text(max_size=6), max_size=4), st.text(max_size=30))
+def test_any_names_and_text_agree_with_the_mention_matcher(forms: list[str], text: str) -> None:
+    names = [[form] for form in forms]
+    assert ManyNames(names).present(text) == Mentions(names).present(text)
