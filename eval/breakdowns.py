@@ -69,8 +69,6 @@ def breakdown(
     places: Places,
     columns: Sequence[Column],
     scores: CeilingScores | None = None,
-    *,
-    seed: int = 0,
 ) -> Breakdown:
     """Scores in the bins of a grouping: of the task's `columns`, and of the same items' ceilings.
 
@@ -98,7 +96,7 @@ def breakdown(
             place[1],
             len({row.id for row in own_rows}),
             len(own_rows),
-            aggregates_of(own_rows, shown, seed, totals),
+            aggregates_of(own_rows, shown, totals),
         )
         for place, own_rows in sorted(binned_rows.items())
     )
@@ -178,11 +176,7 @@ GROUPINGS: Mapping[str, Grouping] = {
     grouping.name: grouping
     for grouping in (
         Grouping("branches", "gold branches", binned(Bins((0, 1, 2, 3, 6, 10)), _branches)),
-        Grouping(
-            "steps",
-            "steps of the plan",
-            binned(Bins((0, 1, 2, 3, 4, 5, 7)), _steps),
-        ),
+        Grouping("steps", "steps of the plan", binned(Bins((0, 1, 2, 3, 4, 5, 7)), _steps)),
         Grouping("operations", "operations in the plan (each of them)", _operations),
         Grouping("domain", "domain", lambda item: labels([item.item.question.meta.get("domain")])),
         Grouping("answers", "gold answers, all branches together", binned(_SIZES, _answers)),

@@ -151,7 +151,7 @@ class CeilingScores:
 
 
 def ceilings(
-    items: Iterable[TracedItem], reach: Reach | None = None, *, recall: str, seed: int = 0
+    items: Iterable[TracedItem], reach: Reach | None = None, *, recall: str
 ) -> CeilingScores:
     """Ceilings of the items of one run; their order changes nothing.
 
@@ -173,7 +173,7 @@ def ceilings(
             None if high is None or low is None else high - low for high, low in pairwise(shares)
         )
         rows.append(item.row(dict(zip(ceiling_metrics(recall), (*shares, *losses), strict=True))))
-    means = aggregates_by_subset(rows, ceiling_metrics(recall), seed)
+    means = aggregates_by_subset(rows, ceiling_metrics(recall))
     return CeilingScores(recall, means, tuple(rows), reach.unknown if reach else ())
 
 
@@ -228,7 +228,7 @@ class Curve:
         return {"by": self.by, "points": [point.to_json() for point in self.points]}
 
 
-def recall_curve(items: Iterable[TracedItem], by: Effort, *, seed: int = 0) -> Curve:
+def recall_curve(items: Iterable[TracedItem], by: Effort) -> Curve:
     """Recall of a perfect reader over what was retrieved so far, against tool calls or tokens.
 
     By calls the points are 0 (what the question brought), 1, 2, 3 ... up to the most that an item
@@ -253,26 +253,21 @@ def recall_curve(items: Iterable[TracedItem], by: Effort, *, seed: int = 0) -> C
         }
         lasts.append(max(efforts[1:], default=-1))
     grid = list((_call_grid if by == "calls" else _token_grid)(max(0, *lasts))) if lasts else []
-    # The others have rows too, unscored, so that the draws are those of the other ceilings.
-    rows = [item.row(_recall_at(grid, item, seen.get(item.key))) for item in ordered]
-    recalls = aggregates_of(rows, [str(effort) for effort in grid], seed)
+    rows = []
+    for item in ordered:
+        # The others have rows too, unscored, so that the draws are those of the other ceilings.
+        shares: dict[str, float | None] = dict.fromkeys(map(str, grid))
+        if (first := seen.get(item.key)) is not None:
+            for effort in grid:
+                had = frozenset(pair for pair, at in first.items() if at <= effort)
+                shares[str(effort)] = item.share(had)
+        rows.append(item.row(shares))
+    recalls = aggregates_of(rows, [str(effort) for effort in grid])
     points = [
         CurvePoint(effort, recalls[str(effort)], sum(last > before for last in lasts))
         for before, effort in zip([-1, *grid], grid, strict=False)
     ]
     return Curve(by, tuple(points))
-
-
-def _recall_at(
-    grid: Sequence[int], item: TracedItem, seen: Mapping[GoldPair, int] | None
-) -> dict[str, float | None]:
-    """Point to the share of gold pairs that were seen with no more than its effort."""
-    if seen is None:
-        return dict.fromkeys(map(str, grid))
-    return {
-        str(effort): item.share(frozenset(pair for pair, at in seen.items() if at <= effort))
-        for effort in grid
-    }
 
 
 def _call_grid(most: int) -> Iterator[int]:

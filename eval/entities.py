@@ -14,13 +14,7 @@ from functools import cached_property
 from itertools import combinations
 
 from branchwise.corpora.questions import Answer
-from branchwise.eval.qualifiers import (
-    ComparedName,
-    Traits,
-    read_name,
-    traits_in,
-    traits_of,
-)
+from branchwise.eval.qualifiers import ComparedName, Traits, read_name, traits_in, traits_of
 
 
 @dataclass(frozen=True)

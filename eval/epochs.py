@@ -72,9 +72,7 @@ class EpochSpread:
         }
 
 
-def epoch_spread(
-    items: Iterable[TracedItem], columns: Sequence[Column], *, seed: int = 0
-) -> EpochSpread | None:
+def epoch_spread(items: Iterable[TracedItem], columns: Sequence[Column]) -> EpochSpread | None:
     """Spread of these metrics over the items' epochs; None where there is only one.
 
     A question that is unscored in an epoch stays out; `n` says how many are left.
@@ -92,7 +90,7 @@ def epoch_spread(
             for subset in SUBSETS
             for chosen in [of_subset(rows, subset)]
         },
-        aggregates_by_subset(union, UNION_METRICS, seed),
+        aggregates_by_subset(union, UNION_METRICS),
     )
 
 

@@ -6,7 +6,8 @@ hence neither Student's interval nor a mean whose signs could be flipped: instea
 resampled, or the two systems' addends swapped, and the score is recomputed each time.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -49,6 +50,15 @@ class LeftOutQuestions:
     unscored_base: int = 0
     unscored_other: int = 0
     unscored_both: int = 0
+
+    @classmethod
+    def of(
+        cls, only_base: int, only_other: int, unscored: Iterable[tuple[bool, bool]]
+    ) -> "LeftOutQuestions":
+        """Of questions that both have; `unscored`: whether each is so in the base, in the other."""
+        counts = Counter(unscored)
+        one_sided = counts[True, False], counts[False, True]
+        return cls(only_base, only_other, *one_sided, counts[True, True])
 
     @property
     def total(self) -> int:
@@ -94,14 +104,9 @@ class Pairs:
     def left_out(self, row: int) -> LeftOutQuestions:
         import numpy as np
 
-        base, other = np.isnan(self.base[row]), np.isnan(self.other[row])
-        return LeftOutQuestions(
-            self.only_base,
-            self.only_other,
-            int((base & ~other).sum()),
-            int((other & ~base).sum()),
-            int((base & other).sum()),
-        )
+        base, other = np.isnan(self.base[row]).tolist(), np.isnan(self.other[row]).tolist()
+        unscored = zip(base, other, strict=True)
+        return LeftOutQuestions.of(self.only_base, self.only_other, unscored)
 
 
 def pair_questions(base: Scores, other: Scores, metrics: Sequence[str], subset: str) -> Pairs:
@@ -247,9 +252,7 @@ def random_heads(
         yield heads.astype(np.float64)
 
 
-def students_intervals(
-    differences: "NDArray[np.float64]",
-) -> list[tuple[float, float] | None]:
+def students_intervals(differences: "NDArray[np.float64]") -> list[tuple[float, float] | None]:
     """95% interval of each metric's mean difference; None for fewer than two questions.
 
     `differences`: float64 [metrics, questions], NaN where left out. Student's paired interval, mean
@@ -307,15 +310,8 @@ class TotalPairs:
 
     @property
     def left_out(self) -> LeftOutQuestions:
-        unscored = [(a is None, b is None) for a, b in zip(self.base, self.other, strict=True)]
-        count = unscored.count
-        return LeftOutQuestions(
-            self.only_base,
-            self.only_other,
-            count((True, False)),
-            count((False, True)),
-            count((True, True)),
-        )
+        unscored = ((a is None, b is None) for a, b in zip(self.base, self.other, strict=True))
+        return LeftOutQuestions.of(self.only_base, self.only_other, unscored)
 
     def score(self, side: int) -> float | None:
         """The score of one side (0 the base, 1 the other) over the paired questions."""

@@ -142,10 +142,7 @@ def _item(line: _Line, question: Question, task: Task, where: str) -> AnsweredIt
             remedy = f"compare with what `branchwise export` writes of the task {task.name}"
             raise InputError(f'"task_output": {error}', where=where, remedy=remedy) from None
     prediction = Prediction(
-        reasoning=line.reasoning,
-        answers=line.answers,
-        citations=line.citations,
-        task_output=output,
+        reasoning=line.reasoning, answers=line.answers, citations=line.citations, task_output=output
     )
     return AnsweredItem(
         question,

@@ -16,13 +16,7 @@ from branchwise.base.process import Progress, silent
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.items import GoldKey
-from branchwise.eval.sources import (
-    Holding,
-    Sources,
-    corpus_holding,
-    kg_holding,
-    wanted_pairs,
-)
+from branchwise.eval.sources import Holding, Sources, corpus_holding, kg_holding, wanted_pairs
 
 QUICKLY = 60.0
 """Seconds that a corpus may be read for mentions without being told to."""

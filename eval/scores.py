@@ -85,33 +85,25 @@ def of_subset(rows: Iterable[_Row], subset: str) -> list[_Row]:
 
 
 def aggregates_of(
-    rows: Sequence[ItemScore],
-    metrics: Sequence[str],
-    seed: int = 0,
-    totals: Mapping[str, Total] = {},
+    rows: Sequence[ItemScore], metrics: Sequence[str], totals: Mapping[str, Total] = {}
 ) -> dict[str, Aggregate]:
     """Each metric over the questions of the rows: its mean, or what `totals` has for it."""
     means = [metric for metric in metrics if metric not in totals]
-    aggregates = aggregate({metric: question_means(rows, metric) for metric in means}, seed=seed)
+    aggregates = aggregate({metric: question_means(rows, metric) for metric in means})
     summed = {
         metric: Summed([*question_sums(rows, total).values()], total.of)
         for metric in metrics
         if (total := totals.get(metric))
     }
-    aggregates |= aggregate_all_sums(summed, seed=seed)
+    aggregates |= aggregate_all_sums(summed)
     return {metric: aggregates[metric] for metric in metrics}
 
 
 def aggregates_by_subset(
-    rows: Sequence[ItemScore],
-    metrics: Sequence[str],
-    seed: int = 0,
-    totals: Mapping[str, Total] = {},
+    rows: Sequence[ItemScore], metrics: Sequence[str], totals: Mapping[str, Total] = {}
 ) -> dict[str, dict[str, Aggregate]]:
     """The same for all, ambiguous and unambiguous questions."""
-    return {
-        subset: aggregates_of(of_subset(rows, subset), metrics, seed, totals) for subset in SUBSETS
-    }
+    return {subset: aggregates_of(of_subset(rows, subset), metrics, totals) for subset in SUBSETS}
 
 
 def question_sums(rows: Iterable[ItemScore], total: Total) -> dict[str, tuple[float, ...] | None]:
@@ -293,7 +285,6 @@ def score_items(
     *,
     scorer: Scorer | None = None,
     metrics: Sequence["MetricPlugin"] = (),
-    seed: int = 0,
 ) -> Scores:
     """Score items of one question set; their order changes nothing.
 
@@ -307,11 +298,11 @@ def score_items(
     shown = any(item.evidence.passages for item in ordered)
     unscored = () if shown else tuple(c.key for c in task.columns if c.needs_evidence)
     rows = tuple(_score(task, item, unscored, metrics) for item in ordered)
-    scorer = scorer or Scorer(task.name, task.version, task.matcher, seed=seed)
+    scorer = scorer or Scorer(task.name, task.version, task.matcher)
     if metrics:
         scorer = replace(scorer, metrics=tuple(metric.to_json() for metric in metrics))
     keys = [*(column.key for column in task.columns), *(metric.name for metric in metrics)]
-    aggregates = aggregates_by_subset(rows, keys, seed, totals_of(task.columns))
+    aggregates = aggregates_by_subset(rows, keys, totals_of(task.columns))
     return Scores(scorer, _count(ordered), aggregates, rows)
 
 

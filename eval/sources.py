@@ -197,11 +197,7 @@ class _KgHolding(Holding):
 
 
 def corpus_holding(
-    source: SearchedCorpus,
-    wanted: Collection[WantedEntity],
-    *,
-    seconds: float,
-    progress: Progress,
+    source: SearchedCorpus, wanted: Collection[WantedEntity], *, seconds: float, progress: Progress
 ) -> Holding:
     """Look into the corpus: one pass for ids and, where it takes at most so many seconds, one for
     mentions. What that finds is kept beside the corpus, if its folder can be written."""

@@ -17,7 +17,7 @@ from branchwise.base.normalise import MAX_CHARACTERS
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_scores import GoldBranches, GoldPair, gold_pairs
 from branchwise.eval.errors.mentions import Mentions, TextSpan
-from branchwise.trace.artifacts import EvidencePiece, ShownPassage, other_pieces
+from branchwise.trace.artifacts import EvidencePiece, other_pieces
 from branchwise.trace.conversation import Change, Conversation, ToolCall
 from branchwise.trace.events import Start
 from branchwise.trace.parts import Extracted
@@ -199,7 +199,11 @@ def _sightings(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
 
 def _brought(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
     content, artifact = call.result.content, call.result.found
-    records = _extracted(call, artifact.passages) if call.extraction is not None else ()
+    # What the extraction made of each passage; None for one that it left alone.
+    records: Sequence[Extracted | None] = call.extraction.passages if call.extraction else ()
+    if records and [r.id for r in records if r] != [p.id for p in artifact.passages]:
+        by_id = {record.id: record for record in records if record}
+        records = [by_id.get(passage.id) for passage in artifact.passages]
     visible = targets.in_text(content) if _CUT.search(content[-_MAX_CUT:]) else None
     # Most of the work on a trace is here: the same passages come again and again.
     for number, passage in enumerate(artifact.passages):
@@ -226,15 +230,6 @@ def _mentioned(piece: EvidencePiece, targets: Targets) -> TargetNumbers:
     for text in piece.texts:
         things |= targets.in_text(text)
     return frozenset(things)
-
-
-def _extracted(call: ToolCall, passages: Sequence[ShownPassage]) -> Sequence[Extracted | None]:
-    """What the extraction made of each passage; None for one that it left alone."""
-    records = call.extraction.passages if call.extraction else ()
-    if [record.id for record in records] == [passage.id for passage in passages]:
-        return records
-    by_id = {record.id: record for record in records}
-    return [by_id.get(passage.id) for passage in passages]
 
 
 def _in_spans(

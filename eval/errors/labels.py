@@ -234,10 +234,7 @@ _EXTRACTION = (
     _type("not_in_corpus", "an answer is not in the corpus", Label.NOT_IN_CORPUS),
     _type("branch_not_retrieved", "nothing of a branch was retrieved", Label.MISSING_BRANCH),
     _type(
-        "lost_in_extraction",
-        "an answer was lost in extraction",
-        "extraction",
-        "lost in extraction",
+        "lost_in_extraction", "an answer was lost in extraction", "extraction", "lost in extraction"
     ),
 )
 _REASONING = (

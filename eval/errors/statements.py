@@ -146,10 +146,7 @@ def _texts(reading: Conversation) -> Iterator[tuple[tuple[int, str | None], tupl
 
 
 def _states(
-    passage: _Passage,
-    asked: _Asked,
-    words: tuple[frozenset[str], frozenset[str]],
-    spans: _Spans,
+    passage: _Passage, asked: _Asked, words: tuple[frozenset[str], frozenset[str]], spans: _Spans
 ) -> bool:
     """Whether a mention in a passage's text stands beside what is asked; `words`: those of the
     question, and those of them that no title of a passage about it has."""

@@ -71,13 +71,19 @@ class Unmatched:
         """The same for every item with the same unmatched texts and entities."""
         right = tuple(shown(entity.name) for entity in self.entities)
         given = tuple(map(shown, self.texts))
+        with_aliases = []
+        for entity, name in zip(self.entities, right, strict=True):
+            forms = (shown(form, MAX_ALIAS) for a in entity.answers for form in a.forms)
+            others = [f for f in dict.fromkeys(forms) if f and f != shown(name, MAX_ALIAS)]
+            also = f" (also: {'; '.join(others[:MAX_ALIASES])})" if others else ""
+            with_aliases.append(f"{name}{also}")
         lines = [f"Question: {shown(self.question, MAX_QUESTION)}"]
         if self.branch != DEFAULT_BRANCH:
             lines.append(f"Reading: {shown(self.branch)}")
         message = "\n\n".join(
             [
                 "\n".join(lines),
-                f"Right answers:\n{listed('g', [*map(_with_aliases, self.entities)])}",
+                f"Right answers:\n{listed('g', with_aliases)}",
                 f"Given answers:\n{listed('a', given)}",
             ]
         )
@@ -127,13 +133,6 @@ def with_alias(question: Question, branch: str, entity: Entity, text: str) -> Qu
             branches[number] = replace(gold_branch, answers=tuple(answers))
             break
     return question.model_copy(update={"branches": tuple(branches)})
-
-
-def _with_aliases(entity: Entity) -> str:
-    name = shown(entity.name)
-    forms = (shown(form, MAX_ALIAS) for answer in entity.answers for form in answer.forms)
-    others = [form for form in dict.fromkeys(forms) if form and form != shown(name, MAX_ALIAS)]
-    return f"{name} (also: {'; '.join(others[:MAX_ALIASES])})" if others else name
 
 
 @dataclass(frozen=True, kw_only=True)

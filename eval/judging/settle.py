@@ -292,11 +292,7 @@ class Settling:
         return Settled(graded, grades=report, check=check)
 
     def _caller(
-        self,
-        role: str,
-        spec: str | None,
-        callers: AsyncExitStack,
-        decoding: Decoding | None = None,
+        self, role: str, spec: str | None, callers: AsyncExitStack, decoding: Decoding | None = None
     ) -> ModelCaller:
         assert spec is not None, "the choice was not resolved"
         caller = ModelCaller(

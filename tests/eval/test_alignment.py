@@ -128,10 +128,7 @@ def test_similarity_is_dice_by_weight() -> None:
 def test_a_name_that_says_two_readings_equally_stands_for_none() -> None:
     names = ["Heat, 1986 and 1995"]
     assert aligned(HEATS, names) == {names[0]: None}
-    assert aligned(HEATS, [*names, "Heat (1986)"]) == {
-        names[0]: HEATS[1],
-        "Heat (1986)": HEATS[0],
-    }
+    assert aligned(HEATS, [*names, "Heat (1986)"]) == {names[0]: HEATS[1], "Heat (1986)": HEATS[0]}
 
 
 def test_a_very_long_name_is_compared_by_its_beginning() -> None:

@@ -34,12 +34,7 @@ PARTS = """
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(PARTS),
-            inner,
-            max_size=3,
-        )
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(PARTS), inner, max_size=3)
     ),
     max_leaves=12,
 )

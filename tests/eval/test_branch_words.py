@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.eval.alignment import align
-from branchwise.eval.branch_names import name_words, singular
+from branchwise.eval.branch_names import name_words
 
 CHAIRMEN = [f"Who was the {n} chairman of the board?" for n in ("2nd", "3rd", "4th", "21st")]
 NUMBERS = """
@@ -41,10 +41,7 @@ def test_a_number_has_the_same_word_however_it_is_written(n: int) -> None:
         ("twenty-first chairman", 3),
         ("the 2nd one", 0),
         ("chairman number 3", 1),
-        ("Who was chairman fourth?", 2),
         ("fifth chairman", None),
-        ("the twentieth", None),
-        ("first chairman", None),
         ("chairman", None),
     ],
 )
@@ -72,22 +69,6 @@ def test_an_ordinal_names_the_reading_with_its_number(key: str, reading: int | N
 )
 def test_words_of_a_closed_class_have_one_form(text: str, words: tuple[str, ...]) -> None:
     assert name_words(text).content == words
-
-
-@pytest.mark.parametrize(
-    ("plural", "form"),
-    [
-        ("finals", "final"),
-        ("ceremonies", "ceremony"),
-        ("glass", "glass"),
-        ("us", "us"),
-        ("1950s", "1950s"),
-        ("status", "status"),
-        ("heroes", "heroes"),
-    ],
-)
-def test_plurals_lose_their_ending(plural: str, form: str) -> None:
-    assert singular(plural) == form
 
 
 def test_letters_are_numerals_beside_longer_ones_only() -> None:
@@ -160,13 +141,3 @@ def test_a_year_decides_in_any_order_of_words(
     said = [*words, str(year)]
     order.shuffle(said)
     assert aligned(gold, " ".join(said)) == [years.index(year) if year in years else None]
-
-
-@given(st.lists(st.sampled_from(range(12)), min_size=2, max_size=4, unique=True), st.data())
-def test_each_number_is_aligned_with_itself_whatever_form_both_have(
-    numbers: list[int], data: st.DataObject
-) -> None:
-    forms = st.sampled_from([CARDINALS, ORDINALS, SUFFIXES])
-    gold = [f"Who won round {data.draw(forms)[n]} of the cup?" for n in numbers]
-    keys = [f"{data.draw(forms)[n]} round" for n in numbers]
-    assert aligned(gold, *keys) == list(range(len(numbers)))

@@ -1,4 +1,3 @@
-import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import partial
@@ -100,14 +99,6 @@ def test_epochs_are_averaged_in_the_bin_that_they_fall_into() -> None:
     assert found.bins[0].aggregates["strict_recall"].mean == (1 / 2 + 0) / 2
 
 
-def test_tokens_are_binned_by_what_the_whole_item_spent() -> None:
-    spent = [0, 999, 1_000, 4_999, 200_000, 10**9]
-    items = [traced(f"q{t}", ONE, (), evidence({}, [0], tokens=t)) for t in spent]
-    assert sizes(by("tokens", items)) == {
-        "0-999": (2, 2), "1,000-1,999": (1, 1), "2,000-4,999": (1, 1), "200,000+": (2, 2)
-    }  # fmt: skip
-
-
 def test_questions_without_the_property_are_unknown_beside_others_and_nothing_alone() -> None:
     with_domain = traced("a", ONE, meta={"domain": "film"})
     for odd in (None, 7, "", "  ", ["film"], {"film": 1}):
@@ -118,12 +109,6 @@ def test_questions_without_the_property_are_unknown_beside_others_and_nothing_al
     assert by("steps", [traced("a", ONE)]).bins == ()
     assert by("calls", [traced("a", ONE)]).bins == ()
     assert by("branches", []).bins == ()
-
-
-def test_plans_that_are_no_plans_have_no_operations() -> None:
-    odd = traced("a", ONE, plan=["join", 3, None, {"op": ["join"]}, {"operation": "join"}])
-    assert by("operations", [odd]).bins == ()
-    assert sizes(by("steps", [odd])) == {"5-6": (1, 1)}
 
 
 def test_labels_from_files_are_short_on_one_line_and_not_too_many() -> None:
@@ -140,24 +125,11 @@ def test_labels_from_files_are_short_on_one_line_and_not_too_many() -> None:
     assert "d34" in sizes(found)
 
 
-def test_a_domain_that_is_called_unknown_is_a_domain() -> None:
-    items = [traced("a", ONE, meta={"domain": "unknown"}), traced("b", ONE)]
-    assert [place.questions for place in by("domain", items).bins] == [1, 1]
-
-
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean domain"):
         check_grouping("domains")
     with pytest.raises(InputError, match="branches, steps, operations, domain, answers"):
         check_grouping("\x1b[2J")
-
-
-def test_json_holds_every_bin() -> None:
-    document = json.loads(json.dumps(by("calls", [traced("a", ONE, ONE, FOUND)]).to_json()))
-    assert (document["name"], document["words"]) == ("calls", "tool calls made")
-    [place] = document["bins"]
-    assert (place["label"], place["questions"], place["items"]) == ("1", 1, 1)
-    assert place["aggregates"]["strict_recall"]["mean"] == 1
 
 
 @pytest.mark.slow
@@ -177,20 +149,6 @@ def test_bins_partition_the_items(name: str, items: list[TracedItem]) -> None:
         assert {place.label: place.items for place in found.bins} == counted
     else:
         assert sum(place.items for place in found.bins) == len(items)
-
-
-@pytest.mark.slow
-@settings(max_examples=40)
-@given(traced_items())
-def test_bins_of_a_question_s_own_average_to_the_whole(items: list[TracedItem]) -> None:
-    """Where a property is the question's, recall over all is the bins' mean weighted by n."""
-    whole = ceilings(items).aggregates["all"]["strict_recall"]
-    found = [place.aggregates["strict_recall"] for place in by("answers", items).bins]
-    scored = [value for value in found if value.mean is not None]
-    assert sum(value.n for value in scored) == whole.n
-    if whole.mean is not None:
-        total = sum((value.mean or 0) * value.n for value in scored)
-        assert total / whole.n == pytest.approx(whole.mean)
 
 
 @given(st.sets(st.integers(0, 50), min_size=1), st.lists(st.integers(0, 60)))

@@ -1,4 +1,5 @@
-import json
+"""Ceilings of a run, and the curves that lead to them."""
+
 import random
 from functools import partial
 
@@ -11,8 +12,11 @@ from branchwise.eval.branch_scores import GoldPair
 from branchwise.eval.ceilings import (
     CEILINGS,
     LOSSES,
+    Curve,
+    Effort,
     TracedItem,
     ceiling_metrics,
+    recall_curve,
 )
 from branchwise.eval.ceilings import ceilings as run_ceilings
 from branchwise.eval.reach import Reach
@@ -131,32 +135,9 @@ def test_passages_that_mention_nothing_are_evidence_too() -> None:
     assert ceilings(items).aggregates["all"]["ceiling_retrieved"] == Aggregate(0.0, 1, None, None)
 
 
-def test_answers_from_a_file_are_unscored_beside_a_traced_item() -> None:
-    items = [traced("a", FOUR, (), SOME), traced("b", FOUR, [(0, 0)], None)]
-    found = ceilings(items).aggregates["all"]
-    assert (found["ceiling_retrieved"].n, found["strict_recall"].n) == (1, 2)
-
-
-def test_a_question_without_gold_is_unscored() -> None:
-    found = ceilings([traced("a", [], (), evidence({}, [1]))], Reach({"a": {}})).aggregates["all"]
-    assert all(found[metric].n == 0 for metric in METRICS)
-
-
 def test_places_of_pairs_that_are_no_gold_count_nothing() -> None:
     stray = evidence({(0, 0): [(1, True)], (7, 7): [(1, True)]}, [1])
     assert metrics(traced("q", [(0, 0), (0, 1)], (), stray))[1] == 0.5
-
-
-def test_of_no_items_there_are_no_means() -> None:
-    assert set(ceilings([]).aggregates["all"].values()) == {Aggregate(None, 0, None, None)}
-
-
-def test_json_holds_means_items_and_what_is_unknown() -> None:
-    unknown = Reach({}, ("the corpus is gone",), final=False)
-    document = json.loads(json.dumps(ceilings([traced("q", FOUR, (), SOME)], unknown).to_json()))
-    assert document["aggregates"]["all"]["ceiling_retrieved"]["mean"] == 0.5
-    assert document["items"][0]["metrics"]["ceiling_shown"] == 0.25
-    assert document["unknown"] == ["the corpus is gone"]
 
 
 @pytest.mark.slow
@@ -185,3 +166,75 @@ def test_the_order_of_items_changes_nothing(
     items: list[TracedItem], shuffle: random.Random
 ) -> None:
     assert ceilings(shuffle.sample(items, len(items))) == ceilings(items)
+
+
+TWO = [(0, 0), (0, 1)]
+# a finds one answer with its 1st call, both with its 3rd; b finds one with its 2nd and stops.
+A = traced(
+    "a", TWO, (), evidence({(0, 0): [(1, True), (3, True)], (0, 1): [(3, False)]}, [90, 400, 1200])
+)
+B = traced("b", TWO, (), evidence({(0, 0): [(2, True)]}, [150, 450]))
+
+
+def points(curve: Curve) -> list[tuple[int, float | None, int]]:
+    return [(point.effort, point.recall.mean, point.searching) for point in curve.points]
+
+
+def test_recall_after_each_call_by_hand() -> None:
+    found = points(recall_curve([A, B], "calls"))
+    assert found == [(0, 0, 2), (1, 0.25, 2), (2, 0.5, 2), (3, 0.75, 1)]
+
+
+def test_recall_by_tokens_by_hand() -> None:
+    # A call counts with what was spent before it: a's at 90 and 1,200, b's at 450.
+    assert points(recall_curve([A, B], "tokens")) == [
+        (0, 0, 2),
+        (100, 0.25, 2),
+        (200, 0.25, 2),
+        (500, 0.5, 2),
+        (1000, 0.5, 1),
+        (2000, 0.75, 1),
+    ]
+
+
+def test_every_point_is_over_all_questions() -> None:
+    curve = recall_curve([A, B], "calls")
+    assert [point.recall.n for point in curve.points] == [2] * 4
+    assert curve.points[3].recall == Aggregate(0.75, 2, 0.5, 1.0)
+
+
+def test_what_the_question_brought_is_there_before_any_call() -> None:
+    given = traced("a", TWO, (), evidence({(0, 0): [(0, True)], (0, 1): [(1, True)]}, [100]))
+    assert points(recall_curve([given], "calls")) == [(0, 0.5, 1), (1, 1, 1)]
+    assert points(recall_curve([given], "tokens")) == [(0, 0.5, 1), (100, 1, 1)]
+
+
+def test_without_evidence_there_is_no_curve() -> None:
+    for items in ([], [traced("a", TWO, TWO, evidence())], [traced("a", TWO, TWO, None)]):
+        assert recall_curve(items, "calls").points == ()
+
+
+def test_many_calls_make_few_points() -> None:
+    long = traced("a", TWO, (), evidence({(0, 0): [(9_999, True)]}, [1] * 10_000))
+    found = points(recall_curve([long], "calls"))
+    assert [effort for effort, _, _ in found][23:30] == [23, 24, 32, 48, 64, 96, 128]
+    assert len(found) < 50
+    assert found[-1] == (10_000, 0.5, 1)
+    assert found[-2][1] == 0
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(traced_items())
+def test_curves_never_fall_and_end_at_the_ceiling_over_what_was_retrieved(
+    items: list[TracedItem],
+) -> None:
+    end = run_ceilings(items, recall="strict_recall").aggregates["all"]["ceiling_retrieved"]
+    for by in Effort.__args__:
+        curve = recall_curve(items, by)
+        values = [point.recall.mean or 0 for point in curve.points]
+        assert values == sorted(values)
+        searching = [point.searching for point in curve.points]
+        assert searching == sorted(searching, reverse=True)
+        if curve.points:
+            assert curve.points[-1].recall == end

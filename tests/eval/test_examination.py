@@ -67,16 +67,6 @@ async def test_workers_find_what_this_process_finds_in_the_same_order(run_folder
     assert lost[4] == {"Al Pacino": None, "Burt Reynolds": None}
 
 
-async def test_what_workers_find_names_gold_answers_and_has_no_copies_of_them(run_folder: Path):
-    items = items_of(run_folder)
-    gold = {a.text: a.text for b in items[0].question.branches for a in b.answers}
-    found = examine_items(run_folder, items, workers=2)
-    missing = [answer.text for one in found for answer in one.errors.missing]
-    # Every item lacks Al Pacino, two of three Burt Reynolds.
-    assert len(missing) == MANY + MANY * 2 // 3
-    assert all(text is gold[text] for text in missing)
-
-
 async def test_the_work_of_a_worker_that_dies_is_done_here(run_folder: Path, monkeypatch):
     items = items_of(run_folder)
     alone = examine_items(run_folder, items, workers=1)
@@ -91,14 +81,6 @@ async def test_the_work_of_a_worker_that_dies_is_done_here(run_folder: Path, mon
     monkeypatch.setattr(examination, "_worker", beginning)
     assert examine_items(run_folder, items, workers=2) == alone
     assert [worker.returncode is not None for worker in begun] == [True, True]
-
-
-async def test_what_else_a_worker_prints_is_no_result(run_folder: Path, monkeypatch, tmp_path):
-    items = items_of(run_folder)
-    alone = examine_items(run_folder, items, workers=1)
-    (tmp_path / "sitecustomize.py").write_text("print('hello')")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
-    assert examine_items(run_folder, items, workers=2) == alone
 
 
 async def test_an_interrupt_at_the_terminal_is_not_the_workers(run_folder: Path):

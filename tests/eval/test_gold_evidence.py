@@ -104,10 +104,6 @@ def test_only_what_extraction_kept_from_the_agent_is_dropped() -> None:
     assert untrimmed.dropped(untrimmed.places[BO][0])
 
 
-def test_a_trace_of_nothing_is_a_trail_of_nothing() -> None:
-    assert evidence() == GoldEvidence({})
-
-
 def test_calls_before_any_turn_and_more_results_than_calls_are_kept() -> None:
     found = evidence(
         tool(0, {"a": "Ann Lee"}), model(10, 1), tool(0, {}), tool(0, {"b": "Ann Lee"})

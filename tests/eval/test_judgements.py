@@ -2,12 +2,9 @@
 
 import asyncio
 import json
-import os
-import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import warnings
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +20,7 @@ from branchwise.runs.store.connection import DATABASE
 from branchwise.runs.store.results import StoredJudgements, file_judgements, run_judgements
 from support import TESTS
 from support.chat_server import ChatServer, say
-from support.eval.judging_cases import KEY, align, an_item, listed, make_run, user_message
+from support.eval.judging_cases import KEY, align, an_item, listed, make_run
 
 CALL = CallKey("model", "matcher", "abc")
 
@@ -79,12 +76,6 @@ async def test_samples_are_kept_apart(tmp_path):
     with StoredJudgements(tmp_path / "kept.sqlite") as judgements:
         assert judgements.recall(CALL).value == {"content": "0"}
         assert judgements.recall(CALL, 1).value == {"content": "1"}
-
-
-async def test_reading_makes_no_file(tmp_path):
-    with file_judgements(tmp_path / "mine.jsonl") as judgements:
-        assert judgements.recall(CALL).value is None
-    assert list(tmp_path.iterdir()) == []
 
 
 async def test_the_file_beside_predictions_is_one_file_when_closed(tmp_path):
@@ -160,47 +151,11 @@ def _an_ended_item(store):
     return PendingItem(1, store.reader.question(0), 0, resumed=True)
 
 
-class Killer:
-    """Kills the process that asks when the given request arrives, before it is answered."""
-
-    def __init__(self):
-        self.process, self.at, self.log = None, None, []
-        self.started = threading.Event()
-
-    def __call__(self, body):
-        self.started.wait()
-        self.log.append(user_message(body))
-        if len(self.log) == self.at:
-            os.kill(self.process.pid, signal.SIGKILL)
-        return first_reading(body)
-
-
 def start(run, url):
     program = [sys.executable, "-m", "support.eval.judging_cases", str(run), url]
     return subprocess.Popen(
         program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=TESTS
     )
-
-
-@pytest.mark.usefixtures("process")
-def test_a_killed_scorer_goes_on_and_asks_nothing_twice(chat_server, run):
-    killer = Killer()
-    killer.at = 6
-    chat_server.play(killer)
-    killer.process = start(run, chat_server.url)
-    killer.started.set()
-    killer.process.communicate()
-    assert killer.process.returncode == -signal.SIGKILL
-    answered = killer.log[:5]
-    assert len(rows_of(run / DATABASE)) == 5
-    killer.log, killer.at = [], None
-    killer.process = start(run, chat_server.url)
-    out, errors = killer.process.communicate()
-    assert killer.process.returncode == 0, errors
-    assert len(killer.log) == 7
-    assert not set(answered) & set(killer.log)
-    assert json.loads(out)["calls"]["cached"]["calls"] == 5
-    assert len(rows_of(run / DATABASE)) == 12
 
 
 @pytest.mark.usefixtures("process")

@@ -1,8 +1,12 @@
-"""Alignment by a model, against the scripted chat server."""
+"""Alignment by a model, against the scripted chat server, and how far names agree with it."""
 
 import json
+import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import ModelError
@@ -10,10 +14,10 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.base.errors import InputError
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
 from branchwise.eval.errors.module_work import ModuleWork, inert_parts
-from branchwise.eval.items import Matched
+from branchwise.eval.items import AnsweredItem, Matched
 from branchwise.eval.judging import consultant
 from branchwise.eval.judging.consultant import MemoryJudgements
-from branchwise.eval.judging.matcher import MAX_NAMES, align_with_model
+from branchwise.eval.judging.matcher import MAX_NAMES, Agreement, agreement, align_with_model
 from branchwise.eval.judging.settle import Settled
 from support.chat_server import ChatServer, fail, hang, invalid_json, refuse, say, too_long
 from support.eval.judging_cases import (
@@ -121,13 +125,8 @@ async def test_default_stays_what_it_is_and_is_never_sent(chat_server):
 
 UNUSABLE = [
     say("The first one is the film of 1986, I think."),
-    say(""),
     say('{"n1": "r3", "n2": null}'),
-    say('{"n1": "Heat (2013 film)", "n2": "r1"}'),
     say('{"n1": "r2"}'),
-    say('{"n1": "r2", "n2": "r1", "n3": "r1"}'),
-    say('["r2", "r1"]'),
-    say('Sure:\n{"n1": "r2", "n2": "r1"}'),
     too_long('{"n1": "r2", "n2'),
     say("x" * 1_000_000),
 ]
@@ -147,9 +146,8 @@ async def test_an_unusable_reply_is_repaired_once(chat_server, reply):
     assert second[3]["content"].startswith("Your reply cannot be used: ")
 
 
-@pytest.mark.parametrize("reply", UNUSABLE, ids=lambda reply: reply.content[:30])
-async def test_a_second_unusable_reply_leaves_it_to_names(chat_server, reply):
-    chat_server.play([reply, say('{"n1": "r7", "n2": null}')])
+async def test_a_second_unusable_reply_leaves_it_to_names(chat_server):
+    chat_server.play([UNUSABLE[0], say('{"n1": "r7", "n2": null}')])
     item = an_item({"Heat (1995)": ["Al Pacino"], "the early one": ["Burt Reynolds"]})
     (item,), report = await align([item], chat_server.url)
     problem = '"r7" is neither null nor one of r1 to r2'
@@ -182,14 +180,6 @@ async def test_a_call_that_fails_leaves_its_question_to_names(chat_server, scrip
     assert report.consulted.fresh.calls == calls + 1
 
 
-async def test_a_model_that_gives_no_answer_in_time_leaves_it_to_names(chat_server):
-    chat_server.play(lambda body: hang())
-    (item,), report = await align([ITEM], chat_server.url, timeout=0.1, attempts=1)
-    assert item.matched.by == "lexical"
-    assert "no answer in time" in item.matched.problem
-    assert len(report.lexical) == 1
-
-
 @pytest.mark.parametrize(
     "refusal",
     [
@@ -220,13 +210,6 @@ async def test_a_model_that_maps_everything_to_one_reading_is_taken_at_its_word(
     assert item.matched == Matched("llm", {"the early one": 0, "the Pacino film": 0})
     assert report.to_one == (("q1", 0, None),)
     assert report.to_json()["to_one"] == [{"id": "q1", "epoch": 0}]
-
-
-async def test_all_null_is_no_mapping_to_one_reading(chat_server):
-    chat_server.play(lambda body: say('{"n1": null, "n2": null}'))
-    (item,), report = await align([ITEM], chat_server.url)
-    assert set(item.matched.alignment.values()) == {None}
-    assert report.to_one == ()
 
 
 async def test_epochs_and_equal_questions_share_a_call_and_order_is_kept(chat_server):
@@ -289,33 +272,6 @@ async def test_two_hundred_branches_are_one_request_and_more_are_none(chat_serve
     problem = "more than 200 names are too many for one request"
     assert (item.matched.by, item.matched.problem) == ("lexical", problem)
     assert (report.requests, len(chat_server.requests)) == (0, 1)
-
-
-async def test_tokens_are_counted_for_new_and_for_kept_calls_apart(chat_server):
-    usage = {
-        "prompt_tokens": 100,
-        "completion_tokens": 7,
-        "prompt_tokens_details": {"cached_tokens": 64},
-        "completion_tokens_details": {"reasoning_tokens": 5},
-    }
-    chat_server.play([say("?", usage=usage), say('{"n1": "r2", "n2": "r1"}', usage=usage)])
-    judgements = MemoryJudgements()
-    _, first = await align([ITEM], chat_server.url, judgements)
-    _, again = await align([ITEM], chat_server.url, judgements)
-    nothing = {"calls": 0, "input": 0, "output": 0, "cached": 0, "reasoning": 0, "seconds": 0.0}
-    calls = first.to_json()["calls"]
-    assert calls["cached"] == nothing
-    assert calls["fresh"].pop("seconds") > 0
-    assert calls["fresh"] == {
-        "calls": 2,
-        "input": 200,
-        "output": 14,
-        "cached": 128,
-        "reasoning": 10,
-    }
-    assert again.to_json()["calls"]["fresh"] == nothing
-    assert again.consulted.cached == first.consulted.fresh
-    assert again.repaired == first.repaired == 1
 
 
 async def test_another_prompt_or_temperature_asks_again(chat_server, tmp_path):
@@ -436,3 +392,91 @@ async def test_requests_that_failed_and_replies_of_no_use_are_counted_apart(chat
 async def test_a_concurrency_below_one_is_refused(chat_server):
     with pytest.raises(InputError, match="concurrency is 0"):
         await align_with_model([ITEM], a_caller(chat_server.url), MemoryJudgements(), concurrency=0)
+
+
+FILMS = {"Heat (1972 film)": ["a"], "Heat (1986 film)": ["b"], "Heat (1995 film)": ["c"]}
+
+
+def matched(
+    answers: dict[str, list[str]], alignment: dict[str, int | None], by: str = "llm", **more: object
+) -> AnsweredItem:
+    item = an_item(answers, FILMS, **more)
+    problem = None if by == "llm" else "nonsense"
+    return AnsweredItem(
+        item.question, item.prediction, item.epoch, matched=Matched(by, alignment, problem)
+    )
+
+
+TWO = {"Heat (1986)": ["b"], "the Pacino film": ["c"]}
+
+
+def test_pairs_are_counted_by_hand():
+    # Lexical: (1986, 1986) and nothing else. The model: that and (the Pacino film, 1995).
+    found = agreement([matched(TWO, {"Heat (1986)": 1, "the Pacino film": 2})])
+    assert (found.both, found.lexical_only, found.llm_only, found.neither) == (1, 0, 1, 4)
+    assert (found.pairs, found.questions) == (6, 1)
+    assert found.observed == pytest.approx(5 / 6)
+    # p_e = (1 * 2 + 5 * 4) / 36, so kappa = (30 - 22) / (36 - 22).
+    assert found.kappa == pytest.approx(8 / 14)
+    (difference,) = found.differences
+    assert difference.lexical == {"Heat (1986)": "Heat (1986 film)", "the Pacino film": None}
+    assert difference.llm == {
+        "Heat (1986)": "Heat (1986 film)",
+        "the Pacino film": "Heat (1995 film)",
+    }
+
+
+def test_kappa_is_undefined_without_pairs_and_without_variation():
+    nothing = agreement([])
+    assert (nothing.kappa, nothing.observed, nothing.pairs) == (None, None, 0)
+    none_aligned = agreement([matched({"x": ["b"]}, {"x": None})])
+    assert (none_aligned.kappa, none_aligned.observed, none_aligned.pairs) == (None, 1.0, 3)
+    assert Agreement(4, 0, 0, 0, 1, ()).kappa is None
+    assert Agreement(0, 4, 0, 0, 1, ()).kappa == 0.0
+    assert Agreement(10**9, 0, 0, 1, 1, ()).kappa == 1.0
+
+
+def test_only_what_a_model_aligned_is_compared_and_default_is_left_out():
+    items = [
+        matched({"default": ["b"], "Heat (1986)": ["b"]}, {"default": None, "Heat (1986)": 1}),
+        matched({"Heat (1995)": ["b"]}, {"Heat (1995)": 2}, by="lexical", id="q2"),
+        an_item({"Heat (1995)": ["b"]}, FILMS, id="q3"),
+    ]
+    found = agreement(items)
+    assert (found.pairs, found.both, found.neither, found.questions) == (3, 1, 2, 1)
+
+
+def test_epochs_with_the_same_names_count_once():
+    alignment = {"Heat (1986)": 1, "the Pacino film": 2}
+    items = [
+        matched(TWO, alignment),
+        matched({name: ["other"] for name in TWO}, alignment, epoch=1),
+        matched({"Heat (1986)": ["b"]}, {"Heat (1986)": 1}, epoch=2),
+        matched(TWO, alignment, id="q2"),
+    ]
+    found = agreement(items)
+    assert (found.pairs, found.questions) == (6 + 3 + 6, 3)
+    assert [(one.id, one.epoch) for one in found.differences] == [("q1", 0), ("q2", 0)]
+
+
+def test_the_report_is_json():
+    record = json.loads(
+        json.dumps(agreement([matched(TWO, dict.fromkeys(TWO, 0))]).to_json())
+    )  # fmt: skip
+    assert record["pairs"] == 6
+    assert record["differences"][0]["llm"]["the Pacino film"] == "Heat (1972 film)"
+
+
+@given(*[st.integers(0, 30)] * 4)
+def test_kappa_is_that_of_an_independent_computation(both, lexical_only, llm_only, neither):
+    counts = (both, lexical_only, llm_only, neither)
+    kappa = Agreement(*counts, 1, ()).kappa
+    first = [1] * both + [1] * lexical_only + [0] * llm_only + [0] * neither
+    second = [1] * both + [0] * lexical_only + [1] * llm_only + [0] * neither
+    if not first or (len(set(first)) == 1 and first == second):
+        assert kappa is None
+        return
+    expected = cohen_kappa_score(first, second, labels=[0, 1])
+    assert kappa == pytest.approx(expected)
+    assert -1 <= kappa <= 1
+    assert not math.isnan(kappa)

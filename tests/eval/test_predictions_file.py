@@ -75,13 +75,6 @@ def test_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_path: Path) -
     assert one.prediction.answers == {"default": ("A",)}
 
 
-def test_an_empty_error_is_none(tmp_path: Path) -> None:
-    made, _ = read_predictions(
-        written(tmp_path, {"id": "q1", "answers": [], "error": ""}), QUESTIONS
-    )
-    assert made.error is None
-
-
 def test_several_samples_of_a_question_are_told_apart_by_epoch(tmp_path: Path) -> None:
     lines = [{"id": "q1", "epoch": e, "answers": {"default": ["A"]}} for e in (0, 1)]
     items = read_predictions(written(tmp_path, *lines), QUESTIONS)
@@ -157,9 +150,3 @@ def test_written_lists_and_repeated_keys_lose_no_answer(tmp_path: Path) -> None:
     [first, second] = read_predictions(file, QUESTIONS)
     assert first.prediction.answers == {"default": ("A", "1995")}
     assert second.prediction.answers == {"x 1": ("B", "D"), "x 2": ("C",)}
-
-
-def test_a_line_with_two_ids_is_refused(tmp_path: Path) -> None:
-    file = written(tmp_path, '{"id": "q1", "id": "q2", "answers": ["A"]}')
-    with pytest.raises(InputError, match="id"):
-        read_predictions(file, QUESTIONS)

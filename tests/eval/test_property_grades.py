@@ -1,4 +1,4 @@
-"""Scores of graded properties, against brute force, by hand, and as the published code adds up."""
+"""Properties: graded pairs against brute force and the published code, and citations by hand."""
 
 from itertools import permutations
 
@@ -6,13 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise.eval.common_text import text_f1
 from branchwise.eval.properties import (
+    AlignedPair,
+    CitationScore,
     ConditionalAnswer,
     Grades,
     PropertyGrade,
     PropertyPair,
     align_by_grades,
+    cite_everything,
     graded_score,
+    score_citations,
 )
 from branchwise.eval.tasks.condambigqa.graded import greedy_sums
 
@@ -60,29 +65,6 @@ def test_the_alignment_is_the_best_of_all(matrix: tuple[Grades, int, int]) -> No
     pairs = align_by_grades(grades)
     assert len({pair.predicted for pair in pairs}) == len({pair.gold for pair in pairs})
     assert score.surplus == rows - len(pairs)
-
-
-@given(matrices(4), st.randoms(use_true_random=False))
-def test_the_order_of_properties_changes_nothing(matrix, random) -> None:
-    grades, rows, columns = matrix
-    to_row, to_column = list(range(rows)), list(range(columns))
-    random.shuffle(to_row)
-    random.shuffle(to_column)
-    moved = {PropertyPair(to_row[p], to_column[g]): grade for (p, g), grade in grades.items()}
-    before, after = (graded_score(one, rows, columns) for one in (grades, moved))
-    assert (before.condition, before.answer) == pytest.approx((after.condition, after.answer))
-    assert before.surplus == after.surplus
-
-
-@given(matrices(4))
-def test_a_property_that_stands_for_nothing_raises_nothing(
-    matrix: tuple[Grades, int, int],
-) -> None:
-    grades, rows, columns = matrix
-    more = grades | {PropertyPair(rows, g): PropertyGrade(0.0, 0.0) for g in range(columns)}
-    before, after = graded_score(grades, rows, columns), graded_score(more, rows + 1, columns)
-    assert (before.condition, before.answer) == pytest.approx((after.condition, after.answer))
-    assert after.surplus == before.surplus + 1
 
 
 def test_a_missed_gold_property_counts_0_and_a_surplus_one_is_told() -> None:
@@ -160,3 +142,71 @@ def test_the_published_arithmetic_beside_ours(name: str) -> None:
     sums, scored = greedy_sums(grades, said(*predicted), said(*gold), protocol)
     assert (*sums, scored) == pytest.approx(expected)
     assert graded_score(grades, len(predicted), len(gold)).answer == pytest.approx(ours)
+
+
+def cites(*ids: str) -> ConditionalAnswer:
+    return ConditionalAnswer("", ("x",), frozenset(ids))
+
+
+def pair(predicted: int, gold: int) -> AlignedPair:
+    return AlignedPair(predicted, gold, 1.0, 1.0)
+
+
+def test_precision_over_predicted_and_recall_over_gold_properties() -> None:
+    predicted = [cites("a", "b"), cites("c"), cites("z")]
+    gold = [cites("a"), cites("c", "d", "e", "f")]
+    # Precision (1/2 + 1 + 0) / 3, recall (1 + 1/4) / 2: the third prediction stands for nothing.
+    score = score_citations(predicted, gold, [pair(0, 0), pair(1, 1)])
+    assert score == CitationScore(precision=0.5, recall=0.625, of_question=2 / 5)
+
+
+def test_an_answer_that_cites_nothing_has_no_precision() -> None:
+    assert score_citations([cites()], [cites("a")], [pair(0, 0)]) == CitationScore(0.0, 0.0, 0.0)
+
+
+def test_gold_without_citations_is_unscored() -> None:
+    assert score_citations([cites("a")], [cites()], [pair(0, 0)]) == CitationScore(None, None)
+
+
+def test_a_gold_property_without_citations_is_no_part_of_either_mean() -> None:
+    gold = [cites("a"), cites()]
+    score = score_citations([cites("a", "c"), cites("b")], gold, [pair(0, 0), pair(1, 1)])
+    assert score == CitationScore(0.5, 1.0, 1.0)
+    assert score_citations([cites("b")], gold, [pair(0, 1)]) == CitationScore(0.0, 0.0, 0.0)
+
+
+def test_an_empty_prediction_scores_zero() -> None:
+    assert score_citations([], [cites("a")], []) == CitationScore(0.0, 0.0, 0.0)
+
+
+def test_citing_everything_keeps_the_answers_and_cites_all_that_was_shown() -> None:
+    everything = cite_everything([cites("a"), cites()], ["a", "b", "c", "d"])
+    assert [property.citations for property in everything] == [set("abcd"), set("abcd")]
+    score = score_citations(everything, [cites("a"), cites("b", "c")], [pair(0, 0), pair(1, 1)])
+    # Precision (1/4 + 2/4) / 2, recall 1.
+    assert score == CitationScore(0.375, 1.0, 1.0)
+
+
+def test_shared_tokens_over_all_tokens_by_hand() -> None:
+    # Tokens: spain won in 2010 (4) and spain won world cup in 2010 (6); 4 shared.
+    assert text_f1("Spain won in 2010.", "Spain won the World Cup in 2010") == 2 * 4 / 10
+
+
+def test_repeated_tokens_count_as_often_as_both_have_them() -> None:
+    assert text_f1("tora tora tora", "tora tora") == 2 * 2 / 5
+
+
+@pytest.mark.parametrize(("text", "other"), [("", "a word"), ("a word", ""), ("", "")])
+def test_a_text_without_tokens_shares_nothing(text: str, other: str) -> None:
+    assert text_f1(text, other) == 0
+
+
+def test_scripts_without_spaces_share_characters() -> None:
+    assert text_f1("北京大学", "北京") == pytest.approx(2 * 2 / 6)
+
+
+@given(st.text(), st.text())
+def test_is_symmetric_and_one_only_for_the_same_tokens(text: str, other: str) -> None:
+    assert text_f1(text, other) == text_f1(other, text)
+    assert 0 <= text_f1(text, other) <= 1
+    assert text_f1(text, text) == (1 if text_f1(text, text) else 0)

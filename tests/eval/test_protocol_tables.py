@@ -83,12 +83,3 @@ def test_a_terminal_shows_scores_by_conditions_where_they_are_asked_for() -> Non
     text = console.export_text()
     assert "by gold conditions" in text
     assert "Answers are sentences" in text
-
-
-def test_a_terminal_shows_protocols_and_bands_beside_each_other() -> None:
-    console = Console(record=True, width=80, file=StringIO())
-    console.print(*run_report([OWN, GUIDED]))
-    lines = [" ".join(line.split()) for line in console.export_text().splitlines()]
-    assert "what conditions are worth: answer F1 · m" in lines
-    bands = lines[lines.index("default · answer F1") :]
-    assert bands[1:5] == ["below .20 0", ".20 to .35 0", ".35 to .50 0", ".50 and above 2"]

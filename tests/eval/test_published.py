@@ -273,27 +273,6 @@ def test_mdcr_is_as_printed() -> None:
     assert [*errors.rows] == [one.title for one in classes.types[:9]]
 
 
-def test_measured_strategies_stand_above_the_published_ones() -> None:
-    report = make_report()
-    told = Aggregate(0.25, 3, None, None)
-    scores = replace(report.systems[0].scores, aggregates={"all": {"exact_f1": told}})
-    asked = System(shots=1, reasoning="steps", hints="relations")
-    system = replace(
-        report.systems[0],
-        model="m",
-        changes={"shots": 1, "reasoning": "steps", "hints": "relations"},
-        run=replace(report.systems[0].run, scores=scores, system=asked),
-    )
-    report = replace(report, systems=(system,), published=published("mdcr"), task=get_task("mdcr"))
-    strategies, *_ = published_tables(report)
-    first = strategies.rows[0]
-    place = [column.key for column in strategies.columns].index("relations_exact")
-    assert (*first[:3], first[place]) == ("measured", "1-shot, steps, m", "all", 0.25)
-    further = replace(system, changes={"hints": "relations", "k": 3})
-    strategies, *_ = published_tables(replace(report, systems=(further,)))
-    assert {row[0] for row in strategies.rows} == {"published"}
-
-
 def test_every_benchmark_says_what_must_be_known_to_run_it() -> None:
     root = Path(__file__).parents[2]
     for name in benchmarks():
@@ -301,12 +280,6 @@ def test_every_benchmark_says_what_must_be_known_to_run_it() -> None:
         assert (root / about.page).is_file()
         assert all(get_task(task) for task in about.tasks)
         assert {table.task for table in published(name).tables} <= {*about.tasks}
-
-
-def test_other_papers_metrics_subsets_and_settings_fit(tmp_path: Path) -> None:
-    read = read_published(written(tmp_path, OTHER))
-    assert read.tables[0].rows["Mistral"]["main"]["all"] == {"answer": 0.272, "answer_sd": 0.137}
-    assert [*read.tables[1].settings] == ["none", "gold"]
 
 
 def test_other_papers_tables_are_laid_out_as_they_are() -> None:
@@ -342,24 +315,13 @@ SCORES = at("tables", 0, "rows", "Mistral", "main", "all")
         (lambda c: SCORES(c).pop("answer"), "the metric 'answer' is missing; every row has all"),
         (lambda c: SCORES(c).update(answr=0.1), "unknown metric 'answr'; did you mean answer?"),
         (lambda c: SCORES(c).update(answer=27.2), "answer is 27.2; a share is 0 to 1"),
-        (lambda c: SCORES(c).update(answer=-0.1), "answer is -0.1: Input should be greater"),
         (lambda c: SCORES(c).update(answer="0.2"), "answer is '0.2': Input should be a valid num"),
-        (lambda c: SCORES(c).update(answer=True), "answer is on: Input should be a valid number"),
-        (lambda c: SCORES(c).update(answer=float("nan")), "answer is nan: Input should be a fin"),
         (
             lambda c: at("tables", 1, "rows", "predicted")(c).pop("gold"),
             "the setting 'gold' is missing; every row has all",
         ),
-        (
-            lambda c: at("tables", 0, "rows", "Mistral", "main")(c).update(ambiguous={}),
-            "unknown subset 'ambiguous'",
-        ),
         (lambda c: at("tables", 0)(c).update(subsets=["al"]), "unknown subset 'al'; did you mean"),
-        (lambda c: at("tables", 0)(c).update(task="x"), "unknown task 'x'; known are"),
-        (lambda c: at("tables", 0)(c)["metrics"].append("x"), "unknown metric 'x'; known are"),
         (lambda c: at("tables", 1)(c).update(name="models"), "models is the name of two tables"),
-        (lambda c: at("tables", 1)(c).update(name="../x"), "name is '../x': String should match"),
-        (lambda c: at("tables", 0)(c).update(rows={}), "rows is keys and values: Dictionary shou"),
         (lambda c: at("tables", 0)(c).update(colour=1), "unknown field 'colour'"),
         (lambda c: at("metrics", "bleu")(c).pop("title"), "title is missing"),
         (
@@ -392,12 +354,6 @@ def test_the_line_of_a_mistake_is_named(tmp_path: Path) -> None:
     line = next(n for n, one in enumerate(wrong.splitlines(), 1) if "precision: 91" in one)
     with pytest.raises(InputError, match=rf"deepambigqa\.yaml:{line}: precision is 91\.0; a share"):
         read_published(path)
-
-
-def test_a_row_that_comes_twice_is_refused(tmp_path: Path) -> None:
-    text = yaml.safe_dump(OTHER).replace("Mistral:", "Mistral: {}\n    Mistral:")
-    with pytest.raises(InputError, match="'Mistral' is repeated here"):
-        read_published(written(tmp_path, text))
 
 
 def test_a_benchmark_without_published_numbers_is_refused() -> None:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.questions import Answer, Branch, Question
@@ -93,9 +91,7 @@ def test_passages_are_known_by_their_content_hash_too(tmp_path: Path) -> None:
     ]
 
 
-def test_where_all_supporting_passages_are_missing_they_are_another_corpus_s(
-    corpus: Path,
-) -> None:
+def test_where_all_supporting_passages_are_missing_they_are_another_corpus_s(corpus: Path) -> None:
     asked = question("q", by("Michael Mann", "w1"), by("Nobody", "w2"))
     found = find_reach([asked], searched(corpus))
     assert within(found, asked) == [None, None]
@@ -175,11 +171,6 @@ def test_an_id_in_the_graph_is_within_reach(graph: Path) -> None:
     assert reached(asked(str(graph)), *answers) == [True, True, False, True, False, None]
 
 
-def test_a_world_s_folder_stands_for_its_graph(graph: Path) -> None:
-    assert graph.name == "kg"
-    assert reached(asked(str(graph.parent)), by("A", qid="Q1")) == [True]
-
-
 def test_one_source_that_has_it_is_enough_and_one_unknown_leaves_it_open(
     corpus: Path, graph: Path
 ) -> None:
@@ -192,12 +183,6 @@ def test_one_source_that_has_it_is_enough_and_one_unknown_leaves_it_open(
         by("E", qid="Q5"),
     )
     assert reached(both, *answers) == [True, True, False, None, None]
-
-
-def test_a_system_without_tools_could_be_given_nothing() -> None:
-    asked = question("q", by("A", "p1", qid="Q1"))
-    found = find_reach([asked], Sources())
-    assert (within(found, asked), found.unknown, found.final) == ([False], (), True)
 
 
 def test_what_a_plug_in_could_give_is_unknown(corpus: Path) -> None:
@@ -257,33 +242,6 @@ def test_the_digest_of_the_right_corpus_and_graph_is_accepted(corpus: Path, grap
     assert reached(asked(str(graph), kg_sha256), by("A", qid="Q1")) == [True]
 
 
-def test_answers_that_are_one_entity_share_their_support(corpus: Path) -> None:
-    asked = question("q", by("Mann", "gone", qid="Q9"), by("M. Mann", "p1", qid="Q9"))
-    found = find_reach([asked], searched(corpus))
-    assert found.within["q"] == {GoldPair(0, 0): True}
-
-
-def test_pairs_are_numbered_as_gold_is_scored() -> None:
-    branches = (
-        Branch(name="later", answers=(by("A", qid="Q9"), by("B"))),
-        Branch(name="earlier", answers=(by("C"),)),
-    )
-    found = find_reach([Question(id="q", question="?", branches=branches)], Sources())
-    assert set(found.within["q"]) == {GoldPair(0, 0), GoldPair(1, 0), GoldPair(1, 1)}
-
-
-def test_progress_is_in_passages(corpus: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    asked = question("q", by("A"))
-    find_reach(
-        [asked],
-        searched(corpus),
-        seconds=inf,
-        progress=lambda done, total: seen.append((done, total)),
-    )
-    assert seen[-1] == (3, 3)
-
-
 def test_the_key_depends_on_what_is_looked_up_where_but_not_on_paths(corpus: Path) -> None:
     questions = [question("q", by("A", "p1"))]
     here = Sources(SearchedCorpus(corpus, "1"), SearchedKg("kg", "2"), ("t",))
@@ -323,22 +281,3 @@ def test_sources_of_a_run_are_those_that_its_tools_ask() -> None:
     assert run_sources(meta([])) == Sources()
     moved = run_sources(meta(["local_retriever"], flat), corpus=Path("/new"), kg="/kg")
     assert moved == Sources(SearchedCorpus(Path("/new"), "11"))
-
-
-@pytest.mark.slow
-@given(
-    st.dictionaries(
-        st.text(max_size=5),
-        st.dictionaries(
-            st.builds(GoldPair, st.integers(0, 9), st.integers(0, 9)),
-            st.sampled_from([True, False, None]),
-        ),
-    ),
-    st.lists(st.text(max_size=9)),
-    st.booleans(),
-)
-def test_a_reach_is_what_was_kept_of_it(
-    known: dict[str, dict[GoldPair, bool | None]], reasons: list[str], final: bool
-) -> None:
-    reach = Reach(known, tuple(reasons), final)
-    assert Reach.from_json(json.loads(json.dumps(reach.to_json()))) == reach

@@ -62,18 +62,6 @@ def test_strict_stands_beside_pooled_for_each_subset() -> None:
     assert rows(text, "all")[0] == ["all", "3", ".50", ".50", ".33", ".67", ".50", ".33"]
 
 
-def test_losses_are_said_in_words() -> None:
-    text = printed([("base", scores(error="boom"))])
-    assert "base: items 3 · answered 2 · failed 1 · format errors 0" in text
-    assert "without a prediction" not in text
-
-
-def test_several_runs_stand_under_each_other() -> None:
-    text = printed([("base", scores()), ("other", scores(error="boom"))])
-    assert [row[1] for row in rows(text, "base")[:3]] == ["1", "2", "3"]
-    assert rows(text, "other")[0][:3] == ["other", "1", ".00"]
-
-
 def test_columns_without_any_value_are_left_out() -> None:
     assert "support" not in printed([("base", scores())])
 
@@ -107,26 +95,9 @@ def test_names_are_shown_as_they_are_and_never_as_markup_or_escapes() -> None:
     assert "\x1b" not in text
 
 
-def test_everything_fits_80_columns() -> None:
-    runs = [("a-run-with-a-rather-long-name-1", scores()), ("b", scores(error="x"))]
-    runs += [(name, scores("condambigqa")) for name in ("c", "d")]
-    assert max(map(len, printed(runs).splitlines())) <= 80
-
-
-def test_a_title_is_one_line_however_narrow_its_table() -> None:
-    assert "answered and retrieval · a-run-with-a-long-name" in printed(
-        [("a-run-with-a-long-name", scores())]
-    )
-
-
 def test_the_matcher_that_is_named_is_the_one_that_aligned() -> None:
     assert "matcher: lexical" in printed([("a", scores())])
     assert "matcher: answer F1" in printed([("a", scores("condambigqa"))])
-
-
-def test_runs_of_different_tasks_stand_apart() -> None:
-    text = printed([("a", scores()), ("c", scores("condambigqa"))])
-    assert text.index("answer sets · a") < text.index("answers in free text · c")
 
 
 def test_a_cell_holds_mean_interval_and_its_own_n() -> None:

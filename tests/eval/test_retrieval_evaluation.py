@@ -3,7 +3,6 @@
 import csv
 import json
 import math
-import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ from branchwise.eval.retrieval_evaluation import (
 )
 from branchwise.report.terminal.retrieval_tables import notes
 from support.corpora.small import TWELVE, bare_corpus, bm25_corpus
-from support.needs import DATA, needs_data
 
 
 class Scripted:
@@ -92,37 +90,6 @@ def test_a_query_does_not_find_itself(tmp_path: Path) -> None:
     }
 
 
-def ndcg(ranking: Sequence[str], grades: Mapping[str, int], k: int) -> float:
-    """By its definition (Järvelin and Kekäläinen 2002), with grades as gains."""
-    gains = [max(grades.get(id, 0), 0) for id in ranking[:k]]
-    ideal = sorted((max(grade, 0) for grade in grades.values()), reverse=True)[:k]
-    both = [sum(g / math.log2(i + 2) for i, g in enumerate(one)) for one in (gains, ideal)]
-    return both[0] / both[1]
-
-
-def test_random_rankings_score_as_plain_definitions_say(tmp_path: Path) -> None:
-    rng = random.Random(5)
-    ids = [f"p{number}" for number in range(30)]
-    corpus = bare_corpus(tmp_path / "C", {id: f"{id}\nx" for id in ids})
-    queries = []
-    for number in range(200):
-        grades = {id: rng.choice([0, 1, 1, 2, 3]) for id in rng.sample(ids, rng.randint(1, 12))}
-        grades[rng.choice(ids)] = 1
-        ranking = rng.sample(ids, rng.randint(0, 30))
-        queries.append(JudgedQuery(f"q{number}", " ".join(ranking), grades))
-    found = scored(corpus, queries, "nDCG@10", "recall@5", "MRR@10", "precision@5", "success@3")
-    for number, query in enumerate(queries):
-        ranking = query.text.split()
-        relevant = [id for id, grade in query.grades.items() if grade > 0]
-        places = [place for place, id in enumerate(ranking[:10], start=1) if id in relevant]
-        hits = len({*ranking[:5]} & {*relevant})
-        assert found["nDCG@10"][number] == pytest.approx(ndcg(ranking, query.grades, 10))
-        assert found["recall@5"][number] == pytest.approx(hits / len(relevant))
-        assert found["precision@5"][number] == pytest.approx(hits / 5)
-        assert found["MRR@10"][number] == pytest.approx(1 / places[0] if places else 0)
-        assert found["success@3"][number] == float(bool({*ranking[:3]} & {*relevant}))
-
-
 def test_a_value_is_the_best_over_alternative_gold_sets(tmp_path: Path) -> None:
     corpus = bare_corpus(tmp_path / "C", {id: f"{id}\nx" for id in "abcd"})
 
@@ -182,10 +149,7 @@ def test_questions_are_judged_by_their_support_or_their_grades() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [
-        "query-id\tcorpus-id\tscore\nq 1\tp1\t2\nq2\tp 2\t0\n",
-        "\ufeffq 1\tp1\t2\r\n\r\nq2\tp 2\t0",
-    ],
+    ["query-id\tcorpus-id\tscore\nq 1\tp1\t2\nq2\tp 2\t0\n", "\ufeffq 1\tp1\t2\r\n\r\nq2\tp 2\t0"],
 )
 def test_judgements_of_beir(tmp_path: Path, content: str) -> None:
     (tmp_path / "test.tsv").write_text(content)
@@ -300,10 +264,7 @@ def test_another_split_is_named_by_its_file(beir: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        (
-            lambda folder: (folder / "queries.jsonl").unlink(),
-            "there is no queries",
-        ),
+        (lambda folder: (folder / "queries.jsonl").unlink(), "there is no queries"),
         (
             lambda folder: (folder / "qrels/test.tsv").rename(folder / "qrels/train.tsv"),
             r"has judgements for dev, train, none for test; name one: beir:.*qrels/dev\.tsv",
@@ -350,16 +311,3 @@ def test_a_retriever_that_fails_ends_it_with_one_line(beir: Path, tmp_path: Path
     assert result.exit_code == 1
     assert "the retriever failed" in result.stderr
     assert "out of order" in result.stderr
-
-
-@needs_data
-@pytest.mark.slow
-def test_questions_that_bring_passages_are_evaluated_on_them(tmp_path: Path) -> None:
-    source = f"condambigqa:{DATA / 'condambigqa/dev.json'}"
-    build_corpus(source, tmp_path / "C")
-    build_index(tmp_path / "C", "bm25")
-    result = invoke("eval", tmp_path / "C", "--questions", source, "--json")
-    found = json.loads(result.stdout)
-    assert (found["questions"], found["unjudged"], found["missing_passages"]) == (102, 0, 0)
-    # Its passages were retrieved for these questions: BM25 finds most among the first fifty.
-    assert found["retrievers"][0]["means"]["recall@50"]["mean"] > 0.5

@@ -1,6 +1,5 @@
-"""Two systems compared question by question."""
+"""Two systems compared question by question, and a difference in words."""
 
-import json
 import random
 
 import numpy as np
@@ -11,7 +10,13 @@ from hypothesis import strategies as st
 
 from branchwise.base.errors import InputError
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.comparison import Comparison, ScoreDifference, compare, compare_systems
+from branchwise.eval.comparison import (
+    Comparison,
+    ScoreDifference,
+    compare,
+    compare_systems,
+    summary_line,
+)
 from branchwise.eval.paired_tests import LeftOutQuestions
 from branchwise.eval.scores import SUBSETS, Counts, ItemScore, Scorer, Scores
 
@@ -160,15 +165,6 @@ def test_metrics_are_those_of_both_or_those_named():
         compare(base, base, metrics=["q"])
 
 
-def test_json_holds_everything():
-    compared = compare(scores_of(q1=0.0, q2=0.5), scores_of(q1=1.0, q2=0.5), subsets=["all"])
-    [record] = json.loads(json.dumps(compared.to_json()))["differences"]
-    assert record["metric"] == "recall"
-    assert record["difference"] == 0.5
-    assert record["left_out"] == LeftOutQuestions().to_json()
-    assert set(record) == set(ScoreDifference.__dataclass_fields__)
-
-
 # --- which test, which interval
 
 
@@ -186,15 +182,6 @@ def test_exact_up_to_sixteen_changes_and_drawn_from_there():
     for changes, name in ((16, "exact permutation"), (17, "permutation")):
         other = [0.5] * changes + [0.0] * 10
         assert only(compare(columns([0.0] * (changes + 10)), columns(other))).test == name
-
-
-def test_permutation_test_is_that_of_scipy():
-    differences = [0.5, 0.25, -0.2, 0.1, 1 / 3, 0.75, -0.05, 0.4, 0.4]
-    whole = scipy.stats.permutation_test(
-        (differences,), np.mean, permutation_type="samples", n_resamples=np.inf
-    )
-    found = only(compare(columns([0.0] * 9), columns(differences)))
-    assert found.p == pytest.approx(whole.pvalue)
 
 
 def test_monte_carlo_p_value_is_never_zero():
@@ -219,11 +206,6 @@ def test_interval_is_that_of_scipys_paired_t():
     found = only(compare(columns(base.tolist()), columns(other.tolist())))
     theirs = scipy.stats.ttest_rel(other, base).confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
-
-
-def test_equal_differences_have_an_interval_of_no_width():
-    found = only(compare(columns([0.25] * 5), columns([0.5] * 5)))
-    assert (found.low, found.high) == (0.25, 0.25)
 
 
 # --- several systems
@@ -313,3 +295,46 @@ def test_numbers_agree_with_each_other(values):
     if found.low is not None:
         assert found.low <= found.difference <= found.high
         assert 0 < found.p <= 1
+
+
+def difference(**changes) -> ScoreDifference:
+    known = {
+        "metric": "strict_recall", "subset": "ambiguous", "n": 120, "base": 0.4, "other": 0.48,
+        "difference": 0.08, "low": 0.03, "high": 0.13, "higher": 30, "lower": 12, "same": 78,
+        "test": "permutation", "p": 0.002, "left_out": LeftOutQuestions(), "p_holm": 0.004,
+        "family": 2,
+    }  # fmt: skip
+    return ScoreDifference(**known | changes)
+
+
+def test_effect_and_interval_come_first_and_p_last():
+    line = "recall on ambiguous questions +.08 [.03, .13] (p = .004 after Holm, n = 120)"
+    assert summary_line(difference(), name="recall") == line
+    assert summary_line(difference()).startswith("strict recall on ambiguous questions +.08")
+    assert "(p = .002, n = 120)" in summary_line(difference(p_holm=None, family=1))
+    assert "(p = .002, n = 120)" in summary_line(difference(p_holm=0.002, family=1))
+    assert "strict EM on all questions" in summary_line(
+        difference(metric="strict_em", subset="all")
+    )
+
+
+def test_a_loss_has_its_sign_and_what_is_left_out_is_said():
+    line = summary_line(
+        difference(
+            difference=-0.004, low=-0.02, high=0.012, left_out=LeftOutQuestions(unscored_both=3)
+        )
+    )
+    assert "-.00 [-.02, .01]" in line
+    assert line.endswith("n = 120; left out: 3 unscored in both)")
+
+
+def test_what_could_not_be_compared_is_said():
+    nothing = difference(
+        n=0, difference=None, low=None, high=None, p=None, left_out=LeftOutQuestions(only_base=9)
+    )
+    assert summary_line(nothing) == (
+        "strict recall on ambiguous questions: nothing to compare "
+        "(n = 0; left out: 9 only in the base)"
+    )
+    one = difference(n=1, difference=1.0, low=None, high=None, p=None)
+    assert summary_line(one).endswith("questions +1.00 (no interval, no test, n = 1)")

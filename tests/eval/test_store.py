@@ -173,12 +173,6 @@ def test_unfolding_restores_any_record(passages, pieces):
     assert brief["content"] == content or content.endswith(tuple(p["text"] for p in listed))
 
 
-def test_epochs_are_separate_items(tmp_path):
-    create_run(tmp_path / "run", make_spec(epochs=3), [make_question()])
-    with RunStore(tmp_path / "run") as store:
-        assert [p.epoch for p in store.pending()] == [0, 1, 2]
-
-
 async def test_a_write_that_fails_reaches_every_waiter(run_folder):
     with RunStore(run_folder) as store:
         pending = next(store.pending())
@@ -204,12 +198,6 @@ def test_an_occupied_folder_is_refused_and_says_how_to_go_on(run_folder, tmp_pat
     (tmp_path / "other" / "thesis.tex").touch()
     with pytest.raises(InputError, match="choose another --out"):
         create_run(tmp_path / "other", make_spec(), [make_question()])
-
-
-def test_a_killed_draft_does_not_occupy_the_folder(tmp_path):
-    (tmp_path / f"{DATABASE}.new").write_bytes(b"half")
-    create_run(tmp_path, make_spec(), [make_question()])
-    assert open_run(tmp_path).progress()["total"] == 1
 
 
 def test_folders_that_hold_no_run_are_refused(tmp_path):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from branchwise.base.errors import InputError
 from branchwise.runs.studies.schema import load_study
 from branchwise.runs.studies.shared import questions_of
-from branchwise.runs.studies.study import FIELDS, Study
+from branchwise.runs.studies.study import Study
 from support.corpora.published_sets import SAMPLES
 from support.eval.study_cases import (
     BASE,
@@ -90,11 +90,8 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
     [
         ("expansion:", "expnsion:", "9: unknown factor 'expnsion'; did you mean expansion?"),
         ("expansion:", "max-turns:", "9: unknown factor 'max-turns'; did you mean max_turns?"),
-        ("expansion:", "zebra:", "9: unknown factor 'zebra'; known are model, prompts, "),
         ("factors:", "factor:", "8: unknown key 'factor'; did you mean factors?"),
         ("  kg:", "  knowledge: ", "5: unknown key 'knowledge'; known are model, "),
-        ("  corpus:", "  corpsu:", "4: unknown key 'corpsu'; did you mean corpus?"),
-        ("name: modules ", "nmae: modules ", "1: unknown key 'nmae'; did you mean name?"),
         ("  kg: graph", "  design: vary", "5: unknown key 'design'; write it at the top of"),
         ("  kg: graph", "  epochs: 3", "5: unknown key 'epochs'; write it below questions"),
         ("factors:", "k: 5\nfactors:", "8: unknown key 'k'; write it below base"),
@@ -103,40 +100,26 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
         ("  k: 5", "  k: 5\n  k: 5", "8: 'k' is repeated here, first in line 7"),
         ("name: modules ", "name: a name ", "1: name is 'a name'; write letters, digits"),
         ("name: modules ", "name: 2026-01-02 ", "1: name is 2026-01-02; put it in quotes"),
-        ("name: modules ", "name: yes ", "1: name is on; put it in quotes"),
-        ("name: modules ", "name: ../up ", "1: name is '../up'; write letters"),
         ("[off, on]", "[off, offf]", "9: expansion is 'offf'; write on or off"),
-        ("[off, on]", "[0, 1]", "9: expansion is 0; write on or off"),
         ("[off, on]", "[off]", "9: expansion has one value; name two values at least"),
-        ("[off, on]", "[]", "9: expansion has no value; name two values at least"),
         ("[off, on]", "[on, on]", "9: expansion has the value on twice; keep one of them"),
         ("[off, on]", "on", "9: expansion is on; write a list of values, as in [on, ...]"),
         ("    - 15", "    - 99", "12: k is 99; write at most 50"),
-        ("    - 15", "    - 0", "12: k is 0; write at least 1"),
         ("    - 15", "    - ten", "12: k is 'ten'; write a whole number"),
-        ("    - 15", "    - 1.5", "12: k is 1.5; write a whole number"),
-        ("    - 15", "    - yes", "12: k is on; write a whole number"),
         ("    - 15", "    - 3", "10: k has the value 3 twice; keep one of them"),
         ("k: 5", "k: '5'", "7: k is '5'; write a whole number"),
-        ("k: 5", "temperature: 3", "7: temperature is 3; write at most 2"),
         ("k: 5", "timeout: 0", "7: timeout is 0; write more than 0"),
         ("k: 5", "max_seconds: .inf", "7: max_seconds is inf; write a finite number"),
         ("k: 5", f"seed: {10**30}", "7: seed is 1000000000000000000000000000000; write at most"),
-        ("k: 5", "model: 7", "7: model is 7; put it in quotes"),
         ("k: 5", "model:", "7: model is empty; write a text"),
         ("k: 5", "model: ''", "7: model is empty; leave it out"),
         ("k: 5", 'prompts: "a\\0b"', "7: prompts holds control characters; write it without them"),
-        ("k: 5", 'prompts: "\\ud800"', "7: prompts holds control characters"),
         ("k: 5", "tool_protocol: nativ", "7: tool_protocol is 'nativ'; did you mean native?"),
         ("k: 5", "models: [offline]", "7: models has one value; name two models at least, or wr"),
-        ("k: 5", "models: []", "7: models has no value; name two models at least"),
         ("k: 5", "models: offline", "7: models is 'offline'; write a list, as in [offline]"),
-        ("k: 5", "models: [offline, 7]", "7: models is 7; put it in quotes"),
-        ("k: 5", "models: [offline, offline]", "7: models has the value 'offline' twice; keep one"),
         ("k: 5", "models: [openai:a, offline, ' offline']",
          "7: the models 'offline' and ' offline' are the same; keep one of them"),
         ("k: 5", "models: [offline, ofline]", "7: model: unknown model 'ofline'; did you mean off"),
-        ("k: 5", "modles: [offline, openai:a]", "7: unknown key 'modles'; did you mean models?"),
         ("k: 5", "model: openai:a\n  models: [offline, openai:b]",
          "8: models stands beside model; keep one of model and models"),
         ("  expansion: [off, on]", "  models: [offline, openai:b]",
@@ -147,16 +130,10 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
          "  models: [offline, openai:a]\nfactors:\n  model: [offline, openai:b]",
          "9: model is a factor beside models in base; leave it out, or write model: in base"),
         ("[local_retriever]", "local_retriever", "6: tools is 'local_retriever'; write a list, as"),
-        ("[local_retriever]", "[7]", "6: tools is 7; put it in quotes"),
         ("  expansion: [off, on]", "  tools: [local_retriever, wikisparql]",
          "9: tools is 'local_retriever'; each value of tools is a list of tools: write [["),
         ("questions: questions.jsonl", "questions: [a]", "2: questions is a list; write keys and"),
         ("questions: questions.jsonl", "questions: {limit: 3}", "2: source is missing; write"),
-        ("questions: questions.jsonl", "questions: {source: questions.jsonl, limit: 0}",
-         "2: limit is 0; write at least 1"),
-        ("questions: questions.jsonl", "questions: {source: questions.jsonl, ids: [1]}",
-         "2: ids is 1; put it in quotes"),
-        ("questions: questions.jsonl", "design: varry", "2: design is 'varry'; did you mean vary?"),
         ("questions: questions.jsonl", "max_cost: 3", "1: questions is missing; write questions:"),
     ],
 )  # fmt: skip
@@ -173,7 +150,6 @@ def test_what_is_wrong_is_said_with_its_line(
          "questions.jsonl?"),
         ({"questions": "corpus"}, "questions: is a folder: 'corpus'; name a file"),
         ({"questions": "/dev/zero"}, "questions: is not a file: '/dev/zero'; name a file"),
-        ({"questions": "a" * 1900}, "questions: no such file: 'aaa"),
         ({"base": {**BASE, "corpus": "a" * 1900}}, "corpus: no such folder: 'aaa"),
         ({"base": {**BASE, "corpus": "a" * 99_999}}, "corpus is longer than 2,000 characters"),
         ({"base": {**BASE, "prompts": "prices.yaml"}}, "prompts: is not a folder: 'prices.yaml'; "
@@ -182,19 +158,14 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"factors": {"seed": list(range(300))}}, "seed has 300 values; name at most 256"),
         ({"matcher": "llm:"}, "matcher: unknown model ''"),
         ({"patience": "soon"}, "patience is not a duration; write seconds, or a number with s, m"),
-        ({"patience": [1]}, "patience is not a duration"),
         ({"questions": {"source": "questions.jsonl", "ids": "id.txt"}}, "ids: no such file"),
         ({"questions": "condambigqa:none.json"}, "questions: no such file: 'condambigqa:none"),
         ({"prices": "price.yaml"}, "prices: no such file: 'price.yaml'; did you mean prices.yaml?"),
         ({"matcher": "lexicl"}, "matcher: unknown matcher 'lexicl'; did you mean lexical?"),
-        ({"matcher": "llm:opnai:gpt-6"}, "matcher: unknown model 'opnai:gpt-6'; did you mean "
-         "openai:gpt-6?"),
         ({"matcher": "llm"}, "offline cannot be the matcher: it is not a model; name a model"),
-        ({"judge_entities": True}, "offline cannot be the judge"),
         ({"base": {**BASE, "model": "openai:sk-abc def"}}, "model: unknown model 'openai:***"),
         ({"variant": "greedy"}, "variant: unknown variant 'greedy'; known are one-to-one, "),
         ({"judge_pairs": "aligned"}, "judge_pairs has no effect: nothing is graded; name a judge"),
-        ({"judge": "gpt-6"}, "judge: unknown model 'gpt-6'; did you mean openai:gpt-6?"),
         ({"base": {**BASE, "model": "ofline"}}, "model: unknown model 'ofline'; did you mean "
          "offline?"),
         ({"base": {**BASE, "model": "openai:x@http://u:pw@h:1/v1"}}, "model: the model's base URL "
@@ -207,20 +178,15 @@ def test_what_is_wrong_is_said_with_its_line(
          "bm25?"),
         ({"base": {**BASE, "retriever": "flat"}}, "the corpus has no index 'flat' (it has bm25); "
          "make it: branchwise corpus index "),
-        ({"base": {**BASE, "retriever": "hybrid"}}, "the corpus has no index 'flat' (it has bm25)"),
         ({"base": {**BASE, "retriever": "flashrag:none.yaml"}}, "retriever: no such file: 'none."),
         ({"base": {**BASE, "retriever": "http://u:pw@h:1/retrieve"}}, "retriever: "),
         ({"base": {**BASE, "retriever": "http://h:1"},
           "factors": {"retriever": ["http://h:1", "http:http://h:1/retrieve"]}},
          "the systems 'base' and 'retriever=http:http://h:1/retrieve' are the same"),
-        ({"base": {**BASE, "corpus": "corpis"}}, "corpus: no such folder: 'corpis'; did you mean "
-         "corpus?"),
         ({"base": {**BASE, "corpus": "graph"}}, "corpus 'graph': no corpus here"),
         ({"base": {**BASE, "kg": "corpus"}}, "kg 'corpus': no graph here; build one with"),
         ({"base": {**BASE, "kg": "https://u:pw@host/sparql"}}, "kg: the endpoint's address "
          "contains a user"),
-        ({"base": {**BASE, "prompts": "shorts"}}, "prompts: no such folder: 'shorts'; did you mean "
-         "short?"),
         ({"base": {"tools": ["local_retriever"]}}, "the tool local_retriever has no corpus to "
          "search; add corpus: DIR to base"),
         ({"base": {"corpus": "corpus"}, "factors": {"tools": [["local_retriever"], KG]}},
@@ -231,35 +197,20 @@ def test_what_is_wrong_is_said_with_its_line(
          "returns passages to extract evidence from (system '+extraction')"),
         ({"base": {**BASE, "expander": "openai:a"}, "factors": {"k": [3, 15]}}, "no expander is "
          "used: expansion is off in every system; write expansion: on in base"),
-        ({"factors": {"extractor": ["openai:a", "openai:b"]}}, "no extractor is used"),
-        ({"base": {**BASE, "models": ["offline", "openai:a"]},
-          "factors": {"extraction_by": ["search", "passage"]}},
-         "no extraction_by is used: extraction is off in every system; write extraction: on in"),
-        ({"base": {**BASE, "models": ["offline", "openai:a"]},
-          "factors": {"expansion": [False, True], "readings_from": ["memory", "search"]}},
-         "the systems 'offline' and 'offline, readings_from=search' are the same; expansion is"),
         ({"base": {"corpus": "corpus", "models": ["offline", "openai:a"]},
           "factors": {"tools": [["local_retriever"], KG]}}, "the tool wikisparql has no graph "
          "to query (system 'offline, tools: +wikisparql +wikidata_search')"),
         ({"base": {**BASE, "models": [f"openai:m{n}" for n in range(60)]},
           "factors": {"k": [5, 3, 4, 6, 7]}}, "comes to 300 systems; at most 256: write design: "
          "vary, or fewer models or values"),
-        ({"base": {**BASE, "readings_from": "memory"}, "factors": {"k": [3, 15]}},
-         "no readings_from is used: expansion is off in every system"),
         ({"factors": {"expansion": [False, True], "readings_from": ["memory", "search"]}},
          "the systems 'base' and 'readings_from=search' are the same; expansion is off in both"),
         ({"base": {"expansion": True}, "factors": {"readings_from": ["memory", "search"]}},
          "the systems 'base' and 'readings_from=search' are the same; this readings_from changes"),
-        ({"base": {**BASE, "readings_from": "guess"}}, "readings_from"),
         ({"factors": {"retriever": [None, "bm25"]}}, "the systems 'base' and 'retriever=bm25' are "
          "the same; this retriever changes nothing there"),
         ({"factors": {"corpus": ["corpus", "./corpus"]}}, "the systems 'base' and 'corpus=./corpus'"
          " are the same"),
-        ({"factors": {"model": ["offline", " offline "]}}, "the systems 'base' and 'model="),
-        ({"base": {**BASE, "tools": ["wikisparql"]}, "factors": {"k": [3, 15]}}, "the systems "
-         "'base' and 'k=3' are the same"),
-        ({"factors": {"expansion": [False, True], "expander": ["openai:a", "openai:b"]}},
-         "the systems 'base' and 'expander=b' are the same; expansion is off in both"),
         ({"factors": {"k": list(range(1, 51)), "expansion": [False, True],
           "max_turns": [2, 3, 4]}, "design": "factorial"}, "comes to 300 systems; at most 256"),
     ],
@@ -317,38 +268,25 @@ def test_a_key_is_no_more_checked_than_the_command_line_does(parts: Path) -> Non
     ("text", "expected"),
     [
         ("", "1: is empty"),
-        ("# nothing\n", "1: is empty"),
-        ("- a\n- b\n", "1: contains no study"),
         ("just words", "1: contains no study"),
         ("a: 1\n---\nb: 2\n", "2: is not YAML (but found another document)"),
-        ("name: a\n\tk: 3", "2: is not YAML"),
         ("name: a\nb: *c\n", "2: is not YAML (found undefined alias 'c')"),
         (b"name: a\nb: \xff\n", "2: is not UTF-8 text"),
         ("name: a\nb: \x00\n", "2: is not YAML (a character that YAML does not allow)"),
         ("name: a\non: 3\n", "2: a key is not text; put it in quotes"),
-        ("name: a\n? [1, 2]\n: 3\n", "2: a key is not text"),
         ("name: a\nb: !!python/object/apply:os.system [ls]\n", "2: 'tag:yaml.org,2002:python/obj"),
         ("name: a\nb: !!binary aGk=\n", "2: 'aGk=' cannot be read as a value"),
         ("name: a\nb: 2026-13-45\n", "2: '2026-13-45' cannot be read as a value; put it in quotes"),
         ("name: a\nb: " + "9" * 5000, "2: '99999"),
         ("a: &a {k: 1}\nb:\n  <<: *a\n", "3: merge keys (<<) are not read"),
         ("a: &a [*a]\n", "1: is nested too deeply"),
-        ("{a: 1, a: 2}", "1: 'a' is repeated here"),
         ("a: 1\nb:5\nc: 1\n", "2: is not YAML (could not find expected ':')"),
         ("a:\n  b: [1, 2\n  c: 1\n", "2: is not YAML (expected ',' or ']'"),
-        ("a:\n  b: {k: 1\n  c: [1]\n", "2: is not YAML"),
         ("a: 1\nb: 'no end\nc: 1\n", "2: is not YAML (found unexpected end of stream)"),
     ],
 )
 def test_what_is_no_plain_yaml_is_refused(parts: Path, text: str | bytes, expected: str) -> None:
     assert refusal_of_text(parts, text).startswith(expected)
-
-
-@pytest.mark.slow
-def test_text_that_is_nested_without_end_is_refused(parts: Path) -> None:
-    for text in ("[" * 5000, "- " * 5000, "{a: " * 5000, "? " * 5000):
-        with pytest.raises(InputError, match="nested too deeply"):
-            load_study(write_text(parts, text))
 
 
 def test_aliases_that_multiply_are_refused_before_they_are_written_out(parts: Path) -> None:
@@ -372,32 +310,6 @@ def test_a_file_of_more_than_a_mebibyte_is_refused_unread(parts: Path) -> None:
     path = write_text(parts, b"# " + b"x" * 2**20)
     with pytest.raises(InputError, match="is larger than 1 MiB"):
         load_study(path)
-
-
-def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.yaml: no such file"):
-        load_study(tmp_path / "none.yaml")
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(sorted(FIELDS)) | st.text(max_size=6), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-KEYS = st.sampled_from(sorted(Study.model_fields)) | st.text(max_size=6)
-
-
-@pytest.mark.slow
-@given(st.dictionaries(KEYS, JSON, max_size=5))
-def test_any_other_values_are_refused_in_one_line(parts: Path, changes: dict[str, Any]) -> None:
-    try:
-        load_study(write_study(parts, **changes))
-    except InputError as error:
-        assert "\n" not in str(error)  # noqa: PT017
-        assert "study.yaml" in str(error)  # noqa: PT017
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8")))

@@ -1,13 +1,20 @@
-"""What a study may cost at most, worked out by hand and held against the greediest server."""
+"""What a study may cost at most, by hand and by the greediest server, and what is expected."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
+from branchwise.corpora.questions import Answer as GoldAnswer
+from branchwise.corpora.questions import Branch, Question
 from branchwise.report.terminal.costs import plan_tables
+from branchwise.runs.costs.prices import Price, Prices
+from branchwise.runs.estimates import Expected, Sample, pilot_ids, together
 from branchwise.runs.experiment import run
 from branchwise.runs.studies.plan import Bound, StudyPlan, plan_of
 from branchwise.runs.studies.shared import questions_of
@@ -92,16 +99,7 @@ def test_a_call_may_ask_five_queries_or_open_a_title(parts: Path) -> None:
     assert opening.calls["extractor"] == 10 * 3 * 20
 
 
-def test_the_whole_is_the_sum_of_the_systems(parts: Path) -> None:
-    found = plan(parts)
-    assert found.items == 20
-    assert found.within == Bound(10_000_000, pytest.approx(5.045 + 5.054))
-    assert found.at_most == Bound(6_405_000 + 6_446_000, pytest.approx(12.95))
-
-
-def test_beyond_the_budget_go_one_turn_its_extractions_the_answer_and_a_repair(
-    parts: Path,
-) -> None:
+def test_beyond_the_budget_go_one_turn_its_extractions_the_answer_and_a_repair(parts: Path) -> None:
     base = {
         "model": MINE, "corpus": "corpus", "prompt_set": "paper",
         "extraction": True, "extraction_by": "passage",
@@ -127,23 +125,6 @@ def test_turns_and_calls_bound_each_other(
     assert found.tool_calls == 10 * tool_calls
 
 
-def test_a_graphs_tools_return_no_passages_to_extract_from(parts: Path) -> None:
-    base = {**BASE, "extraction": True, "tools": KG[1:]}
-    found = plan(parts, base=base).systems[0]
-    assert found.calls == {"agent": 50}
-
-
-def test_tokens_are_spent_where_they_cost_most(parts: Path) -> None:
-    prices = parts / "two.yaml"
-    prices.write_text(
-        "models:\n  openai:mine: {input: 1, output: 10}\n  openai:dear: {input: 50, output: 90}\n"
-    )
-    base = {**BASE, "expander": "openai:dear", "max_tokens_total": 5000}
-    found = plan(parts, base=base, prices="two.yaml").systems[1]
-    # 100 at 90, 4,000 at 50, 500 at 10, and 400 that are left at 1: 214,400 millionths an item.
-    assert found.within == Bound(50_000, pytest.approx(2.144))
-
-
 def test_an_unknown_price_is_unknown_and_named(parts: Path) -> None:
     found = plan(parts, prices=None)
     assert found.within.cost is None
@@ -151,11 +132,6 @@ def test_an_unknown_price_is_unknown_and_named(parts: Path) -> None:
     assert found.unpriced == (MINE,)
     text = " ".join(shown(found).split())
     assert "no price is known for openai:mine@http://127.0.0.1:9/v1; give one" in text
-
-
-def test_offline_costs_nothing(parts: Path) -> None:
-    found = plan(parts, base={**BASE, "model": "offline"}, prices=None)
-    assert (found.within.cost, found.at_most.cost) == (0, 0)
 
 
 def test_models_that_score_are_named_and_not_counted(parts: Path) -> None:
@@ -197,13 +173,6 @@ def test_each_model_has_a_total_of_its_own(parts: Path) -> None:
     text = shown(found)
     assert "4 systems (vary, 2 models) x 5 questions" in text
     assert text.index("mine, +expansion") < text.index("all of mine") < text.index("all of free")
-
-
-def test_a_plan_is_json_for_programs(parts: Path) -> None:
-    found = json.loads(json.dumps(plan(parts).to_json()))
-    assert found["items"] == 20
-    assert found["systems"][0]["calls"] == {"agent": 50}
-    assert found["systems"][0]["within"]["tokens"] == 5_000_000
 
 
 def greedy(body: dict[str, Any]) -> Answer:
@@ -285,3 +254,78 @@ def test_what_a_judge_may_take_stands_apart(parts: Path) -> None:
     asked |= {"judge_pairs": "all"}
     closed, guided = plan(parts, **asked).grading
     assert (closed.demand.once.calls, guided.demand.once.calls) == (2 * 10 * 3, 2 * 3 * 3 * 2)
+
+
+PRICES = Prices({}, None, None, {"openai:m": Price(input=1.0, output=2.0)})
+
+
+def outcome(read: int, written: int = 0, *, calls: int = 1, seconds: float = 2.0) -> dict[str, Any]:
+    usage = {"agent": {"calls": calls, "input": read, "output": written}}
+    return {"usage": usage, "calls": 3, "seconds": seconds}
+
+
+def sample(*outcomes: dict[str, Any], kept: bool = True) -> Sample:
+    return Sample({"model": "openai:m"}, outcomes, kept)
+
+
+def test_a_total_is_the_mean_times_what_is_left_and_what_was_paid() -> None:
+    found = sample(outcome(1000, 100), outcome(3000, 300)).estimate(10, PRICES, 4)
+    assert found.sample == 2
+    assert (found.calls, found.tool_calls) == ({"agent": 10.0}, 30.0)
+    assert found.tokens.value == pytest.approx(10 * 2200)
+    assert found.cost is not None
+    assert found.cost.value == pytest.approx(10 * (2000 + 400) / 1e6)
+    # 8 items of 2 seconds, 4 at a time.
+    assert found.seconds == pytest.approx(4.0)
+
+
+def test_the_range_is_students_around_the_logarithm() -> None:
+    """Mean 2,000, deviation 1,414.2, of two items: 6.31 * .7071 / 1.4142 = 3.155."""
+    found = sample(outcome(1000), outcome(3000), kept=False).estimate(10, PRICES, 1)
+    factor = math.exp(6.31 * (math.sqrt(2) * 1000 / 2000) / math.sqrt(2))
+    assert found.tokens.low == pytest.approx(20_000 / factor)
+    assert found.tokens.high == pytest.approx(20_000 * factor)
+    kept = sample(outcome(1000), outcome(3000)).estimate(10, PRICES, 1)
+    assert kept.tokens.low == pytest.approx(4000 + 16_000 / factor)
+
+
+def test_equal_items_leave_no_doubt_and_one_item_leaves_a_factor_of_two() -> None:
+    alike = sample(outcome(500), outcome(500), outcome(500)).estimate(6, PRICES, 1).tokens
+    assert (alike.low, alike.value, alike.high) == (3000, 3000, 3000)
+    alone = sample(outcome(500), kept=False).estimate(6, PRICES, 1).tokens
+    assert (alone.low, alone.high) == (pytest.approx(1500), pytest.approx(6000))
+
+
+def test_systems_together_are_unknown_where_one_is() -> None:
+    one = sample(outcome(1000)).estimate(10, PRICES, 1)
+    both = together([one, one])
+    assert both is not None
+    assert both.cost is not None
+    assert one.cost is not None
+    assert both.cost == Expected(2 * one.cost.value, 2 * one.cost.low, 2 * one.cost.high)
+    assert both.calls == {"agent": 20.0}
+    assert together([one, None]) is None
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=30), st.integers(0, 100))
+def test_the_expected_total_lies_in_its_range(read: list[int], more: int) -> None:
+    found = sample(*map(outcome, read)).estimate(len(read) + more, PRICES, 8).tokens
+    assert sum(read) <= found.value * (1 + 1e-9)
+    assert found.low <= found.value * (1 + 1e-9)
+    assert found.value <= found.high * (1 + 1e-9)
+
+
+def question(n: int, answers: int) -> Question:
+    gold = tuple(GoldAnswer(text=f"a{k}") for k in range(answers))
+    return Question(
+        id=f"q{n}", question=f"Question {n}?", branches=(Branch(name="b", answers=gold),)
+    )
+
+
+def test_a_pilot_has_questions_with_few_and_with_many_answers() -> None:
+    asked = [question(n, 1 + n % 10) for n in range(100)]
+    chosen = pilot_ids(asked, 5)
+    answers = sorted(len(one.branches[0].answers) for one in asked if one.id in chosen)
+    # One of each fifth: of two numbers of answers each.
+    assert [(1 + (n - 1) // 2) for n in answers] == [1, 2, 3, 4, 5]
+    assert pilot_ids(list(reversed(asked)), 5) == chosen

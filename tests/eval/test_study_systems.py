@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.agents.prompt_files import Prompts
 from branchwise.base.errors import InputError
 from branchwise.commands.declared_options import read_options
 from branchwise.graphs.system import System
@@ -160,27 +159,6 @@ def test_a_model_of_a_module_is_left_out_where_the_module_is_off(parts: Path) ->
     assert [named.system.roles.extractor for named in found] == ["openai:a", "openai:b"]
 
 
-def test_where_readings_come_from_is_a_setting_of_expansion(parts: Path) -> None:
-    base = {**BASE, "readings_from": "memory"}
-    found = [named.system for named in systems(parts, base=base)]
-    assert [one.readings_from for one in found if one.expand] == ["memory"]
-    base = {**BASE, "expansion": True}
-    factors = {"readings_from": ["search", "memory"]}
-    assert [named.name for named in systems(parts, base=base, factors=factors)] == [
-        "base",
-        "readings_from=memory",
-    ]
-
-
-def test_prompts_of_ones_own_may_be_those_of_another_set(parts: Path) -> None:
-    (parts / "coached").mkdir()
-    text = Prompts.load().texts["answer_with_tools"]
-    (parts / "coached" / "answer_with_tools.md").write_text(text)
-    base = {**BASE, "prompt_set": "paper"}
-    factors = {"prompts": [None, "coached"], "prompt_set": ["paper", "v2"]}
-    assert names(parts, base=base, factors=factors) == ["base", "prompts=coached", "prompt_set=v2"]
-
-
 def test_addresses_stay_and_paths_become_absolute(parts: Path) -> None:
     base = {**BASE, "kg": "https://query.example/sparql", "corpus": "./corpus"}
     retrievers = ["bm25", "http://localhost:8000/retrieve", "flashrag:prices.yaml"]
@@ -194,12 +172,6 @@ def test_addresses_stay_and_paths_become_absolute(parts: Path) -> None:
     assert [named.name for named in found] == [
         "base", "retriever=http://localhost:8000/retrieve", "retriever=flashrag:prices.yaml",
     ]  # fmt: skip
-
-
-def test_a_server_that_searches_needs_no_corpus(parts: Path) -> None:
-    found = systems(parts, base={"retriever": "http://localhost:1"}, factors={"k": [3, 15]})
-    assert [named.system.k for named in found] == [3, 15]
-    assert found[0].system.corpus is None
 
 
 def test_tools_are_named_by_what_comes_and_goes(parts: Path) -> None:
@@ -252,16 +224,6 @@ def test_each_of_several_models_has_a_base_and_what_is_changed_of_it(parts: Path
             (setting, setting, "base") for setting in settings
         ]
         assert {one.model for one in alone} == {short[n]}
-
-
-def test_several_models_have_every_combination_in_a_factorial_design(parts: Path) -> None:
-    base = {**BASE, "models": ["openai:a", "openai:b"]}
-    factors = {"expansion": [False, True], "k": [5, 3]}
-    assert names(parts, base=base, factors=factors, design="factorial") == [
-        f"{model}{setting}"
-        for model in "ab"
-        for setting in ("", ", +expansion", ", k=3", ", +expansion, k=3")
-    ]
 
 
 def test_models_of_one_name_are_told_apart_by_their_servers(parts: Path) -> None:
@@ -381,9 +343,3 @@ def test_systems_are_as_many_as_the_design_says_and_differ(
         assert len({getattr(named, what) for named in found}) == count
     if design == "vary":
         assert all(len(named.changes) == 1 for named in found[1:])
-
-
-def test_the_same_file_gives_the_same_names_and_folders(parts: Path) -> None:
-    factors = {"tools": [SEARCH, KG], "k": [3, 15], "model": ["offline", "openai:x"]}
-    first, again = (systems(parts, factors=factors, design="factorial") for _ in range(2))
-    assert first == again

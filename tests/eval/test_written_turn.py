@@ -12,12 +12,7 @@ from branchwise.trace.events import Event, Model
 from branchwise.trace.parts import Usage
 
 TURN = Model(
-    text="old",
-    tool_calls=(),
-    invalid_tool_calls=(),
-    finish="stop",
-    usage=Usage(1, 1),
-    seconds=0.1,
+    text="old", tool_calls=(), invalid_tool_calls=(), finish="stop", usage=Usage(1, 1), seconds=0.1
 )
 CALL = {"name": "local_retriever", "args": {"query": "Heat"}}
 

@@ -64,10 +64,7 @@ def drawn_answers(data: Path, folder: Path) -> list[LostAnswer]:
     all_of_them = [*own, *_other_passages(data)]
     two_wiki = _two_wiki_questions(data)
     ambignq = load_questions(f"ambignq:{data / 'ambignq' / 'train_light.json'}").questions
-    plans = (
-        ("2wiki", two_wiki, own, (80, 20)),
-        ("ambignq", ambignq, all_of_them, (60, 40)),
-    )
+    plans = (("2wiki", two_wiki, own, (80, 20)), ("ambignq", ambignq, all_of_them, (60, 40)))
     cases: list[LostAnswer] = []
     for source, questions, passages, counts in plans:
         retriever = _index(passages, folder / source)
