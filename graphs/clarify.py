@@ -320,10 +320,8 @@ def _output(
 
 def _reading(pipeline: Pipeline, state: ClarifyState) -> tuple[str, str | None]:
     """How the item's answer was read: as the worst of those that could be, and the first problem.
-
     It could not be if its first decision could not: whether the question is ambiguous, or else what
-    is asked back. For a person it could not be if no answer could.
-    """
+    is asked back. For a person it could not be if no answer could."""
     reads: Sequence[StageRead] = state.get("reads", ())
     failed = {read["of"]: read["problem"] for read in reads if read["how"] == UNREADABLE}
     problem = next((f"{of}: {why}" for of, why in failed.items()), None)

@@ -50,10 +50,8 @@ _SEEN = ("messages", "pending", "readings", "evidence", "spent", "finish")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NodePlugin(Plugin):
-    """A declared node. `state`: name of the parameter that gets the state.
-
-    `seconds`: a call that takes longer is stopped.
-    """
+    """A declared node. `state`: name of the parameter that gets the state. `seconds`: a call that
+    takes longer is stopped."""
 
     plugin_group: ClassVar[Group] = "nodes"
     fills: ClassVar[tuple[str, ...]] = ("corpus", "graph", "run", "settings")
@@ -114,11 +112,9 @@ def load_node(spec: str) -> NodePlugin:
 
 
 def make_nodes(specs: Sequence[str], context: InjectionContext) -> list[NodePlugin]:
-    """The nodes in order, with settings and other injected values.
-
-    Raises InputError for a spec that does not name a node, two nodes of the same name, settings
-    that do not fit, and a missing corpus or graph.
-    """
+    """The nodes in order, with settings and other injected values. Raises InputError for a spec
+    that does not name a node, two nodes of the same name, settings that do not fit, and a missing
+    corpus or graph."""
     nodes: list[NodePlugin] = []
     for spec in specs:
         plugin = load_node(spec)
@@ -159,11 +155,9 @@ class NodeResult(Record):
 
 
 def make_plugin_node(plugin: NodePlugin, caller: ModelCaller | None = None) -> GraphNode:
-    """The step of a plug-in's node. If it fails, the state stays as it was.
-
-    `caller`: the agent's model, which it may ask. Its result is committed before it is used; a
-    resumed item does not call it again.
-    """
+    """The step of a plug-in's node. If it fails, the state stays as it was. `caller`: the agent's
+    model, which it may ask. Its result is committed before it is used; a resumed item does not call
+    it again."""
 
     async def run(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
         context, began = runtime.context, time.perf_counter()
@@ -219,10 +213,8 @@ _KINDS: Mapping[str, type[BaseMessage]] = {
 
 
 def applied(node: NodeEvent, state: AgentState) -> StateUpdate:
-    """How a node's event changes the state.
-
-    Raises LookupError for an event that no version of ours wrote.
-    """
+    """How a node's event changes the state. Raises LookupError for an event that no version of ours
+    wrote."""
     update, change = node.update, StateUpdate()
     if update.messages is not None:
         # The new text is read as an answer, whatever was wrong with the text that it replaces.
@@ -248,11 +240,9 @@ def _message(changed: ChangedMessage) -> BaseMessage:
 
 
 def update_of(slot: NodeSlot, returned: Any, state: AgentState) -> Update:
-    """The changes of `returned` to `state`; empty if there are none.
-
-    A message counts as its kind and its text, at most 200,000 characters, so that the run continues
-    with exactly what is recorded. Raises WrongResult.
-    """
+    """The changes of `returned` to `state`; empty if there are none. A message counts as its kind
+    and its text, at most 200,000 characters, so that the run continues with exactly what is
+    recorded. Raises WrongResult."""
     if returned is None:
         return Update()
     readers = _READERS[slot]

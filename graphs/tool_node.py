@@ -75,12 +75,9 @@ def make_tool_node(
     left: Callable[[Spent], str] | None = None,
     known: KnownPassages | None = None,
 ) -> GraphNode:
-    """The node `tools`: answers every tool call of the last message.
-
-    `caller`: the agent's model, which plug-ins may ask. `left`: what results say at their end of
-    the budget. `known`: passages that are named where a search finds them again; None shows all
-    whole.
-    """
+    """The node `tools`: answers every tool call of the last message. `caller`: the agent's model,
+    which plug-ins may ask. `left`: what results say at their end of the budget. `known`: passages
+    that are named where a search finds them again; None shows all whole."""
     by_name = {tool.name: tool for tool in tools}
 
     async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
@@ -131,10 +128,8 @@ class _Turn:
     def answer(
         self, of: int, call: Mapping[str, Any], *, within_budget: bool
     ) -> Coroutine[Any, Any, Tool]:
-        """Call number `of` of the turn.
-
-        It takes its slot now, in the model's order, so that a replay matches.
-        """
+        """Call number `of` of the turn. It takes its slot now, in the model's order, so that a
+        replay matches."""
         refused = _refusal(call, self.tools) if within_budget else _NOT_RUN
         slot = None if refused else self.context.journal.recall(_key(call))
         return self._finish(of, call, slot, refused)
@@ -280,11 +275,9 @@ async def waited_for(
     on_wait: Callable[[float], None],
 ) -> T:
     """What `search` brings; it is repeated once its server is back. `server` None: it asks none.
-
     `on_wait` gets the seconds of each wait, which are not the question's. Raises what the search
-    raises, ServerGoneError, and PassEndedError where the server no longer takes the key, or what
-    is searched here is damaged.
-    """
+    raises, ServerGoneError, and PassEndedError where the server no longer takes the key, or what is
+    searched here is damaged."""
     watch = None
     if server is not None and context.outages is not None:
         watch = context.outages.at(server)

@@ -71,10 +71,8 @@ class AmbiguityTask(Task):
     )
 
     def score(self, item: AnsweredItem) -> Metrics:
-        """Accuracy and the counts that precision, recall and F1 are made of.
-
-        An item without a readable answer is wrong, and a miss where the question is ambiguous.
-        """
+        """Accuracy and the counts that precision, recall and F1 are made of. An item without a
+        readable answer is wrong, and a miss where the question is ambiguous."""
         said, gold = verdict(item), item.question.ambiguous
         listed = said is not None and item.prediction.task_output is None
         sums = (float(said is True and gold), float(said is True), float(gold))
