@@ -60,13 +60,6 @@ def test_a_question_is_scored_whole_by_category_and_by_options() -> None:
     assert 0 < found["bleu4"] < 1
 
 
-def test_the_subsequence_has_gaps() -> None:
-    task = ClarificationTask(SUBSEQUENCE)
-    found = task.score(answered(asked("Which version: the film, or the book?")))
-    assert found["option_precision"] == 1
-    assert found["option_recall"] == pytest.approx((8 / 13 + 1) / 2)
-
-
 @pytest.mark.parametrize("output", [asked("What do you mean?"), asked(""), None])
 def test_a_text_of_another_form_is_counted_and_offers_nothing(output: Any) -> None:
     found = ClarificationTask().score(answered(output))

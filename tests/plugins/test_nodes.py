@@ -259,11 +259,6 @@ async def cut(state: AgentState, limits: Limits):
     assert len(others | {without, plain}) == 4
 
 
-def test_settings_of_a_plugin_that_is_not_there_are_refused(play):
-    with pytest.raises(InputError, match=r"no plug-in is called 'rernk'.*did you mean rerank"):
-        play(RERANK, "rerank", settings={"rernk": {"most": 2}})
-
-
 def test_with_passages_leaves_what_has_none_alone():
     from langchain_core.messages import AIMessage, ToolMessage
 
