@@ -137,10 +137,10 @@ class TitleSearcher:
             self._search(names, tool, args, context.journal.recall(_key(tool, args)), context)
             for tool, args in planned
         ]
-        found = await asyncio.gather(*begun)
+        searches = await asyncio.gather(*begun)
         # They wait concurrently: together no longer than the one that waited longest.
-        context.waited += max((waited for _, waited in found), default=0.0)
-        return tuple(search for search, _ in found)
+        context.waited += max((waited for _, waited in searches), default=0.0)
+        return tuple(search for search, _ in searches)
 
     def _planned(self, names: QuestionNames) -> list[tuple[str, Mapping[str, Any]]]:
         """Tools and arguments: passages for every name first, then the graph with what is left."""

@@ -37,7 +37,7 @@ from branchwise.tools.errors import ToolError
 from branchwise.tools.passage_blocks import ShownPassages
 from branchwise.tools.plugin_tools import PluggedTool
 from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
-from branchwise.tools.tool_results import MAX_RESULT_CHARS
+from branchwise.tools.tool_results import bounded
 from branchwise.trace.events import Tool
 from branchwise.trace.parts import ModelQuestion
 from branchwise.trace.records import Record
@@ -229,11 +229,11 @@ async def _call_built_in(
         where = ".".join(str(part) for part in first["loc"])
         return _failure(f"bad arguments: {where}: {first['msg']}", "arguments")
     except ToolError as error:
-        text = bounded(whole_characters(str(error)))
+        text = bounded(str(error))
         return CallOutcome(f"Error: {text}", {}, one_line(text)[:MAX_ERROR_CHARS], "failed")
     except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
         return _failure(f"{type(error).__name__}: {error}")
-    return CallOutcome(bounded(whole_characters(text)), artifact)
+    return CallOutcome(bounded(text), artifact)
 
 
 async def _call_plugged(
@@ -259,13 +259,6 @@ async def _call_plugged(
 
 def _failure(problem: str, failure: Failure = "failed") -> CallOutcome:
     return _refused(one_line(whole_characters(problem))[:MAX_ERROR_CHARS], failure)
-
-
-def bounded(text: str) -> str:
-    """A tool's text, cut where it is longer than `MAX_RESULT_CHARS`; the cut says so."""
-    if len(text) <= MAX_RESULT_CHARS:
-        return text
-    return f"{text[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters]"
 
 
 async def waited_for(

@@ -35,9 +35,9 @@ from branchwise.graphs.extraction.requests import (
 from branchwise.graphs.module_call import NO_USAGE
 from branchwise.graphs.reduce import StateUpdate, extracted, folded
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, PassageExtract
-from branchwise.graphs.tool_node import bounded
 from branchwise.tools.artifacts import RepeatRecord
 from branchwise.tools.passage_blocks import block, blocks
+from branchwise.tools.tool_results import bounded
 from branchwise.trace.events import Extraction
 from branchwise.trace.parts import Call, Extracted, ExtractionRequest
 

@@ -146,7 +146,7 @@ def _read(group: PassageGroup, reply: ModuleReply, read: PassagesRead) -> list[P
         (alone,) = group.sought
         read.passages[group.first] = read_alone(alone.material, reply, alone.dropped)
         return []
-    materials = [one.material for one in group.sought]
+    materials = [sought.material for sought in group.sought]
     sections = Sections() if reply.error else read_sections(reply.text, materials)
     later, passed_over = list[Sought](), list[Sought]()
     for number, one in enumerate(group.sought):

@@ -5,8 +5,8 @@ from pathlib import Path
 from branchwise.base.errors import InputError
 from branchwise.base.text import one_line, whole_characters
 from branchwise.graphs.list_replies import MAX_CHARS, MAX_READINGS
-from branchwise.graphs.tool_node import bounded
 from branchwise.runs.forks.written_turn import read_turn, written_turn
+from branchwise.tools.tool_results import bounded
 from branchwise.trace.events import (
     Body,
     BudgetSpent,

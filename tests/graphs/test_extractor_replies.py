@@ -171,20 +171,6 @@ def test_a_megabyte_of_one_sign_is_read_in_no_time(sign: str) -> None:
 WORDS = st.lists(st.sampled_from(["Heat", "film", "1995", "“a”", "it’s", "–", "None"]), min_size=1)
 
 
-@pytest.mark.slow
-@given(WORDS.map(" ".join), st.lists(st.tuples(st.integers(0, 60), st.integers(1, 60)), max_size=8))
-def test_pieces_cut_out_of_a_passage_cover_what_was_cut(
-    passage: str, cuts: list[tuple[int, int]]
-) -> None:
-    pieces = [passage[start : start + width].strip() for start, width in cuts]
-    copied = [piece for piece in pieces if any(c.isalnum() for c in piece) and piece != "None"]
-    found = read_spans("\n".join(copied), passage)
-    assert not [dropped for dropped in found.dropped if dropped.why == "not in the passage"]
-    for piece in copied:
-        assert any(piece in span for span in found.kept)
-    assert sum(map(len, found.kept)) <= len(passage)
-
-
 @given(st.text(max_size=200), st.text(max_size=200).map(one_line))
 def test_whatever_is_said_spans_stand_in_the_passage_in_order_and_apart(
     reply: str, passage: str

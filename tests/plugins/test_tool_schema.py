@@ -1,6 +1,5 @@
 """Signature and docstring become what the model sees; what cannot be told to it is refused."""
 
-import inspect
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -85,19 +84,6 @@ def test_names_types_and_words_become_a_schema_and_what_is_injected_is_hidden():
         "kg": ("graph", True),
         "run": ("run", False),
     }
-
-
-async def test_what_is_decorated_stays_what_it_was():
-    async def plus(a: int, b: int = 2) -> int:
-        """Adds."""
-        return a + b
-
-    declared = tool(plus)
-    assert await declared(1) == 3
-    assert await declared(1, b=5) == 6
-    assert inspect.signature(declared) == inspect.signature(plus)
-    assert (declared.__name__, declared.__doc__) == ("plus", "Adds.")
-    assert declared.__module__ == __name__
 
 
 def test_arguments_arrive_as_their_types_with_defaults_of_their_own():

@@ -203,18 +203,13 @@ class OptionsWay:
         return option_sums(predicted, gold, self.common)
 
 
-SUBSTRING = OptionsWay(
-    "substring",
-    "longest common substring",
-    "by the longest common substring, one-to-one, over all questions together",
-    "substring",
-)
-SUBSEQUENCE = OptionsWay(
-    "subsequence",
-    "longest common subsequence",
-    "by the longest common subsequence, one-to-one, over all questions together",
-    "subsequence",
-)
+def _by_common(common: CommonText) -> OptionsWay:
+    matcher = f"longest common {common}"
+    note = f"by the {matcher}, one-to-one, over all questions together"
+    return OptionsWay(common, matcher, note, common)
+
+
+SUBSTRING, SUBSEQUENCE = _by_common("substring"), _by_common("subsequence")
 PUBLISHED = OptionsWay(
     PUBLISHED_CODE,
     "published code",
