@@ -168,9 +168,6 @@ def test_a_megabyte_of_one_sign_is_read_in_no_time(sign: str) -> None:
     assert all(len(dropped.text) <= 500 for dropped in found.dropped)
 
 
-WORDS = st.lists(st.sampled_from(["Heat", "film", "1995", "“a”", "it’s", "–", "None"]), min_size=1)
-
-
 @given(st.text(max_size=200), st.text(max_size=200).map(one_line))
 def test_whatever_is_said_spans_stand_in_the_passage_in_order_and_apart(
     reply: str, passage: str
