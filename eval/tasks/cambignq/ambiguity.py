@@ -23,6 +23,9 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
+_P, _R = Total(_SUMS[:2], share), Total((_SUMS[0], _SUMS[2]), share)
+
+
 def _f1(right: float, said: float, gold: float) -> float | None:
     return share(2 * right, said + gold)
 
@@ -51,21 +54,9 @@ class AmbiguityTask(Task):
     columns: tuple[Column, ...] = (
         Column("accuracy", "accuracy", _DETECTION, note=_NOTE, role="exact"),
         Column(
-            "ambiguous_precision",
-            "P",
-            _DETECTION,
-            role="precision",
-            words="precision",
-            total=Total(_SUMS[:2], share),
+            "ambiguous_precision", "P", _DETECTION, role="precision", words="precision", total=_P
         ),
-        Column(
-            "ambiguous_recall",
-            "R",
-            _DETECTION,
-            role="recall",
-            words="recall",
-            total=Total((_SUMS[0], _SUMS[2]), share),
-        ),
+        Column("ambiguous_recall", "R", _DETECTION, role="recall", words="recall", total=_R),
         Column("ambiguous_f1", "F1", _DETECTION, role="headline", total=Total(_SUMS, _f1)),
         Column("none_listed", "none\nlisted", _DETECTION, note=_NONE_NOTE),
     )
