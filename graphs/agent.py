@@ -32,16 +32,17 @@ from branchwise.graphs.pipeline import Person
 from branchwise.graphs.plugin_nodes import check_named, make_nodes
 from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.reduce import begun, given_ids
-from branchwise.graphs.sources import OpenSources, check_search, repeats_passages
+from branchwise.graphs.sources import check_search, repeats_passages, retriever_of
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.graphs.system import System, all_settings
 from branchwise.kg.answers import Graph
+from branchwise.kg.open import open_kg
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.plugin_tools import PluggedTool, plugin_sections
 from branchwise.tools.registry import (
     NAMES_TOOL,
     SEARCH_TOOL,
-    close_now,
+    ToolContext,
     default_tools,
     injection_context,
     make_tools,
@@ -51,40 +52,6 @@ from branchwise.trace.events import Event, Start
 
 if TYPE_CHECKING:
     from branchwise.graphs.flows import AgentGraph
-
-
-def identity_of(system: System, parts: GraphParts, sources: OpenSources) -> Mapping[str, Any]:
-    """Everything that a system's answers depend on; JSON-serialisable, free of paths and keys."""
-    flow = parts.flow
-    # The system's own settings whose values answers depend on, where their module is on.
-    settings = {
-        one.name: system.asked(one.name) if one.setting.of_task else getattr(system, one.name)
-        for one in all_settings()
-        if len(one.path) == 1
-        and one.setting.changes == "answers"
-        and (one.setting.module is None or getattr(system, one.setting.module))
-    }
-    tools = [
-        convert_to_openai_tool(tool)
-        | ({"plugin": dict(tool.plugin_identity)} if isinstance(tool, PluggedTool) else {})
-        for tool in parts.tools
-    ]
-    return {
-        **({"kg": sources.kg.identity()} if sources.kg else {}),
-        **({"nodes": [node.identity for node in parts.plugins]} if parts.plugins else {}),
-        **parts.models.identity,
-        "budget": digested(system.budget),
-        "prompts": parts.prompts.digest_of(_used_prompts(system, parts)),
-        "tools": tools,
-        "retriever": dict(sources.retriever.identity) if sources.retriever else None,
-        "format": flow.format.name,
-        **({"flow": flow.name} if flow.graph else {}),
-        **settings,
-    }
-
-
-def digest_of(identity: Mapping[str, Any]) -> str:
-    return hashlib.sha256(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _used_prompts(system: System, parts: GraphParts) -> set[str]:
@@ -156,8 +123,24 @@ class Agent:
         )
         # Before the corpus is opened, which takes longer than noticing a missing server.
         models = Models.of(system, self.prompts, model, restraints, recordings, keys)
-        self._sources = OpenSources.of(system, keys, retriever, kg)
-        context = self._sources.tool_context(system, flow, keys)
+        searched = retriever or retriever_of(system)
+        if searched is not None and not isinstance(searched, Batcher):
+            # One for the tool and for what else searches: a batcher has one thread.
+            searched = Batcher(searched)
+        self._retriever = searched
+        self._kg = kg or (open_kg(system.kg, keys) if system.kg else None)
+        context = ToolContext(
+            searched,
+            system.k,
+            self._kg,
+            Path(system.corpus) if system.corpus else None,
+            system.settings,
+            keys,
+            shortens=not repeats_passages(system),
+            cites=flow.format.cites,
+            per_name=system.per_name,
+            prompt_set=system.prompt_set,
+        )
         names = default_tools(context.sources) if system.tools is None else system.tools
         self.tools = make_tools(names, context)
         check_search(system, context.sources, [tool.name for tool in self.tools])
@@ -195,8 +178,8 @@ class Agent:
         if self.system.readings_from != "search":
             return None
         tools = {tool.name for tool in self.tools}
-        passages = self._sources.retriever if SEARCH_TOOL in tools else None
-        kg = self._sources.kg if NAMES_TOOL in tools else None
+        passages = self._retriever if SEARCH_TOOL in tools else None
+        kg = self._kg if NAMES_TOOL in tools else None
         return TitleSearcher(passages, kg) if passages or kg else None
 
     def check_settings(self) -> None:
@@ -207,19 +190,44 @@ class Agent:
     @property
     def identity(self) -> Mapping[str, Any]:
         """Everything that answers depend on, JSON-serialisable, free of paths and keys."""
-        return identity_of(self.system, self._parts, self._sources)
+        system, parts, flow = self.system, self._parts, self.flow
+        # The system's own settings whose values answers depend on, where their module is on.
+        settings = {
+            one.name: system.asked(one.name) if one.setting.of_task else getattr(system, one.name)
+            for one in all_settings()
+            if len(one.path) == 1
+            and one.setting.changes == "answers"
+            and (one.setting.module is None or getattr(system, one.setting.module))
+        }
+        tools = [
+            convert_to_openai_tool(tool)
+            | ({"plugin": dict(tool.plugin_identity)} if isinstance(tool, PluggedTool) else {})
+            for tool in self.tools
+        ]
+        return {
+            **({"kg": self._kg.identity()} if self._kg else {}),
+            **({"nodes": [node.identity for node in self.nodes]} if self.nodes else {}),
+            **parts.models.identity,
+            "budget": digested(system.budget),
+            "prompts": self.prompts.digest_of(_used_prompts(system, parts)),
+            "tools": tools,
+            "retriever": dict(self._retriever.identity) if self._retriever else None,
+            "format": flow.format.name,
+            **({"flow": flow.name} if flow.graph else {}),
+            **settings,
+        }
 
     @property
     def digest(self) -> str:
         """SHA-256 of the identity: a run is only resumed by the system that began it."""
-        return digest_of(self.identity)
+        return hashlib.sha256(orjson.dumps(self.identity, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
     async def aclose(self) -> None:
         """Close connections to models and MCP servers, which reopen, and the knowledge graph."""
         await self._parts.models.aclose()
         await asyncio.to_thread(close_now, self.tools)
-        if self._sources.kg:
-            self._sources.kg.close()
+        if self._kg:
+            self._kg.close()
 
     async def answer(
         self,
@@ -230,17 +238,14 @@ class Agent:
         person: Person | None = None,
     ) -> Outcome:
         """Run one question through the graph; raises ModelError if the model cannot be reached.
-
         `ledger` counts the calls of each role; pass one to have the count even if this raises.
         `opening`: first events of a trace, after which the question continues (`entry`). `person`:
-        who is asked back, in a flow that asks; what they raise ends the question.
-        """
+        who is asked back, in a flow that asks; what they raise ends the question."""
         counted = ledger or Ledger()
         entry = self.entry(opening, counted) if opening else self.beginning(brief)
-        seconds = self.system.budget.seconds
         context = ItemContext(
             journal,
-            seconds,
+            self.system.budget.seconds,
             entry.fragments,
             brief.question,
             counted,
@@ -268,10 +273,8 @@ class Agent:
         )
 
     def entry(self, opening: Sequence[Event], ledger: Ledger | None = None) -> ResumePoint:
-        """Where a question continues after the first events of a trace (`graphs.rebuild`).
-
-        Raises LookupError or ValueError for records that no version of ours wrote.
-        """
+        """Where a question continues after the first events of a trace (`graphs.rebuild`). Raises
+        LookupError or ValueError for records that no version of ours wrote."""
         shown = partial(shown_readings, self.prompts, self.flow.readings)
         return rebuild(opening, self._parts.route, shown, ledger or Ledger())
 

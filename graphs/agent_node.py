@@ -43,10 +43,8 @@ def budget_left(prompts: Prompts, budget: Budget, spent: Spent) -> str:
 
 
 def spent_reason(budget: Budget, spent: Spent, seconds: float) -> str | None:
-    """Which part of the budget is spent, in words; None while some of each is left.
-
-    The last model turn is reserved for the answer, so `turns` is spent one turn early.
-    """
+    """Which part of the budget is spent, in words; None while some of each is left. The last model
+    turn is reserved for the answer, so `turns` is spent one turn early."""
     if spent.turns >= budget.turns - 1:
         return f"{budget.turns} model turns"
     if spent.calls >= budget.calls:
@@ -71,9 +69,7 @@ def make_agent_node(
     route: Route,
 ) -> GraphNode:
     """The node `agent`; continues with the tools or, after its last message, towards the answer.
-
-    `schema` shapes the answer if the model is called without tools; None: it is text.
-    """
+    `schema` shapes the answer if the model is called without tools; None: it is text."""
 
     async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
         context, change = runtime.context, StateUpdate()

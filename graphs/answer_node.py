@@ -105,11 +105,9 @@ async def _repair(
 
 
 def _closed(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Without open tool calls in the last message: servers refuse a call that has no result.
-
-    If a node answered for the agent, also without the agent's own message: several servers refuse
-    two assistant messages in a row.
-    """
+    """Without open tool calls in the last message: servers refuse a call that has no result. If a
+    node answered for the agent, also without the agent's own message: several servers refuse two
+    assistant messages in a row."""
     *before, last = messages
     if before and isinstance(last, AIMessage) and isinstance(before[-1], AIMessage):
         before.pop()

@@ -34,11 +34,9 @@ _EXTRACT_NODES = {
 
 
 def build_graph(parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
-    """Compile the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`.
-
-    Without tools it is the direct-answer setting: one turn, then the answer. `start_at`: the node
-    to enter first, with a state that earlier steps left (graphs/rebuild.py); None is the start.
-    """
+    """Compile the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`. Without tools it
+    is the direct-answer setting: one turn, then the answer. `start_at`: the node to enter first,
+    with a state that earlier steps left (graphs/rebuild.py); None is the start."""
     graph = new_graph()
     first = add_agent(graph, parts, then=add_answer(graph, parts))
     graph.add_edge(START, start_at or first)
@@ -51,10 +49,8 @@ def new_graph() -> _Graph:
 
 
 def add_answer(graph: _Graph, parts: GraphParts) -> str:
-    """Add the node that reads the last message, after the plug-ins' nodes before it.
-
-    Returns the first of them, to which the agent's last message goes.
-    """
+    """Add the node that reads the last message, after the plug-ins' nodes before it. Returns the
+    first of them, to which the agent's last message goes."""
     answer = make_answer_node(parts.models.agent, parts.prompts, parts.flow.format)
     graph.add_node("answer", answer)
     graph.add_edge("answer", END)
@@ -64,9 +60,7 @@ def add_answer(graph: _Graph, parts: GraphParts) -> str:
 
 def add_agent(graph: _Graph, parts: GraphParts, *, then: str) -> str:
     """Add `[expand]? -> agent <-> (tools -> [extract]?)`; its last message goes to the node `then`.
-
-    A module exists if there is a model for it. Returns the first node.
-    """
+    A module exists if there is a model for it. Returns the first node."""
     models, prompts, flow = parts.models, parts.prompts, parts.flow
     route = replace(parts.route, last_words=then)
     schema = flow.format.schema

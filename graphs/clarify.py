@@ -288,7 +288,7 @@ def _conclude(pipeline: Pipeline) -> Any:
         context = runtime.context
         context.lanes.close()
         how, problem = _reading(pipeline, state)
-        answered = {one["option"]: one["answers"] for one in state.get("answered", ())}
+        answered = {option["option"]: option["answers"] for option in state.get("answered", ())}
         output = None if how == UNREADABLE else _output(pipeline, state, answered)
         is_plain = pipeline.person and "chosen" not in state
         answers = state["listed"] if is_plain else answered
@@ -313,17 +313,17 @@ def _output(
     output[CLARIFICATION] = asked
     if pipeline.answers:
         offered = _offered(asked)[0]
-        offered += tuple(one for one in answered if one not in offered)
-        output[OPTION_ANSWERS] = [[one, answered[one]] for one in offered if one in answered]
+        offered += tuple(option for option in answered if option not in offered)
+        output[OPTION_ANSWERS] = [
+            [option, answered[option]] for option in offered if option in answered
+        ]
     return output
 
 
 def _reading(pipeline: Pipeline, state: ClarifyState) -> tuple[str, str | None]:
     """How the item's answer was read: as the worst of those that could be, and the first problem.
-
     It could not be if its first decision could not: whether the question is ambiguous, or else what
-    is asked back. For a person it could not be if no answer could.
-    """
+    is asked back. For a person it could not be if no answer could."""
     reads: Sequence[StageRead] = state.get("reads", ())
     failed = {read["of"]: read["problem"] for read in reads if read["how"] == UNREADABLE}
     problem = next((f"{of}: {why}" for of, why in failed.items()), None)

@@ -282,11 +282,9 @@ class _Loop:
 
 
 def from_any_loop(checkpointer: "Checkpointer") -> "Checkpointer":
-    """The same checkpointer, also usable in an event loop.
-
-    The steps are asynchronous even where `invoke` is not, and `SqliteSaver` and others have no
-    asynchronous methods: what is missing is called on a thread.
-    """
+    """The same checkpointer, also usable in an event loop. The steps are asynchronous even where
+    `invoke` is not, and `SqliteSaver` and others have no asynchronous methods: what is missing is
+    called on a thread."""
     if isinstance(checkpointer, BaseCheckpointSaver):
         return _FromAnyLoop(checkpointer)
     return checkpointer

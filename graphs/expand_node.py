@@ -60,10 +60,8 @@ BETWEEN = " — "
 
 
 def namesakes(question: str, looked: Iterable[TitleSearch]) -> Mapping[str, Sequence[FoundTitle]]:
-    """By name, in the order of the question, what bears it; each thing once.
-
-    Without names that the question itself tells apart ("King Kong (1976 film)").
-    """
+    """By name, in the order of the question, what bears it; each thing once. Without names that the
+    question itself tells apart ("King Kong (1976 film)")."""
     names = QuestionNames(question)
     of_name: dict[str, list[FoundTitle]] = {}
     for thing in _titles_then_bearers(list(looked)):
@@ -131,20 +129,18 @@ class TitleSearcher:
 
     async def look(self, context: ItemContext) -> tuple[TitleSearch, ...]:
         """Search for the names in the item's question, or for a question without any as it stands.
-
         A search that fails or takes too long says so in its record; none fails the item. Each is
-        kept in the journal, failed or not, so that an item that goes on asks its model the same.
-        """
+        kept in the journal, failed or not, so that an item that goes on asks its model the same."""
         names = QuestionNames(context.question)
         planned = self._planned(names)
         begun = [
             self._search(names, tool, args, context.journal.recall(_key(tool, args)), context)
             for tool, args in planned
         ]
-        found = await asyncio.gather(*begun)
+        searches = await asyncio.gather(*begun)
         # They wait concurrently: together no longer than the one that waited longest.
-        context.waited += max((waited for _, waited in found), default=0.0)
-        return tuple(search for search, _ in found)
+        context.waited += max((waited for _, waited in searches), default=0.0)
+        return tuple(search for search, _ in searches)
 
     def _planned(self, names: QuestionNames) -> list[tuple[str, Mapping[str, Any]]]:
         """Tools and arguments: passages for every name first, then the graph with what is left."""
@@ -261,12 +257,10 @@ def make_expand_node(
     readings_prompt: str,
     searcher: TitleSearcher | None = None,
 ) -> GraphNode:
-    """The node `expand`: the first user message gets the readings at its end.
-
-    `readings_prompt` names the prompt file that presents them. If there are fewer than two, or the
-    call failed, the question is asked unchanged. `searcher` looks for the names in the question
-    before the expander is asked.
-    """
+    """The node `expand`: the first user message gets the readings at its end. `readings_prompt`
+    names the prompt file that presents them. If there are fewer than two, or the call failed, the
+    question is asked unchanged. `searcher` looks for the names in the question before the expander
+    is asked."""
 
     async def expand(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
         context = runtime.context

@@ -36,11 +36,9 @@ SLOTS: tuple[NodeSlot, ...] = get_args(NodeSlot)
 
 @dataclass(frozen=True)
 class Route:
-    """The way through the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`.
-
-    `nodes`: names of the plug-ins' nodes in each slot, in order. `last_words`: the step that gets
-    the agent's last message, if it is not the answer.
-    """
+    """The way through the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`. `nodes`:
+    names of the plug-ins' nodes in each slot, in order. `last_words`: the step that gets the
+    agent's last message, if it is not the answer."""
 
     expands: bool
     extracts: bool
@@ -58,10 +56,8 @@ class Route:
         return self.last_words or self.into("before_answer")
 
     def into(self, slot: NodeSlot, ran: Collection[str] = ()) -> str:
-        """The first node of a slot that has not run yet, else the step after the slot.
-
-        Nodes that ran but that the system lacks are ignored.
-        """
+        """The first node of a slot that has not run yet, else the step after the slot. Nodes that
+        ran but that the system lacks are ignored."""
         left = (name for name in self.nodes.get(slot, ()) if name not in ran)
         return next(map(graph_name, left), self._behind(slot)[0])
 

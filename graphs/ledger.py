@@ -13,10 +13,8 @@ AGENT, EXPANDER, EXTRACTOR = "agent", "expander", "extractor"
 
 @dataclass(frozen=True)
 class RoleUsage:
-    """Model calls of one role: their number, tokens as servers count them, and seconds.
-
-    `seconds` is the sum over the calls' own requests; concurrent calls count separately.
-    """
+    """Model calls of one role: their number, tokens as servers count them, and seconds. `seconds`
+    is the sum over the calls' own requests; concurrent calls count separately."""
 
     calls: int = 0
     input: int = 0
@@ -47,10 +45,8 @@ class RoleUsage:
 
 class Ledger:
     """Model calls of one item by role (`agent`, its repair included, `expander`, `extractor`).
-
     Replayed calls count like others: they were paid for once. The fields that requests lacked,
-    because the server refuses them, are kept beside the cost.
-    """
+    because the server refuses them, are kept beside the cost."""
 
     def __init__(self) -> None:
         self._roles: dict[str, RoleUsage] = {}
@@ -76,11 +72,9 @@ class Ledger:
         return dict(self._roles)
 
     def record(self) -> dict[str, dict[str, Any]]:
-        """As an item's outcome keeps it under `usage`: JSON-serialisable, by role.
-
-        `left_out` is present if the role's requests lacked a field, `remarks` with the number of
-        replies for each if there is something to tell of them.
-        """
+        """As an item's outcome keeps it under `usage`: JSON-serialisable, by role. `left_out` is
+        present if the role's requests lacked a field, `remarks` with the number of replies for each
+        if there is something to tell of them."""
         return {
             role: {
                 **usage.record(),

@@ -28,10 +28,8 @@ def not_taken(text: str, why: str) -> Dropped:
 
 
 def listed(text: str) -> list[str]:
-    """The items of a reply: a JSON list of texts, or its lines without empty ones and fences.
-
-    White space is collapsed; nothing else is changed. Never raises, whatever the text.
-    """
+    """The items of a reply: a JSON list of texts, or its lines without empty ones and fences. White
+    space is collapsed; nothing else is changed. Never raises, whatever the text."""
     lines = without_fences(text)
     items = _json_items("\n".join(lines))
     if items is None:
@@ -111,12 +109,9 @@ class Readings:
 
 
 def read_readings(text: str) -> Readings:
-    """Read a reply, one reading per line.
-
-    Keeps at most 14 lines of at most 500 characters with different words (ignoring case). A line
-    that only talks about the readings does not count. A single reading, such as the question
-    itself, is not an expansion. Never raises.
-    """
+    """Read a reply, one reading per line. Keeps at most 14 lines of at most 500 characters with
+    different words (ignoring case). A line that only talks about the readings does not count. A
+    single reading, such as the question itself, is not an expansion. Never raises."""
     items = [item for item in listed(text) if _LETTER.search(item)]
     looked_at = [clean for item in items[:MAX_ITEMS] if _LETTER.search(clean := _clean(item))]
     talk = _talk(looked_at)
@@ -152,10 +147,8 @@ def _clean(item: str) -> str:
 
 
 def _talk(readings: Sequence[str]) -> set[int]:
-    """Positions of lines that talk about the readings: "Here they are:", "I hope this helps!".
-
-    The latter is recognised only if the other lines are questions, and only at either end.
-    """
+    """Positions of lines that talk about the readings: "Here they are:", "I hope this helps!". The
+    latter is recognised only if the other lines are questions, and only at either end."""
     headings = {n for n, reading in enumerate(readings) if reading.endswith(":")}
     asked = sum(reading.endswith("?") for reading in readings)
     ends = {0, len(readings) - 1} if asked > 1 else set()

@@ -70,18 +70,15 @@ OMITTED = "[left out to fit the context window; search again if it is needed]"
 
 def oldest_to_omit(messages: Sequence[BaseMessage], omitted: int) -> int:
     """How many of the oldest tool results to leave out next: half of the remaining, rounded up.
-
-    Half, because only one cut per turn is allowed and a refusal does not say how much is too much.
-    """
+    Half, because only one cut per turn is allowed and a refusal does not say how much is too
+    much."""
     results = sum(isinstance(m, ToolMessage) for m in messages)
     return omitted + (results - omitted + 1) // 2
 
 
 def with_omissions(messages: Sequence[BaseMessage], omitted: int) -> list[BaseMessage]:
-    """The conversation with the content of its `omitted` oldest tool results replaced.
-
-    The messages stay, because every tool call must keep its result.
-    """
+    """The conversation with the content of its `omitted` oldest tool results replaced. The messages
+    stay, because every tool call must keep its result."""
     if not omitted:
         return list(messages)
     shown: list[BaseMessage] = []
@@ -105,21 +102,17 @@ _BYTES_OF_A_TOKEN = 2.5
 
 class PromptGrowth:
     """Whether a server cuts prompts in silence: its count of tokens stands still while they grow.
-
     Ollama drops the oldest messages of what does not fit its context, and answers; so do servers
-    with a sliding window and gateways that compress in the middle.
-    """
+    with a sliding window and gateways that compress in the middle."""
 
     def __init__(self) -> None:
         self._messages: list[BaseMessage] = []
         self._omitted, self._counted = 0, 0
 
     def is_cut(self, messages: Sequence[BaseMessage], omitted: int, usage: Usage) -> bool:
-        """Whether this request, and what was counted of it, say so beside the one before.
-
-        Not where results were left out or messages changed since; nor where the server may count
-        new tokens only, as some with a cache do, or says that most came from its cache.
-        """
+        """Whether this request, and what was counted of it, say so beside the one before. Not where
+        results were left out or messages changed since; nor where the server may count new tokens
+        only, as some with a cache do, or says that most came from its cache."""
         known, counted = self._messages, self._counted
         grows = len(known) < len(messages) and all(
             one is other for one, other in zip(known, messages, strict=False)

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Models:
-    """The model for each role. `expander` and `extractor` are None if the module is off.
-
-    Roles with the same spec and decoding share one caller and its connections.
-    """
+    """The model for each role. `expander` and `extractor` are None if the module is off. Roles with
+    the same spec and decoding share one caller and its connections."""
 
     agent: ModelCaller
     expander: ModelCaller | None = None
@@ -43,11 +41,9 @@ class Models:
         recordings: OpenRecordings | None = None,
         keys: Keys = NO_KEYS,
     ) -> Models:
-        """The callers of a system; `model` replaces the agent's spec in every role.
-
-        `recordings` opens the runs of replays; `keys` are for the model servers. Raises InputError
-        for an invalid spec and for a model that cannot be used at all.
-        """
+        """The callers of a system; `model` replaces the agent's spec in every role. `recordings`
+        opens the runs of replays; `keys` are for the model servers. Raises InputError for an
+        invalid spec and for a model that cannot be used at all."""
         agent_spec = ModelSpec.parse(system.model)
         if model is None:
             check_ready(agent_spec, keys)

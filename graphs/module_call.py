@@ -28,10 +28,8 @@ SILENT = "the reply was cut at the token limit before it said anything"
 @dataclass(frozen=True)
 class ModuleReply:
     """What a module's model said, or in `error` why that cannot be used (`text` is then empty).
-
     `waited`: seconds for its turn, to be taken off the item's (`ItemContext.waited`). `cut`: the
-    text ends at the token limit.
-    """
+    text ends at the token limit."""
 
     text: str
     reasoning: str = ""
@@ -102,10 +100,8 @@ _ROLES = (AGENT, EXPANDER, EXTRACTOR, "matcher", "judge", "repair")
 
 @dataclass
 class PluginCall:
-    """One call of a plug-in: `asked` is what it asked the model, as the trace keeps it.
-
-    `stopped`: why the pass has to end, whatever the plug-in made of it.
-    """
+    """One call of a plug-in: `asked` is what it asked the model, as the trace keeps it. `stopped`:
+    why the pass has to end, whatever the plug-in made of it."""
 
     name: str
     item: ItemContext

@@ -80,11 +80,9 @@ _SETTINGS = tuple(RoleSettings.model_fields)
 
 
 def checked_roles(given: Any) -> dict[str, dict[str, Any]]:
-    """The settings by role, in one order; roles without any are left out, None is no role.
-
-    Raises PydanticCustomError for unknown roles and settings, and for values that the agent's own
-    setting would not take.
-    """
+    """The settings by role, in one order; roles without any are left out, None is no role. Raises
+    PydanticCustomError for unknown roles and settings, and for values that the agent's own setting
+    would not take."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

@@ -52,12 +52,10 @@ class ChoiceError(ValueError):
 
 
 def read_choice(choice: Any, options: Sequence[str]) -> tuple[str, ...]:
-    """The options that are meant, or a reading in the person's own words.
-
-    A text that is an option's but for case, punctuation and articles is that option, "all" are all
-    of them, a number is an option's place from 1; any other text that has a letter is a reading of
-    its own. Raises ChoiceError.
-    """
+    """The options that are meant, or a reading in the person's own words. A text that is an
+    option's but for case, punctuation and articles is that option, "all" are all of them, a number
+    is an option's place from 1; any other text that has a letter is a reading of its own. Raises
+    ChoiceError."""
     possible = f'say a number from 1 to {len(options)}, "{ALL}", or what you mean in your own words'
     if isinstance(choice, bool) or not isinstance(choice, str | int):
         raise ChoiceError(f"that is neither a number nor a text; {possible}")

@@ -50,10 +50,8 @@ _SEEN = ("messages", "pending", "readings", "evidence", "spent", "finish")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NodePlugin(Plugin):
-    """A declared node. `state`: name of the parameter that gets the state.
-
-    `seconds`: a call that takes longer is stopped.
-    """
+    """A declared node. `state`: name of the parameter that gets the state. `seconds`: a call that
+    takes longer is stopped."""
 
     plugin_group: ClassVar[Group] = "nodes"
     fills: ClassVar[tuple[str, ...]] = ("corpus", "graph", "run", "settings")
@@ -93,8 +91,10 @@ def node(
             raise declaration.refused(what, f"slots are {', '.join(SLOTS)}")
         by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         others = list(declaration.others.values())
-        right = bool(others) and all(one.kind in by_name for one in others)
-        if not right or any(one.default is inspect.Parameter.empty for one in others[1:]):
+        right = bool(others) and all(parameter.kind in by_name for parameter in others)
+        if not right or any(
+            parameter.default is inspect.Parameter.empty for parameter in others[1:]
+        ):
             raise declaration.refused(
                 f"the node {declaration.name} cannot be called with a state alone",
                 "write `async def name(state: AgentState)`, and annotate what is to be filled in "
@@ -114,11 +114,9 @@ def load_node(spec: str) -> NodePlugin:
 
 
 def make_nodes(specs: Sequence[str], context: InjectionContext) -> list[NodePlugin]:
-    """The nodes in order, with settings and other injected values.
-
-    Raises InputError for a spec that does not name a node, two nodes of the same name, settings
-    that do not fit, and a missing corpus or graph.
-    """
+    """The nodes in order, with settings and other injected values. Raises InputError for a spec
+    that does not name a node, two nodes of the same name, settings that do not fit, and a missing
+    corpus or graph."""
     nodes: list[NodePlugin] = []
     for spec in specs:
         plugin = load_node(spec)
@@ -136,10 +134,10 @@ def check_named(settings: Iterable[str], names: Iterable[str], retriever: str | 
     """Raise InputError for settings that belong to none of `names` and not to the retriever."""
     known = list(names)
     if is_plugin_retriever(retriever):
-        found = find_plugin(str(retriever), "retrievers").object
-        if group_of(found) != "retrievers":
+        searched = find_plugin(str(retriever), "retrievers").object
+        if group_of(searched) != "retrievers":
             return  # a function that makes one: its name is known only after a call
-        known.append(found.name)
+        known.append(searched.name)
     for name in settings:
         if name not in known:
             listed = f"the system has {', '.join(known)}" if known else "the system has none"
@@ -159,19 +157,17 @@ class NodeResult(Record):
 
 
 def make_plugin_node(plugin: NodePlugin, caller: ModelCaller | None = None) -> GraphNode:
-    """The step of a plug-in's node. If it fails, the state stays as it was.
-
-    `caller`: the agent's model, which it may ask. Its result is committed before it is used; a
-    resumed item does not call it again.
-    """
+    """The step of a plug-in's node. If it fails, the state stays as it was. `caller`: the agent's
+    model, which it may ask. Its result is committed before it is used; a resumed item does not call
+    it again."""
 
     async def run(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
         context, began = runtime.context, time.perf_counter()
         slot = context.journal.recall(_key(plugin, state))
         if slot.value is None:
-            its_call = PluginCall(plugin.name, context, caller)
-            with its_call.context(slot.asker):
-                result = await _called(plugin, state, its_call)
+            plugin_call = PluginCall(plugin.name, context, caller)
+            with plugin_call.context(slot.asker):
+                result = await _called(plugin, state, plugin_call)
             await context.journal.keep(slot, result.record())
         else:
             result = NodeResult.read(slot.value)
@@ -186,7 +182,7 @@ def make_plugin_node(plugin: NodePlugin, caller: ModelCaller | None = None) -> G
     return run
 
 
-async def _called(plugin: NodePlugin, state: AgentState, its_call: PluginCall) -> NodeResult:
+async def _called(plugin: NodePlugin, state: AgentState, plugin_call: PluginCall) -> NodeResult:
     seen = {key: state[key] for key in _SEEN if key in state}  # type: ignore[literal-required]
     error, update = None, Update()
     try:
@@ -194,13 +190,13 @@ async def _called(plugin: NodePlugin, state: AgentState, its_call: PluginCall) -
             plugin.name,
             plugin.function,
             {plugin.state: seen},
-            seconds=min(plugin.seconds, max(its_call.item.time_left, MIN_SECONDS)),
+            seconds=min(plugin.seconds, max(plugin_call.item.time_left, MIN_SECONDS)),
             injected=plugin.now(),
             read=lambda returned: update_of(plugin.slot, returned, state),
         )
     except PluginFailure as failure:
         error = one_line(storable(failure.line))[:MAX_ERROR_CHARS]
-    return NodeResult(asked=tuple(its_call.asked), error=error, update=update)
+    return NodeResult(asked=tuple(plugin_call.asked), error=error, update=update)
 
 
 def _key(plugin: NodePlugin, state: AgentState) -> CallKey:
@@ -219,23 +215,21 @@ _KINDS: Mapping[str, type[BaseMessage]] = {
 
 
 def applied(node: NodeEvent, state: AgentState) -> StateUpdate:
-    """How a node's event changes the state.
-
-    Raises LookupError for an event that no version of ours wrote.
-    """
+    """How a node's event changes the state. Raises LookupError for an event that no version of ours
+    wrote."""
     update, change = node.update, StateUpdate()
     if update.messages is not None:
         # The new text is read as an answer, whatever was wrong with the text that it replaces.
-        change |= {"messages": [_message(one) for one in update.messages], "finish": "stop"}
+        change |= {"messages": [_message(changed) for changed in update.messages], "finish": "stop"}
     if update.readings is not None:
         change["readings"] = update.readings
     if update.pending is not None:
         pending = list(state["pending"])
-        for one in update.results:
-            of, now = one.of or 0, {"content": one.content, "artifact": one.artifact}
+        for result in update.results:
+            of, now = result.of or 0, {"content": result.content, "artifact": result.artifact}
             pending[of] = pending[of].model_copy(update=now)
         change["pending"] = pending if update.results else [_message(m) for m in update.pending]
-        shown = dict.fromkeys(p.id for one in update.results for p in one.found.passages)
+        shown = dict.fromkeys(p.id for result in update.results for p in result.found.passages)
         if new := [id for id in shown if id not in state["evidence"]]:
             change["evidence"] = new
     if node.asked:
@@ -248,11 +242,9 @@ def _message(changed: ChangedMessage) -> BaseMessage:
 
 
 def update_of(slot: NodeSlot, returned: Any, state: AgentState) -> Update:
-    """The changes of `returned` to `state`; empty if there are none.
-
-    A message counts as its kind and its text, at most 200,000 characters, so that the run continues
-    with exactly what is recorded. Raises WrongResult.
-    """
+    """The changes of `returned` to `state`; empty if there are none. A message counts as its kind
+    and its text, at most 200,000 characters, so that the run continues with exactly what is
+    recorded. Raises WrongResult."""
     if returned is None:
         return Update()
     readers = _READERS[slot]
@@ -282,10 +274,10 @@ def _opening(value: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None
 
 
 def _readings(value: Any, state: AgentState) -> tuple[str, ...] | None:
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
         raise WrongResult("returned readings that are not a list of texts")
-    readings = tuple(one_line(storable(one)) for one in value)
-    if len(readings) > MAX_READINGS or any(not 0 < len(one) <= MAX_CHARS for one in readings):
+    readings = tuple(one_line(storable(text)) for text in value)
+    if len(readings) > MAX_READINGS or any(not 0 < len(text) <= MAX_CHARS for text in readings):
         most = f"at most {MAX_READINGS} texts of 1 to {MAX_CHARS} characters"
         raise WrongResult(f"returned readings that are not {most}")
     return None if readings == tuple(state.get("readings", ())) else readings
@@ -293,7 +285,7 @@ def _readings(value: Any, state: AgentState) -> tuple[str, ...] | None:
 
 def _results(value: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None:
     messages, before = _messages(value, "pending"), state["pending"]
-    ids = [[getattr(one, "tool_call_id", None) for one in some] for some in (messages, before)]
+    ids = [[getattr(m, "tool_call_id", None) for m in given] for given in (messages, before)]
     if ids[0] != ids[1]:
         raise WrongResult(
             "returned other tool messages than it was given; return one for each in pending, with "
@@ -301,7 +293,7 @@ def _results(value: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None
         )
     records = []
     for number, (old, new) in enumerate(zip(before, messages, strict=True)):
-        had, has = (getattr(one, "artifact", None) or {} for one in (old, new))
+        had, has = (getattr(m, "artifact", None) or {} for m in (old, new))
         content, artifact = bounded(str(new.text)), had if has == had else read_artifact(has)
         if content != old.text or artifact != had:
             records.append(ChangedMessage(of=number, content=content, artifact=artifact))
@@ -323,9 +315,9 @@ def _record(message: BaseMessage) -> ChangedMessage:
 def _messages(value: Any, key: str) -> Sequence[BaseMessage]:
     if not isinstance(value, list | tuple):
         raise WrongResult(f"returned {key} as a {type(value).__name__}; return a list of messages")
-    for number, one in enumerate(value):
-        if not isinstance(one, BaseMessage):
-            what = f"returned a {type(one).__name__} as {key}[{number}]"
+    for number, message in enumerate(value):
+        if not isinstance(message, BaseMessage):
+            what = f"returned a {type(message).__name__} as {key}[{number}]"
             raise WrongResult(f"{what}; return messages")
     return value
 

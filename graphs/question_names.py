@@ -48,10 +48,8 @@ def is_capital(word: str) -> bool:
 
 
 def names_in(question: str) -> list[str]:
-    """The names in their order, each once, of at most 200 characters.
-
-    None in a question without capitals, or in a script that has none.
-    """
+    """The names in their order, each once, of at most 200 characters. None in a question without
+    capitals, or in a script that has none."""
     text = question[:MAX_QUESTION_CHARS]
     if len(question) > len(text):
         text = text.rpartition(" ")[0]
@@ -132,11 +130,9 @@ class QuestionNames:
         return names_in(self.question)
 
     def name_of(self, title: str) -> str:
-        """The name that a title bears and the question uses, as the question has it; "" if none.
-
-        It is the title without what tells it apart: brackets at its end, a place behind a comma.
-        Where the question capitalises names, it must capitalise this one.
-        """
+        """The name that a title bears and the question uses, as the question has it; "" if none. It
+        is the title without what tells it apart: brackets at its end, a place behind a comma. Where
+        the question capitalises names, it must capitalise this one."""
         for base in _bases(title):
             for first, end in self._places(base):
                 start, stop = self._words[first].start(), self._words[end - 1].end()

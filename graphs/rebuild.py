@@ -40,10 +40,8 @@ from branchwise.trace.parts import Usage
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """Where an item continues: the next node, and the state that it finds.
-
-    `fragments`: ids of the passages that the user's message numbers.
-    """
+    """Where an item continues: the next node, and the state that it finds. `fragments`: ids of the
+    passages that the user's message numbers."""
 
     node: str
     state: AgentState

@@ -59,10 +59,8 @@ def given_ids(start: Start) -> list[str]:
 
 
 def expanded(expansion: Expansion, state: AgentState, shown: str) -> StateUpdate:
-    """Append the readings, as the agent sees them, to the user's message, which is the last.
-
-    One message, because several servers refuse two user messages in a row.
-    """
+    """Append the readings, as the agent sees them, to the user's message, which is the last. One
+    message, because several servers refuse two user messages in a row."""
     change: StateUpdate = {"spent": state["spent"].plus(usage=expansion.usage)}
     if expansion.readings:
         *before, question = state["pending"]

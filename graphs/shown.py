@@ -41,10 +41,8 @@ class KnownPassages(Protocol):
 
 
 class ShownWhole:
-    """`KnownPassages`: those that stand whole in the conversation as requests hold it.
-
-    What was cut, left out by a plug-in or to fit the context window is not among them.
-    """
+    """`KnownPassages`: those that stand whole in the conversation as requests hold it. What was
+    cut, left out by a plug-in or to fit the context window is not among them."""
 
     def before(self, state: AgentState, question: str) -> Sequence[Collection[str]]:
         results = [one for one in state["messages"] if isinstance(one, ToolMessage)]
@@ -101,10 +99,8 @@ class CallPassages:
 
 class ReadBefore:
     """`KnownPassages` where passages are extracted: those that were read for what a call asks.
-
     Nothing was found in them, or the agent has before it what was. What the calls before bring in
-    the same turn is read for all its searches.
-    """
+    the same turn is read for all its searches."""
 
     def before(self, state: AgentState, question: str) -> list[frozenset[str]]:
         known = asked_words(question, state.get("readings", ()))

@@ -4,7 +4,6 @@ A refusal is the same for the command line, study files and Python, worded for i
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -14,12 +13,8 @@ from branchwise.base.keys import Keys
 from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.reranking import RerankingRetriever
 from branchwise.corpora.retrieval import Retriever
-from branchwise.graphs.flows import Flow
 from branchwise.graphs.system import MODULES, SETTINGS, System
-from branchwise.kg.answers import Graph
-from branchwise.kg.open import open_kg
-from branchwise.tools.batcher import Batcher
-from branchwise.tools.registry import ToolContext, check_source, default_tools
+from branchwise.tools.registry import check_source, default_tools
 
 
 def sources_of(system: System) -> frozenset[str]:
@@ -37,11 +32,8 @@ def tools_of(system: System) -> tuple[str, ...]:
 
 
 def check_system(system: System, words: SettingNames = FLAGS) -> None:
-    """Raise SettingError where settings do not fit each other.
-
-    What was set for a module that is off means that the module was forgotten; a default was not
-    set.
-    """
+    """Raise SettingError where settings do not fit each other. What was set for a module that is
+    off means that the module was forgotten; a default was not set."""
     for setting in SETTINGS:
         name, module = setting.name, setting.setting.module
         if not module or getattr(system, module):
@@ -92,43 +84,6 @@ def check_search(
         )
 
 
-@dataclass(frozen=True)
-class OpenSources:
-    """The retriever and the graph of a system; None where it has none."""
-
-    # One for the tool and for what else searches: a batcher has one thread.
-    retriever: Batcher | None = None
-    kg: Graph | None = None
-
-    @classmethod
-    def of(
-        cls,
-        system: System,
-        keys: Keys,
-        retriever: Retriever | Batcher | None = None,
-        kg: Graph | None = None,
-    ) -> "OpenSources":
-        """`retriever` and `kg` replace what the system names. Raises InputError."""
-        searched = retriever or retriever_of(system)
-        if searched is not None and not isinstance(searched, Batcher):
-            searched = Batcher(searched)
-        return cls(searched, kg or (open_kg(system.kg, keys) if system.kg else None))
-
-    def tool_context(self, system: System, flow: Flow, keys: Keys) -> ToolContext:
-        return ToolContext(
-            self.retriever,
-            system.k,
-            self.kg,
-            _corpus(system),
-            system.settings,
-            keys,
-            shortens=not repeats_passages(system),
-            cites=flow.format.cites,
-            per_name=system.per_name,
-            prompt_set=system.prompt_set,
-        )
-
-
 def repeats_passages(system: System) -> bool:
     """Whether passages that the agent has before it are shown whole again."""
     # Extraction by passage reads all that each search finds.
@@ -140,11 +95,6 @@ def retriever_of(system: System) -> Retriever | None:
     if system.corpus is None and needs_corpus(system.retriever):
         return None
     keys = Keys(system.keys)
-    retriever = open_retriever(
-        _corpus(system), system.retriever, system.settings, keys, system.headers
-    )
+    corpus = Path(system.corpus) if system.corpus else None
+    retriever = open_retriever(corpus, system.retriever, system.settings, keys, system.headers)
     return RerankingRetriever(retriever, Path(system.reranker)) if system.reranker else retriever
-
-
-def _corpus(system: System) -> Path | None:
-    return Path(system.corpus) if system.corpus else None

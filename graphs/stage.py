@@ -101,11 +101,9 @@ class StageGraph:
         lane: int | None = None,
     ) -> StageResult:
         """Converse about `question` (the item's), beginning with `message` (the question), `tokens`
-        of the budget being spent.
-
-        `turns`: what is said behind the message, the agent's and the user's in turn, the last one
-        the user's. Stages with a `lane` run at the same time (`Lanes`).
-        """
+        of the budget being spent. `turns`: what is said behind the message, the agent's and the
+        user's in turn, the last one the user's. Stages with a `lane` run at the same time
+        (`Lanes`)."""
         question = question or context.question
         message = message or question
         lanes = None if lane is None else context.lanes

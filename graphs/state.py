@@ -27,11 +27,9 @@ from branchwise.trace.parts import Usage
 
 
 class Lanes:
-    """The events of conversations that run at the same time, in the order of the conversations.
-
-    The first that has not ended writes at once; what the others write waits for it. So a trace does
-    not depend on which of them is faster.
-    """
+    """The events of conversations that run at the same time, in the order of the conversations. The
+    first that has not ended writes at once; what the others write waits for it. So a trace does not
+    depend on which of them is faster."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -220,10 +218,8 @@ class ItemContext:
 
 
 class GraphNode(Protocol):
-    """A step of the graph: state in, the changed part of the state out.
-
-    A `Command` also says which step is next; after a plain dictionary the graph's edge does.
-    """
+    """A step of the graph: state in, the changed part of the state out. A `Command` also says which
+    step is next; after a plain dictionary the graph's edge does."""
 
     def __call__(
         self, state: AgentState, *, runtime: Runtime[ItemContext]

@@ -36,7 +36,7 @@ from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.plugin_tools import PluggedTool
 from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
 from branchwise.tools.result_text import ShownPassages
-from branchwise.tools.tool_results import MAX_RESULT_CHARS, ToolError
+from branchwise.tools.tool_results import ToolError, bounded
 from branchwise.trace.events import Tool
 from branchwise.trace.parts import ModelQuestion
 from branchwise.trace.records import Record
@@ -74,12 +74,9 @@ def make_tool_node(
     left: Callable[[Spent], str] | None = None,
     known: KnownPassages | None = None,
 ) -> GraphNode:
-    """The node `tools`: answers every tool call of the last message.
-
-    `caller`: the agent's model, which plug-ins may ask. `left`: what results say at their end of
-    the budget. `known`: passages that are named where a search finds them again; None shows all
-    whole.
-    """
+    """The node `tools`: answers every tool call of the last message. `caller`: the agent's model,
+    which plug-ins may ask. `left`: what results say at their end of the budget. `known`: passages
+    that are named where a search finds them again; None shows all whole."""
     by_name = {tool.name: tool for tool in tools}
 
     async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
@@ -130,10 +127,8 @@ class _Turn:
     def answer(
         self, of: int, call: Mapping[str, Any], *, within_budget: bool
     ) -> Coroutine[Any, Any, Tool]:
-        """Call number `of` of the turn.
-
-        It takes its slot now, in the model's order, so that a replay matches.
-        """
+        """Call number `of` of the turn. It takes its slot now, in the model's order, so that a
+        replay matches."""
         refused = _refusal(call, self.tools) if within_budget else _NOT_RUN
         slot = None if refused else self.context.journal.recall(_key(call))
         return self._finish(of, call, slot, refused)
@@ -233,11 +228,11 @@ async def _call_built_in(
         where = ".".join(str(part) for part in first["loc"])
         return _failure(f"bad arguments: {where}: {first['msg']}", "arguments")
     except ToolError as error:
-        text = bounded(whole_characters(str(error)))
+        text = bounded(str(error))
         return CallOutcome(f"Error: {text}", {}, one_line(text)[:MAX_ERROR_CHARS], "failed")
     except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
         return _failure(f"{type(error).__name__}: {error}")
-    return CallOutcome(bounded(whole_characters(text)), artifact)
+    return CallOutcome(bounded(text), artifact)
 
 
 async def _call_plugged(
@@ -265,13 +260,6 @@ def _failure(problem: str, failure: Failure = "failed") -> CallOutcome:
     return _refused(one_line(whole_characters(problem))[:MAX_ERROR_CHARS], failure)
 
 
-def bounded(text: str) -> str:
-    """A tool's text, cut where it is longer than `MAX_RESULT_CHARS`; the cut says so."""
-    if len(text) <= MAX_RESULT_CHARS:
-        return text
-    return f"{text[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters]"
-
-
 async def waited_for(
     search: Callable[[], Awaitable[T]],
     server: str | None,
@@ -279,11 +267,9 @@ async def waited_for(
     on_wait: Callable[[float], None],
 ) -> T:
     """What `search` brings; it is repeated once its server is back. `server` None: it asks none.
-
     `on_wait` gets the seconds of each wait, which are not the question's. Raises what the search
-    raises, ServerGoneError, and PassEndedError where the server no longer takes the key, or what
-    is searched here is damaged.
-    """
+    raises, ServerGoneError, and PassEndedError where the server no longer takes the key, or what is
+    searched here is damaged."""
     watch = None
     if server is not None and context.outages is not None:
         watch = context.outages.at(server)

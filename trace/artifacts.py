@@ -71,9 +71,8 @@ class ShownPassage(_View):
 
 class ShownMatch(_View):
     """Something of a graph that a search by name found. `near`: its name is only like the text.
-
-    `members`: how many things are instances of it; 0 if it is not a class or this was not recorded.
-    """
+    `members`: how many things are instances of it; 0 if it is not a class or this was not
+    recorded."""
 
     __slots__ = ()
 
@@ -226,11 +225,9 @@ _LABEL = "Label"
 
 
 class EvidencePiece(NamedTuple):
-    """A passage, a row of a query, a match of a search by name, or a text.
-
-    `number`: among the pieces of its kind, from 0. `things`: entities with all their names;
-    `texts`: literals of a row, or the text.
-    """
+    """A passage, a row of a query, a match of a search by name, or a text. `number`: among the
+    pieces of its kind, from 0. `things`: entities with all their names; `texts`: literals of a row,
+    or the text."""
 
     passage: ShownPassage | None = None
     number: int | None = None
@@ -248,10 +245,8 @@ class EvidencePiece(NamedTuple):
 
 
 def pieces(found: Artifact, content: str) -> Iterator[EvidencePiece]:
-    """What a tool brought that it put out: rows behind those that fitted were not retrieved.
-
-    Where it has no passages, rows or matches, it is the text.
-    """
+    """What a tool brought that it put out: rows behind those that fitted were not retrieved. Where
+    it has no passages, rows or matches, it is the text."""
     for number, passage in enumerate(found.passages):
         yield EvidencePiece(passage, number)
     yield from other_pieces(found, content)
@@ -268,10 +263,8 @@ def other_pieces(found: Artifact, content: str) -> Iterator[EvidencePiece]:
 
 
 def _rows(rows: ResultRows, content: str) -> Iterator[EvidencePiece]:
-    """Each row: its entities with their labels, and its other texts.
-
-    A literal ?xLabel beside an IRI ?x is its label.
-    """
+    """Each row: its entities with their labels, and its other texts. A literal ?xLabel beside an
+    IRI ?x is its label."""
     for number, cells in enumerate(rows.cells(_rows_shown(content))):
         named = {name: cell for name, cell in zip(rows.variables, cells, strict=False) if cell}
         things, texts = [], []
@@ -288,10 +281,8 @@ def _rows(rows: ResultRows, content: str) -> Iterator[EvidencePiece]:
 
 
 def _rows_shown(content: str) -> int | None:
-    """How many rows the tool put out, where it says that these are not all.
-
-    Rows are lines; the one that says so stands behind as many as it says, below the heading.
-    """
+    """How many rows the tool put out, where it says that these are not all. Rows are lines; the one
+    that says so stands behind as many as it says, below the heading."""
     lines = content.split("\n")
     counts = (
         number - 1

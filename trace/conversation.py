@@ -66,10 +66,8 @@ class Conversation:
 @dataclass
 class _Turn:
     """What the calls of a model turn brought, by the place of the call, before the first turn too.
-
     `results` in the order in which they ended. `calls`: how many the model made; `tokens`: of all
-    model calls until then; `omitted`: how many of the item's oldest results were left out later.
-    """
+    model calls until then; `omitted`: how many of the item's oldest results were left out later."""
 
     calls: int = 0
     tokens: int = 0
@@ -151,12 +149,9 @@ class Execution:
 
 
 def executions(events: Sequence[Event]) -> list[Execution]:
-    """The executions of a trace, in order; together they hold every event.
-
-    Retries, a note of the budget and whatever nodes of later versions write stand before the event
-    that tells whose they are. What ended in an error is one with it. What follows the last
-    execution belongs to it.
-    """
+    """The executions of a trace, in order; together they hold every event. Retries, a note of the
+    budget and whatever nodes of later versions write stand before the event that tells whose they
+    are. What ended in an error is one with it. What follows the last execution belongs to it."""
     done: list[Execution] = []
     reached = 0
     for n, event in enumerate(events):
@@ -189,11 +184,9 @@ def _goes_on(events: Sequence[Event], last: Execution, node: str) -> bool:
 
 
 def taken_up_at(events: Sequence[Event], place: int) -> int:
-    """How many first events are left as they were where the one at `place` is made again.
-
-    The whole execution is made again; of a turn's tool calls, those that ended before stay. Raises
-    ValueError where no execution holds the event: the trace tells of none.
-    """
+    """How many first events are left as they were where the one at `place` is made again. The whole
+    execution is made again; of a turn's tool calls, those that ended before stay. Raises ValueError
+    where no execution holds the event: the trace tells of none."""
     execution = execution_of(events, place)
     if execution.node != "tools":
         return execution.first

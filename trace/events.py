@@ -28,12 +28,10 @@ REPAIR = "repair"
 
 @dataclass(frozen=True, kw_only=True)
 class Body(Record):
-    """What an event holds.
-
-    `KIND`: what the trace calls it. `STEP`: the node of the graph that wrote it; None for what
-    belongs to the event that follows. `INCIDENTAL`: it tells how requests travelled, not what was
-    done. `FAILED`: it always tells of a failure. `edited`: a fork put a text of its own into it.
-    """
+    """What an event holds. `KIND`: what the trace calls it. `STEP`: the node of the graph that
+    wrote it; None for what belongs to the event that follows. `INCIDENTAL`: it tells how requests
+    travelled, not what was done. `FAILED`: it always tells of a failure. `edited`: a fork put a
+    text of its own into it."""
 
     KIND: ClassVar[str] = ""
     STEP: ClassVar[str | None] = None
@@ -104,12 +102,10 @@ class Expansion(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class Model(Body):
-    """A model turn, or with the role `repair` the answer written once more.
-
-    Calls that cannot be made come behind those that can: the place of a call is its `of`.
-    `reasoning_field` and `reasoning_details`: how the server sent the reasoning, if not as usual;
-    `reason`: what it called an end that is not known.
-    """
+    """A model turn, or with the role `repair` the answer written once more. Calls that cannot be
+    made come behind those that can: the place of a call is its `of`. `reasoning_field` and
+    `reasoning_details`: how the server sent the reasoning, if not as usual; `reason`: what it
+    called an end that is not known."""
 
     KIND = "model"
     OPTIONAL = Body.OPTIONAL | frozenset(

@@ -10,11 +10,9 @@ from branchwise.trace.records import Record, mapping
 
 @dataclass(frozen=True)
 class Usage(Record):
-    """Tokens of one call as the server counts them (0 where it does not say).
-
-    `cached` (read from the prompt cache) and `written` (to it) are parts of `input`, `reasoning` is
-    part of `output`.
-    """
+    """Tokens of one call as the server counts them (0 where it does not say). `cached` (read from
+    the prompt cache) and `written` (to it) are parts of `input`, `reasoning` is part of
+    `output`."""
 
     OPTIONAL = frozenset({"written"})
     input: int
@@ -55,9 +53,7 @@ class Dropped(Record):
 @dataclass(frozen=True)
 class FoundTitle(Record):
     """Something that bears a name in the question: what tells it apart from others of that name.
-
-    `name`: as the question has it; `about`: how it is described, at most a line.
-    """
+    `name`: as the question has it; `about`: how it is described, at most a line."""
 
     OPTIONAL = frozenset({"about"})
     id: str = ""

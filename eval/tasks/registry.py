@@ -46,10 +46,8 @@ def _within(flow: Flow) -> Iterator[Flow]:
 
 
 def get_task(name: str, variant: str = "") -> Task:
-    """The task of that name, or a variant that scores its items in another way.
-
-    Raises InputError with the known names.
-    """
+    """The task of that name, or a variant that scores its items in another way. Raises InputError
+    with the known names."""
     if name not in TASKS:
         raise InputError(f"unknown task {name!r}", remedy=f"known tasks: {', '.join(TASKS)}")
     if not variant:
@@ -99,11 +97,9 @@ def is_attributable(name: str) -> bool:
 
 
 def flow_of(task: Task, system: System, words: SettingNames = FLAGS) -> Flow:
-    """How the system is asked the task's questions; `words`: what a refusal calls settings.
-
-    Raises SettingError for a protocol that the task has not, closed book with tools, a setting that
-    changes nothing there, and a number of worked examples that it has not.
-    """
+    """How the system is asked the task's questions; `words`: what a refusal calls settings. Raises
+    SettingError for a protocol that the task has not, closed book with tools, a setting that
+    changes nothing there, and a number of worked examples that it has not."""
     protocol = system.asked(PROTOCOL)
     if protocol != DEFAULT_PROTOCOL and protocol not in task.flow.protocols:
         what = f"the task {task.name} has no protocol {protocol!r}"

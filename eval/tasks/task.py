@@ -119,11 +119,9 @@ _SUBSET_WORDS = MappingProxyType({name: name for name in ("all", "ambiguous", "u
 
 @dataclass(frozen=True)
 class Beside:
-    """A gold answer (its name and texts) and the predicted one that stands for it.
-
-    Either may be None: what was missed, and what stands for nothing. `scores`: how far they
-    agree, each with what it is called, 0 to 1.
-    """
+    """A gold answer (its name and texts) and the predicted one that stands for it. Either may be
+    None: what was missed, and what stands for nothing. `scores`: how far they agree, each with what
+    it is called, 0 to 1."""
 
     gold: tuple[str, Sequence[str]] | None
     predicted: tuple[str, Sequence[str]] | None
@@ -217,17 +215,13 @@ class Task(Protocol):
         return 0, 0
 
     def read_output(self, data: Any) -> Any:
-        """What is scored of a prediction's `task_output` that came from a file.
-
-        Raises FormatError for one that the task cannot score.
-        """
+        """What is scored of a prediction's `task_output` that came from a file. Raises FormatError
+        for one that the task cannot score."""
         return data
 
     def beside(self, question: Question, prediction: Prediction) -> Sequence[Beside] | None:
         """Gold and predicted answers as `score` aligns them, where a trace cannot tell by itself.
-
-        None: branches of the same name stand beside each other.
-        """
+        None: branches of the same name stand beside each other."""
         return None
 
     def questions_words(self, subset: str) -> str:
@@ -272,9 +266,7 @@ def shuffled(question: Question, texts: Iterable[str]) -> list[str]:
 
 def ask(question: Question, setting: FlowSetting) -> str:
     """The user message: the question in one line; with given passages also these, numbered from 1.
-
-    Blocks are apart by an empty line, each passage as `Fragment k: title`, then its text.
-    """
+    Blocks are apart by an empty line, each passage as `Fragment k: title`, then its text."""
     line = one_line(question.question)
     if setting != "given":
         return line
@@ -287,9 +279,7 @@ def ask(question: Question, setting: FlowSetting) -> str:
 
 def holder_of(data: object, keys: Collection[str], problem: str) -> Mapping[str, Any]:
     """The JSON object with one of the keys, alone in lists and objects of its own or by itself.
-
-    Raises FormatError with the problem.
-    """
+    Raises FormatError with the problem."""
     while not isinstance(data, Mapping) or not any(key in data for key in keys):
         inner = list(data.values()) if isinstance(data, Mapping) else data
         if not isinstance(inner, list) or len(inner) != 1:

@@ -31,9 +31,7 @@ GAP = " … "
 @dataclass(frozen=True)
 class Material:
     """A retrieved passage: title and text each on one line, the text at most 200,000 characters.
-
-    `record`: the passage as the tool's artifact has it.
-    """
+    `record`: the passage as the tool's artifact has it."""
 
     id: str
     title: str
@@ -104,9 +102,7 @@ def asked_about(question: str, readings: Sequence[str], searches: Sequence[str])
 
 def passage_message(question: str, readings: Sequence[str], search: str, material: Material) -> str:
     """The user message for one passage: question, readings, what was searched for, the passage.
-
-    Each of them, the passage included, is on its own line, which it cannot break.
-    """
+    Each of them, the passage included, is on its own line, which it cannot break."""
     head = asked_about(question, readings, [search])
     return "\n".join([*head, f"Passage: {material.title}", material.text])
 

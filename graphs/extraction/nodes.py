@@ -35,9 +35,9 @@ from branchwise.graphs.extraction.requests import (
 from branchwise.graphs.module_call import NO_USAGE
 from branchwise.graphs.reduce import StateUpdate, extracted, folded
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, PassageExtract
-from branchwise.graphs.tool_node import bounded
 from branchwise.tools.artifacts import RepeatRecord
 from branchwise.tools.result_text import block, blocks
+from branchwise.tools.tool_results import bounded
 from branchwise.trace.events import Extraction
 from branchwise.trace.parts import Call, Extracted, ExtractionRequest
 
@@ -46,11 +46,9 @@ MAX_NAMED, MAX_NAMED_CHARS = 20, 200
 
 
 def make_extract_by_passage_node(caller: ModelCaller, prompts: Prompts) -> GraphNode:
-    """The node `extract`: tool results with passages become what was copied out of them.
-
-    The extractor reads each passage in its own call; the calls of a turn are concurrent. A passage
-    whose call failed is shown whole.
-    """
+    """The node `extract`: tool results with passages become what was copied out of them. The
+    extractor reads each passage in its own call; the calls of a turn are concurrent. A passage
+    whose call failed is shown whole."""
     system = prompts.render("extractor")
 
     async def extract(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
@@ -97,12 +95,10 @@ def _content(materials: Sequence[Material], records: Sequence[Extracted]) -> str
 
 
 def make_extract_by_search_node(caller: ModelCaller, prompts: Prompts) -> GraphNode:
-    """The node `extract`: tool results with passages become what was copied out of them.
-
-    A passage of several results is read once, one that was read at an earlier turn only if a search
-    asks for something else; what the agent has before it is not shown again, and what a search
-    only names stays named. A passage whose calls failed is shown whole.
-    """
+    """The node `extract`: tool results with passages become what was copied out of them. A passage
+    of several results is read once, one that was read at an earlier turn only if a search asks for
+    something else; what the agent has before it is not shown again, and what a search only names
+    stays named. A passage whose calls failed is shown whole."""
 
     async def extract(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
         context, results = runtime.context, list(passage_results(state))

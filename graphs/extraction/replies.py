@@ -42,10 +42,8 @@ _FOLD = str.maketrans(
 
 @dataclass(frozen=True)
 class Spans:
-    """Spans in the order of the passage, in its own characters, and what was dropped.
-
-    `whole`: one span is the whole passage.
-    """
+    """Spans in the order of the passage, in its own characters, and what was dropped. `whole`: one
+    span is the whole passage."""
 
     kept: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
@@ -147,12 +145,9 @@ class _Heading(NamedTuple):
 
 @dataclass(frozen=True)
 class Sections:
-    """What a reply says, passages by their places from 0.
-
-    `said`: the lines for each; `named`: those that have a section; `last`: those whose section is
-    the last, which may go on where the reply was cut; `strayed`: those of whose section a line
-    stands in another passage.
-    """
+    """What a reply says, passages by their places from 0. `said`: the lines for each; `named`:
+    those that have a section; `last`: those whose section is the last, which may go on where the
+    reply was cut; `strayed`: those of whose section a line stands in another passage."""
 
     said: Mapping[int, Sequence[str]] = field(default_factory=dict)
     named: frozenset[int] = frozenset()

@@ -25,11 +25,9 @@ MAX_AT_ONCE = 32
 async def ask_all(
     caller: ModelCaller, requests: Sequence[tuple[str, str]], context: ItemContext
 ) -> list[ModuleReply]:
-    """The extractor's replies to requests (system's and user's message), in order.
-
-    After an error that every call would meet, no further call starts; calls in flight are awaited,
-    because their replies are recorded and paid for.
-    """
+    """The extractor's replies to requests (system's and user's message), in order. After an error
+    that every call would meet, no further call starts; calls in flight are awaited, because their
+    replies are recorded and paid for."""
     replies: dict[int, ModuleReply] = {}
     errors: list[ModelError] = []
     waiting = iter(enumerate(requests))
@@ -115,13 +113,10 @@ async def read_together(
     sought: Sequence[Sought],
     context: ItemContext,
 ) -> PassagesRead:
-    """Read passages, each once.
-
-    Those for which a shared reply is of no use are asked about alone: the call failed, the reply
-    names no passage, was cut before the passage's end, or says only what is not in the passage.
-    Those that a reply passes over are asked about together once more; passed over again, nothing in
-    them helps.
-    """
+    """Read passages, each once. Those for which a shared reply is of no use are asked about alone:
+    the call failed, the reply names no passage, was cut before the passage's end, or says only what
+    is not in the passage. Those that a reply passes over are asked about together once more; passed
+    over again, nothing in them helps."""
     read, waiting = PassagesRead(), list(grouped(sought))
     while waiting:
         requests = [brief.request(group, prompts) for group in waiting]
@@ -152,7 +147,7 @@ def _read(group: PassageGroup, reply: ModuleReply, read: PassagesRead) -> list[P
         (alone,) = group.sought
         read.passages[group.first] = read_alone(alone.material, reply, alone.dropped)
         return []
-    materials = [one.material for one in group.sought]
+    materials = [sought.material for sought in group.sought]
     sections = Sections() if reply.error else read_sections(reply.text, materials)
     later, passed_over = list[Sought](), list[Sought]()
     for number, one in enumerate(group.sought):

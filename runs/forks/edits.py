@@ -10,7 +10,7 @@ from branchwise.agents.response_bodies import MAX_CALLS, make_call
 from branchwise.base.errors import InputError
 from branchwise.base.text import one_line, whole_characters
 from branchwise.graphs.list_replies import MAX_CHARS, MAX_READINGS
-from branchwise.graphs.tool_node import bounded
+from branchwise.tools.tool_results import bounded
 from branchwise.trace.conversation import execution_of, taken_up_at
 from branchwise.trace.events import (
     Body,

@@ -153,12 +153,6 @@ def test_rewrites_are_scored_where_all_annotators_list_readings():
     assert scores(asked, {SHORT: ["1987"], WHOLE: ["1989"]}) == [1, None, None]
 
 
-def test_default_is_the_question_as_it_was_asked():
-    asked = question({SHORT: ["1987"], WHOLE: ["1989"]})
-    f1, edit, _ = scores(asked, {"default": ["1987", "1989", " "]})
-    assert (f1, edit) == (1, 0)
-
-
 def test_a_question_without_gold_is_in_no_score():
     item = AnsweredItem(Question(id="q", question="?"), Prediction(answers={"x": ["y"]}))
     assert [TASK.score(item)[key] for key in OWN] == [None] * 3

@@ -3,7 +3,7 @@
 from itertools import permutations
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.eval.tasks.mdcr.group_scores import (
@@ -107,20 +107,6 @@ def test_a_group_that_shares_no_id_never_raises_precision(
         assert sums(said | {added}, gold)._replace(said=0) == sums(said, gold)._replace(said=0)
 
 
-@given(GROUPS, GROUPS)
-def test_under_exact_a_group_less_never_raises_recall(said: IdGroups, gold: IdGroups) -> None:
-    # Without gold groups the empty prediction is the right one, and recall 1 by definition.
-    assume(gold)
-    for group in said:
-        assert scores(exact_sums(said - {group}, gold))[1] <= scores(exact_sums(said, gold))[1]
-
-
-@given(GROUPS)
-def test_gold_scores_one(gold: IdGroups) -> None:
-    assert scores(exact_sums(gold, gold)) == scores(relaxed_sums(gold, gold)) == (1, 1, 1)
-    assert pair_f1(gold, gold) == 1
-
-
 @given(
     st.integers(0, 5).flatmap(
         lambda n: st.tuples(*[st.frozensets(GROUP, min_size=n, max_size=n)] * 2)
@@ -129,11 +115,6 @@ def test_gold_scores_one(gold: IdGroups) -> None:
 def test_relaxed_is_at_least_exact_among_as_many_groups(pair: tuple[IdGroups, IdGroups]) -> None:
     said, gold = pair
     assert f1(*relaxed_sums(said, gold)) >= f1(*exact_sums(said, gold)) - 1e-12
-
-
-@given(GROUPS, GROUPS)
-def test_mapped_pairs_agree_at_least_as_far_as_equal_ones(said: IdGroups, gold: IdGroups) -> None:
-    assert sum(pair.f1 for pair in mapped_groups(said, gold)) >= len(said & gold) - 1e-12
 
 
 def test_where_the_mapping_leaves_equal_groups_relaxed_may_be_below_exact() -> None:

@@ -78,9 +78,3 @@ def test_a_choice_is_of_the_options_or_one_printable_line(said: str, options: li
     with suppress(ChoiceError):
         meant = read_choice(said, options)
         assert set(meant) <= set(options) or meant[0].isprintable()
-
-
-@given(st.lists(st.from_regex(r"\w+( \w+)*", fullmatch=True), min_size=2, unique=True))
-def test_every_option_is_chosen_by_its_text(options: list[str]) -> None:
-    clean = [one for one in options if one == " ".join(one.split()) and one.isprintable()]
-    assert [read_choice(one, clean) for one in clean] == [(one,) for one in clean]

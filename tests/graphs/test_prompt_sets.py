@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from branchwise.agents.prompt_files import PROMPTS, SCORING_PROMPTS, Prompts
+from branchwise.agents.prompt_files import PROMPTS
 from branchwise.base.prompt_sets import PromptSet
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import FLOWS, Brief
@@ -124,22 +124,6 @@ def test_the_papers_agent_is_given_no_advice(agent_of, tools, put):
         assert sentences(told(paper, setting)) & coached <= FACTS
         plainly = agent_of(tools, *put, prompt_set="paper", **plain)
         assert not ADVICE.findall(told(plainly, setting))
-
-
-def test_the_papers_set_has_words_of_its_own_where_the_default_one_advises():
-    paper, default = Prompts.load(of="paper").texts, Prompts.load().texts
-    taken = {name for name in PROMPTS if paper[name] == default[name]}
-    never_said = {"passages", "graph_names", "graph_labels", "graph_queries"}
-    limits = {"budget_left", "at_most_conditions", "at_most_citations"}
-    shown = {name for name in PROMPTS if name.startswith("mdcr_example")}
-    repair = {"repair", "repair_form", "text_protocol"}
-    assert taken == repair | limits | shown | SCORING_PROMPTS | never_said
-    # Both sets show the same dialogues.
-    dialogues = set(default["dialogue_examples"].splitlines())
-    for name in PROMPTS.keys() - taken:
-        same = sentences(paper[name]) & sentences(default[name])
-        assert same - dialogues <= {"$readings"}
-        assert not ADVICE.findall(paper[name])
 
 
 def test_a_set_is_part_of_the_identity(agent_of):

@@ -107,11 +107,6 @@ def test_what_steers_a_terminal_is_taken_out() -> None:
     assert read_readings(f"{hostile}\n{FIRST}").kept == ("Who directed Heat (1995 film)?", FIRST)
 
 
-def test_half_characters_of_a_json_list_become_whole_ones_that_can_be_recorded() -> None:
-    found = read_readings('["Who was \\ud83d?", "Who is she?"]')
-    assert found.kept == ("Who was \ufffd?", "Who is she?")
-
-
 def test_a_title_in_quotation_marks_keeps_them() -> None:
     asked = '"Heat" or "Ronin"', '"Heat" (1995), who directed it?'
     assert read_readings("\n".join(asked)).kept == asked
@@ -141,12 +136,3 @@ def test_any_text_gives_no_reading_or_several_clean_different_ones(text: str) ->
         assert reading == " ".join(reading.split())
         assert "\x1b" not in reading
         reading.encode()
-
-
-@pytest.mark.slow
-@given(st.lists(st.from_regex(r"[A-Z][a-z]{1,8}( [a-z]{1,8}){0,5}\?", fullmatch=True), max_size=14))
-def test_plain_different_questions_are_all_kept_in_order(questions: list[str]) -> None:
-    different = tuple(dict.fromkeys(questions))
-    kept = read_readings("\n".join(different)).kept
-    if len({question.casefold() for question in different}) == len(different) > 1:
-        assert kept == different

@@ -1,22 +1,27 @@
 """A setting is declared once: options, keys of study files and digests are made of that."""
 
-import inspect
+import json
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 import typer
 from annotated_types import Le
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from branchwise.agents.decoding import Decoding
-from branchwise.base.errors import InputError
+from branchwise.agents.decoding import Decoding, RoleSettings
+from branchwise.base.errors import InputError, SettingError
 from branchwise.base.setting import Setting, declared, digested
 from branchwise.cli import load_command
 from branchwise.commands.declared_options import read_options
-from branchwise.commands.run import run
-from branchwise.graphs.system import MODULES, System, all_settings
+from branchwise.corpora.build import build_corpus
+from branchwise.graphs.agent import Agent
+from branchwise.graphs.sources import check_search
+from branchwise.graphs.system import System, all_settings
+from branchwise.runs.studies.schema import load_study
 from branchwise.runs.studies.study import FIELDS, checked_base
 
 NUMBERS = [one for one in all_settings() if one.kind in (int, float) and one.flag and one.word]
@@ -56,13 +61,6 @@ def test_a_value_out_of_bounds_is_refused_by_the_option_that_was_written():
         read_options(System, {"tool_protocol": "fax"})
 
 
-def test_words_and_flags_are_distinct_and_modules_are_settings():
-    flags = [one.flag for one in all_settings() if one.flag]
-    assert len(set(flags)) == len(flags)
-    assert len(FIELDS) == sum(one.word is not None for one in all_settings())
-    assert {("expander", "expand"), ("extractor", "extract")} == set(MODULES.items())
-
-
 def test_every_field_that_has_a_default_of_its_own_is_documented_by_its_setting():
     """What is not marked is not written by users: only attempts, which `score` has."""
     marked = {one.path for one in all_settings()}
@@ -90,10 +88,6 @@ def test_the_page_of_study_files_names_every_key():
     assert set(FIELDS) <= named
 
 
-def test_commands_take_the_system_without_its_settings_in_their_signature():
-    assert "system" not in inspect.signature(run).parameters
-
-
 def test_settings_of_tasks_stand_among_the_others_or_in_asking():
     given = {"protocol": "guided", "shots": 0}
     system = System(**given)
@@ -118,3 +112,155 @@ def test_settings_of_tasks_stand_among_the_others_or_in_asking():
 def test_what_no_task_has_is_refused_in_one_line(given, refusal):
     with pytest.raises(InputError, match=refusal):
         System(**given)
+
+
+ON = {"expand": True}
+
+
+def with_roles(roles, **settings):
+    return System(expand=True, role_decoding=roles, decoding=Decoding(**settings))
+
+
+def test_a_role_has_its_own_settings_and_else_the_agents():
+    system = with_roles(
+        {"expander": {"temperature": 0, "seed": None}}, temperature=1.0, seed=7, max_tokens=50
+    )
+    assert system.decoding_of("expander") == Decoding(temperature=0.0, max_tokens=50)
+    assert system.decoding_of("agent") == system.decoding_of("extractor") == system.decoding
+
+
+def test_what_is_equal_is_written_equally():
+    one = with_roles(
+        {"judge": {"seed": 1}, "expander": {"seed": 2, "temperature": 1}, "matcher": {}}
+    )
+    other = with_roles({"expander": {"temperature": 1.0, "seed": 2}, "judge": {"seed": 1}})
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one.model_dump_json() == other.model_dump_json()
+    assert System.model_validate_json(one.model_dump_json()) == one
+    assert list(one.role_decoding) == ["expander", "judge"]
+
+
+OF_A_ROLE = {
+    "temperature": st.floats(0, 2),
+    "top_p": st.floats(0, 1, exclude_min=True),
+    "max_tokens": st.integers(1, 10**6),
+    "seed": st.integers(-(2**31), 2**31),
+    "reasoning_effort": st.sampled_from(["none", "low", "xhigh"]),
+    "extra_body": st.dictionaries(st.sampled_from("abc"), st.integers(0, 9), max_size=3),
+    "api": st.sampled_from(["auto", "chat", "responses"]),
+}
+OF_ROLES = st.fixed_dictionaries({}, optional=OF_A_ROLE)
+
+
+@given(agent=OF_ROLES, own=OF_ROLES)
+def test_each_setting_is_the_roles_where_it_has_one(agent, own):
+    made = with_roles({"expander": own}, **agent).decoding_of("expander")
+    for name in RoleSettings.model_fields:
+        default = RoleSettings.model_fields[name].default
+        assert getattr(made, name) == own.get(name, agent.get(name, default))
+
+
+def test_digests_change_with_the_settings_of_modules_that_are_on_alone():
+    plain = Agent(System(**ON)).digest
+    for same in ({}, {"expander": {}}, {"judge": {"seed": 1}}, {"extractor": {"seed": 1}}):
+        assert Agent(System(**ON, role_decoding=same)).digest == plain
+    other = Agent(System(**ON, role_decoding={"expander": {"seed": 1}}))
+    assert other.digest != plain
+    assert other.identity["model"] == Agent(System(**ON)).identity["model"]
+    assert other.identity["expander"]["seed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("expander.temperature=3", "--role expander.temperature: is 3; input should be less than"),
+        ("expander.temperature=warm", "--role expander.temperature: is not what it can be"),
+        ("expander.seed=1.5", "--role expander.seed: is 1.5"),
+        (
+            "judge.api=respones",
+            "--role judge.api: unknown value 'respones'; did you mean responses?",
+        ),
+        ("expander.temprature=1", "is not a setting of a role; did you mean temperature?"),
+        ("expander.temp=1", "is not a setting of a role; did you mean temperature?"),
+        ("expander.model=offline", "the setting expander names its model"),
+        ("expander.timeout=3", "--role expander.timeout: is not a setting of a role"),
+        ("expandr.seed=1", "is not a role with settings of its own; did you mean expander?"),
+        ("agent.seed=1", "the agent's are the system's own"),
+        ("expander.extra_body={stream: on}", "it is the setting stream"),
+        ("expander.extra_body=[1]", "--role expander.extra_body: is not a JSON object"),
+        ("expander.reasoning_effort=very high", "is not a short word"),
+        ("expander", "'expander' is not a setting; write --role NAME.KEY=VALUE"),
+        (
+            "extractor.seed=1",
+            "--role: what is set for the extractor has no effect without",
+        ),
+    ],
+)
+def test_what_is_refused_is_told_by_its_option(written, said):
+    with pytest.raises(InputError) as raised:
+        read_options(System, {"role": [written], "expand": True})
+    assert said in str(raised.value)
+    assert str(raised.value).startswith("--role")
+
+
+NO_TOOLS = "no tool returns passages to extract evidence from"
+CASES = [
+    ({"k": 5}, {"k": 5}, "needs a corpus to search"),
+    ({"retriever": "bm25"}, {"retriever": "bm25"}, "needs a corpus to search"),
+    ({"extract": True}, {"extraction": True}, NO_TOOLS),
+    ({"tools": ["wikisparql"]}, {"tools": ["wikisparql"]},
+     "the tool wikisparql has no graph to query"),
+    ({"tools": ["local_retriever"]}, {"tools": ["local_retriever"]},
+     "the tool local_retriever has no corpus to search"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def refused(tmp_path: Path) -> Any:
+    """The error of a study with this base, and the line that it names."""
+    question = {"id": "q1", "question": "Who?", "answers": {"default": ["Mann"]}}
+    (tmp_path / "q.jsonl").write_text(json.dumps(question))
+
+    def refused(base: dict[str, Any]) -> InputError:
+        study = {"name": "s", "questions": "q.jsonl", "base": base, "factors": {"seed": [1, 2]}}
+        (tmp_path / "s.yaml").write_text(json.dumps(study))
+        with pytest.raises(InputError) as error:
+            load_study(tmp_path / "s.yaml")
+        return error.value
+
+    return refused
+
+
+@pytest.mark.parametrize(("settings", "base", "what"), CASES)
+def test_a_rule_says_the_same_everywhere(
+    settings: dict[str, Any], base: dict[str, Any], what: str, refused: Any
+) -> None:
+    options = {"tool" if name == "tools" else name: value for name, value in settings.items()}
+    with pytest.raises(SettingError) as of_flags:
+        read_options(System, options)
+    with pytest.raises(SettingError) as of_agent:
+        Agent(System(**settings))
+    of_study = refused(base)
+    assert of_flags.value.what == of_agent.value.what == what
+    assert of_study.what.endswith(what)
+    flag, key = ("--kg DIR", "kg: DIR") if "graph" in what else ("--corpus DIR", "corpus: DIR")
+    assert str(of_flags.value.remedy).startswith(f"add {flag}")
+    assert str(of_study.remedy).startswith(f"add {key}")
+    assert str(of_study.where).endswith("s.yaml:1")
+
+
+def test_an_index_that_is_not_there_is_refused_alike(tmp_path: Path, refused: Any) -> None:
+    (tmp_path / "p.jsonl").write_text(json.dumps({"id": "p1", "contents": "Heat\nMann."}))
+    build_corpus(str(tmp_path / "p.jsonl"), tmp_path / "C")
+    for name in (None, "flat", "bm25", "hybrid", "bm52", "dense"):
+        with pytest.raises(SettingError) as of_agent:
+            Agent(System(corpus=str(tmp_path / "C"), retriever=name))
+        of_study = refused({"corpus": "C", "retriever": name})
+        assert (of_study.what, of_study.remedy) == (of_agent.value.what, of_agent.value.remedy)
+
+
+def test_objects_of_this_process_are_sources() -> None:
+    check_search(System(k=5, extract=True), ["corpus"], ["local_retriever"])
+    with pytest.raises(SettingError, match="no graph to query"):
+        check_search(System(), ["corpus"], ["wikidata_search"])

@@ -133,9 +133,3 @@ def test_results_end_with_what_is_left_and_say_when_it_is_little(results, chat_s
     ]
     system = chat_server.requests[0]["messages"][0]["content"]
     assert "You have 6 turns, the one with your answer included, and 5 tool calls" in system
-
-
-def test_nothing_is_said_of_the_budget_where_that_is_off(results, chat_server):
-    [text] = results(search(), budget_shown="off")
-    assert "left]" not in text
-    assert "tool calls;" not in chat_server.requests[0]["messages"][0]["content"]

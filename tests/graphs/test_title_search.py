@@ -13,7 +13,6 @@ from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.graphs.expand_node import (
     MAX_ABOUT_CHARS,
-    MAX_LISTED,
     MAX_SEARCHES,
     TitleSearcher,
     expander_message,
@@ -233,9 +232,3 @@ def test_a_graph_adds_what_the_collection_has_no_title_for() -> None:
     more = searched(*same, ("Heat", "Heat", "1995 film"), tool="wikidata_search")
     listed = namesakes("Who made Heat?", [titles, more])["Heat"]
     assert [(one.title, one.about) for one in listed[2:]] == [("Heat", "1995 film")]
-
-
-def test_no_more_than_twenty_bearers_of_a_name_are_listed() -> None:
-    many = searched(*((f"Heat ({n} film)", "Heat", "") for n in range(1900, 1950)))
-    assert len(namesakes("Who made Heat?", [many])["Heat"]) == MAX_LISTED
-    assert namesakes("Who made Heat?", []) == {}

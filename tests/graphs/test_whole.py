@@ -96,19 +96,6 @@ def test_it_asks_what_a_run_asks(chat_server, system):
     assert [body["messages"] for body in chat_server.requests[len(whole) :]] == whole
 
 
-@pytest.mark.parametrize("answer_format", ["branches", "conditions"])
-@pytest.mark.parametrize("tools", [("local_retriever",), ()])
-def test_its_prompts_are_those_of_the_tasks(chat_server, system, answer_format, tools):
-    task = get_task({"branches": "branches", "conditions": "condambigqa"}[answer_format])
-    system = system.model_copy(update={"tools": tools, "expand": False, "extract": False})
-    chat_server.play(lambda _: say("{}"))
-    asyncio.run(build(system, answer_format).ainvoke({"question": HEAT}))
-    brief = task.brief(Question(id="q", question=HEAT), has_tools=bool(tools))
-    expected = Agent(system, task.flow).beginning(brief).state["pending"]
-    shown = chat_server.requests[0]["messages"][:2]
-    assert [message["content"] for message in shown] == [message.text for message in expected]
-
-
 def test_it_is_invoked_without_an_event_loop_and_with_several(chat_server, system):
     chat_server.play(SCRIPT)
     graph = build(system)

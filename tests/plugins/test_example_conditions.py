@@ -99,11 +99,6 @@ def test_a_model_is_told_what_to_correct(change, said):
     assert said in result.content
 
 
-def test_arguments_of_another_form_do_not_reach_it():
-    assert called(WORKED | {"question": "how many"}).failure == "arguments"
-    assert called(WORKED | {"relations": ["A-c1 is B-c3"]}).failure == "arguments"
-
-
 @given(
     st.dictionaries(st.text("ABc-_ ", max_size=4), st.text("c12ab() ANDOR", max_size=20)),
     st.dictionaries(st.text("ABc12-", max_size=5), st.booleans()),

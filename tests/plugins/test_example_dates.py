@@ -1,6 +1,5 @@
 """The date calculator of the examples: its calendar, what it reads, what it says."""
 
-import asyncio
 import contextlib
 import datetime
 import re
@@ -13,8 +12,6 @@ from hypothesis import strategies as st
 from branchwise import ToolError
 from branchwise.base.plugins.specs import find_plugin
 from branchwise.runs.studies.schema import load_study
-from branchwise.tools.plugin_tools import open_tool
-from branchwise.tools.registry import ToolContext, injection_context
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 SPEC = f"{EXAMPLES / 'date_arithmetic.py'}:date_arithmetic"
@@ -98,14 +95,6 @@ def test_what_cannot_be_reckoned_is_said_to_the_model(arguments: tuple, line: st
 def test_any_text_is_a_date_or_a_tool_error(text: str):
     with contextlib.suppress(calendar["CalendarError"]):
         assert calendar["span"](calendar["parse_date"](text)).first >= 0
-
-
-def test_a_model_calls_it_as_a_tool():
-    tool = open_tool(SPEC, injection_context(ToolContext()))
-    result = asyncio.run(tool.call({"operation": "weekday", "date": "9 November 1989"}, 5))
-    assert (result.content, result.error) == ("9 November 1989 is a Thursday.", None)
-    wrong = asyncio.run(tool.call({"operation": "sum", "date": "1999"}, 5))
-    assert wrong.failure == "arguments"
 
 
 def test_its_study_takes_the_tool_away():

@@ -296,20 +296,3 @@ def test_run_checks_its_metrics_first_and_keeps_where_they_are(
     made = run(str(questions), System(), out=tmp_path / "R", scoring=right)
     monkeypatch.chdir("/")
     assert "texts" in score(made).aggregates["all"]
-
-
-def test_run_and_a_predictions_file_are_scored_with_it(
-    type_in: Cli, tmp_path: Path, write: Write
-) -> None:
-    questions, mine = tmp_path / "q.jsonl", tmp_path / "mine.jsonl"
-    questions.write_text('{"id": "q", "question": "Who?", "answers": {"default": ["A"]}}\n')
-    options = ["--questions", questions, "--out", tmp_path / "R"]
-    code, out, err = type_in("run", *options, "--metric", write(returning("7")))
-    assert code == 0, err
-    assert "further metrics" in out
-    assert "7.00" in out
-    mine.write_text('{"id": "q", "answers": {"default": ["A", "B"]}}\n')
-    named = ["--questions", questions, "--predictions", mine, "--metric", write(TEXTS, "texts")]
-    code, out, err = type_in("score", *named, "--json")
-    assert code == 0, err
-    assert json.loads(out)["aggregates"]["all"]["texts"]["mean"] == 2.0

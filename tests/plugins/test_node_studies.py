@@ -8,10 +8,8 @@ import yaml
 
 from branchwise.base.errors import InputError
 from branchwise.graphs.agent import Agent
-from branchwise.runs.store import open_run
 from branchwise.runs.studies.schema import LoadedStudy, load_study
-from support.chat_server import ChatServer
-from support.plugins.node_cases import HEAD, SEARCH, answer, turns, write_questions
+from support.plugins.node_cases import HEAD, write_questions
 
 PLUGINS = (
     HEAD
@@ -176,35 +174,3 @@ def test_what_does_not_fit_is_refused_with_its_line(
     folder: Path, five: str, changes: dict[str, Any], said: str
 ) -> None:
     assert said in refusal(folder, five, **changes).replace(" (", "; ", 1).replace(": did", "; did")
-
-
-@pytest.mark.slow
-def test_a_study_with_a_node_runs_and_scores(
-    folder: Path, five: str, chat_server: ChatServer, type_in: Any
-) -> None:
-    chat_server.play(turns(SEARCH, answer("Michael Mann")))
-    load(
-        folder,
-        five,
-        base={"model": f"openai:scripted@{chat_server.url}"},
-        settings={"cut": {"most": 1}},
-        metrics=["plugins.py:predicted"],
-    )
-    out = folder / "out"
-    code, _, said = type_in("ablate", folder / "study.yaml", "--out", out)
-    assert code == 0, said
-    kinds = {}
-    for slug in ("base", "first"):
-        reader = open_run(out / "runs" / slug)
-        kinds[slug] = [event.kind for event in reader.events(0)] or [
-            event.kind for row in reader.items() for event in reader.events(row.item)
-        ]
-        reader.close()
-    assert kinds["base"] == ["start", "model", "tool", "model", "answer"]
-    assert kinds["first"] == ["start", "model", "tool", "node", "model", "answer"]
-    code, said, _ = type_in("report", out)
-    assert code == 0
-    assert "taken out by a node" in said
-    asked = len(chat_server.requests)
-    code, _, said = type_in("ablate", folder / "study.yaml", "--out", out)
-    assert (code, len(chat_server.requests)) == (0, asked), said

@@ -120,10 +120,3 @@ def test_a_plugin_that_is_refused_leaves_the_others_of_its_file_alone(tmp_path):
     assert find_plugin(f"{file}:good", "tools").object.name == "good"
     with pytest.raises(InputError, match=r"two\.py:2: the metric bad has no docstring"):
         find_plugin(f"{file}:bad", "metrics")
-
-
-def test_where_a_file_has_no_plugin_of_the_kind_its_functions_are_named(tmp_path):
-    file = tmp_path / "undeclared.py"
-    file.write_text("def plain(x):\n    return x\n")
-    with pytest.raises(InputError, match=r"it has plain, and no tool: put `@tool` above"):
-        find_plugin(str(file), "tools")

@@ -32,10 +32,7 @@ def plain_text(text: str) -> str:
 
 
 def answer_f1(gold: Sequence[Iterable[str]], predicted: Sequence[str]) -> float:
-    """2 right / (gold + predicted); 0 where either is empty.
-
-    `gold`: the forms of each answer.
-    """
+    """2 right / (gold + predicted); 0 where either is empty. `gold`: the forms of each answer."""
     places: dict[str, deque[int]] = defaultdict(deque)
     for place, text in enumerate(predicted):
         places[plain_text(text)].append(place)
@@ -81,19 +78,15 @@ def question_tokens(question: str) -> tuple[str, ...]:
 
 
 def edit_f1(asked: Tokens, wordings: Sequence[Tokens], said: Tokens) -> float:
-    """F1 of added and deleted unigrams, of the gold wording that it is best with.
-
-    1 where neither changes the question, 0 where one of them does not.
-    """
+    """F1 of added and deleted unigrams, of the gold wording that it is best with. 1 where neither
+    changes the question, 0 where one of them does not."""
     edits = _edits(asked, said)
     return max(_f1(edits, _edits(asked, wording)) for wording in wordings)
 
 
 def bleu4(_: Tokens, wordings: Sequence[Tokens], said: Tokens) -> float:
-    """Sentence BLEU of up to 4-grams, as coco-caption computes it: with a tiny addend, not 0.
-
-    The reference length is that of the wording nearest in length, the shorter of two.
-    """
+    """Sentence BLEU of up to 4-grams, as coco-caption computes it: with a tiny addend, not 0. The
+    reference length is that of the wording nearest in length, the shorter of two."""
     product = 1.0
     for n in range(1, _ORDER + 1):
         grams, most = _grams(said, n), Counter[Tokens]()
@@ -130,11 +123,9 @@ def rewrite_f1(
     measure: RewriteMeasure,
 ) -> float:
     """F1 of question-answer pairs in which a right answer counts as much as its question is right.
-
     2 sum / (gold + predicted) over pairs whose answers agree, taken one-to-one, the best measured
     first; 0 without a prediction. `gold`: question and forms of its answer; several wordings of one
-    question are separated by "|". `predicted`: question and answer.
-    """
+    question are separated by "|". `predicted`: question and answer."""
     prompt = question_tokens(asked)
     places: dict[str, list[int]] = defaultdict(list)
     for place, (_, answer) in enumerate(predicted):

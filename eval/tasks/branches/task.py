@@ -77,10 +77,8 @@ class BranchesTask(Task):
     )
 
     def score(self, item: AnsweredItem) -> Metrics:
-        """Strict and pooled set scores, and support recall.
-
-        All set scores are None for a question without gold entities.
-        """
+        """Strict and pooled set scores, and support recall. All set scores are None for a question
+        without gold entities."""
         gold, answers = gold_branches(item.question.branches), item.prediction.answers
         alignment = item.matched.alignment if item.matched else align_answers(gold, answers)
         strict = strict_score(gold, answers, alignment)

@@ -23,6 +23,9 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
+_P, _R = Total(_SUMS[:2], share), Total((_SUMS[0], _SUMS[2]), share)
+
+
 def _f1(right: float, said: float, gold: float) -> float | None:
     return share(2 * right, said + gold)
 
@@ -51,30 +54,16 @@ class AmbiguityTask(Task):
     columns: tuple[Column, ...] = (
         Column("accuracy", "accuracy", _DETECTION, note=_NOTE, role="exact"),
         Column(
-            "ambiguous_precision",
-            "P",
-            _DETECTION,
-            role="precision",
-            words="precision",
-            total=Total(_SUMS[:2], share),
+            "ambiguous_precision", "P", _DETECTION, role="precision", words="precision", total=_P
         ),
-        Column(
-            "ambiguous_recall",
-            "R",
-            _DETECTION,
-            role="recall",
-            words="recall",
-            total=Total((_SUMS[0], _SUMS[2]), share),
-        ),
+        Column("ambiguous_recall", "R", _DETECTION, role="recall", words="recall", total=_R),
         Column("ambiguous_f1", "F1", _DETECTION, role="headline", total=Total(_SUMS, _f1)),
         Column("none_listed", "none\nlisted", _DETECTION, note=_NONE_NOTE),
     )
 
     def score(self, item: AnsweredItem) -> Metrics:
-        """Accuracy and the counts that precision, recall and F1 are made of.
-
-        An item without a readable answer is wrong, and a miss where the question is ambiguous.
-        """
+        """Accuracy and the counts that precision, recall and F1 are made of. An item without a
+        readable answer is wrong, and a miss where the question is ambiguous."""
         said, gold = verdict(item), item.question.ambiguous
         listed = said is not None and item.prediction.task_output is None
         sums = (float(said is True and gold), float(said is True), float(gold))

@@ -39,11 +39,9 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True)
 class AskedBack:
-    """A clarification question: its text, and what it was read as.
-
-    Without a text nothing was asked. A text that is not of the form `is_of_form` no more, and has
-    neither category nor options.
-    """
+    """A clarification question: its text, and what it was read as. Without a text nothing was
+    asked. A text that is not of the form `is_of_form` no more, and has neither category nor
+    options."""
 
     text: str = ""
     category: str = ""
@@ -113,10 +111,8 @@ def said_answers(prediction: Prediction) -> list[tuple[str, Sequence[str]]]:
 
 
 def bare_answer(text: str) -> str:
-    """As answers are compared: in lower case, without punctuation, articles and further spaces.
-
-    A text of which nothing would be left keeps what it has: "The A" and "!" are answers, too.
-    """
+    """As answers are compared: in lower case, without punctuation, articles and further spaces. A
+    text of which nothing would be left keeps what it has: "The A" and "!" are answers, too."""
     lower = text.lower()
     bare = " ".join(_ARTICLES.sub(" ", lower.translate(_PUNCTUATION)).split())
     return bare or " ".join(lower.split())
@@ -128,19 +124,15 @@ def bleu_names(order: int) -> tuple[str, ...]:
 
 
 def bleu_counts(text: str, gold: str, order: int) -> tuple[float, ...]:
-    """A question's addends: tokens of both texts, n-grams that are right by n, n-grams by n.
-
-    Of each text, no more than `compared` counts.
-    """
+    """A question's addends: tokens of both texts, n-grams that are right by n, n-grams by n. Of
+    each text, no more than `compared` counts."""
     found = _bleu(order).corpus_score([compared(text)], [[compared(gold)]])
     return tuple(map(float, (found.sys_len, found.ref_len, *found.counts, *found.totals)))
 
 
 def corpus_bleu(length: float, gold_length: float, *counts: float) -> float | None:
-    """BLEU, 0 to 1, of such counts summed over questions; None without any gold text.
-
-    Its own arithmetic, as sacrebleu's takes whole numbers alone, and means over epochs are none.
-    """
+    """BLEU, 0 to 1, of such counts summed over questions; None without any gold text. Its own
+    arithmetic, as sacrebleu's takes whole numbers alone, and means over epochs are none."""
     if not gold_length:
         return None
     order = len(counts) // 2

@@ -65,10 +65,8 @@ class _ExactClarification(BaseModel, extra="forbid", strict=True):
 
 
 class ClarificationFormat(AnswerFormat):
-    """A question back in place of answers: `task_output` is `{"clarification_question": str}`.
-
-    Any text is read: whether it is of the form (`corpora/clarification.py`) is for scores to say.
-    """
+    """A question back in place of answers: `task_output` is `{"clarification_question": str}`. Any
+    text is read: whether it is of the form (`corpora/clarification.py`) is for scores to say."""
 
     name: str = "clarification"
     schema: ClassVar[dict[str, Any]] = {

@@ -45,11 +45,9 @@ class OptionSums(NamedTuple):
 def option_sums(
     predicted: Sequence[str], gold: Sequence[Forms], common: CommonText = "substring"
 ) -> OptionSums:
-    """A question's addends. Nothing depends on the order of options or of forms.
-
-    Of mappings with equal sums the one is taken that comes of the options sorted by text. Where a
-    gold option has one form, swapping the sides swaps precision and recall.
-    """
+    """A question's addends. Nothing depends on the order of options or of forms. Of mappings with
+    equal sums the one is taken that comes of the options sorted by text. Where a gold option has
+    one form, swapping the sides swaps precision and recall."""
     pairs = option_pairs(predicted, gold, common)
     shares = [ratios((predicted[p],), gold[r], common) for p, r in pairs]
     precision, recall = (sum(share[part] for share in shares) for part in (0, 1))
@@ -147,12 +145,10 @@ def published_parse(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def published_sums(predicted: Sequence[str], gold: Sequence[Forms]) -> OptionSums:
-    """A question's addends as CAmbigNQ's published code adds them up.
-
-    Other than in the paper, precision and recall have mappings of their own; the common text is
-    difflib's, which leaves out what is frequent in texts of 200 and more characters; a question
-    without options on either side counts as right; and no number that is divided by is below 1.
-    """
+    """A question's addends as CAmbigNQ's published code adds them up. Other than in the paper,
+    precision and recall have mappings of their own; the common text is difflib's, which leaves out
+    what is frequent in texts of 200 and more characters; a question without options on either side
+    counts as right; and no number that is divided by is below 1."""
     counts = float(max(len(predicted), 1)), float(max(len(gold), 1))
     if not predicted or not gold:
         right = 0.0 if predicted or gold else 1.0
@@ -207,18 +203,13 @@ class OptionsWay:
         return option_sums(predicted, gold, self.common)
 
 
-SUBSTRING = OptionsWay(
-    "substring",
-    "longest common substring",
-    "by the longest common substring, one-to-one, over all questions together",
-    "substring",
-)
-SUBSEQUENCE = OptionsWay(
-    "subsequence",
-    "longest common subsequence",
-    "by the longest common subsequence, one-to-one, over all questions together",
-    "subsequence",
-)
+def _by_common(common: CommonText) -> OptionsWay:
+    matcher = f"longest common {common}"
+    note = f"by the {matcher}, one-to-one, over all questions together"
+    return OptionsWay(common, matcher, note, common)
+
+
+SUBSTRING, SUBSEQUENCE = _by_common("substring"), _by_common("subsequence")
 PUBLISHED = OptionsWay(
     PUBLISHED_CODE,
     "published code",

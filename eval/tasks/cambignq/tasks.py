@@ -103,10 +103,8 @@ def is_format_error(item: AnsweredItem, asked: AskedBack) -> bool:
 
 class ClarificationTask(AskedBackTask):
     """One question back, scored as a whole (BLEU-4), by category (exact match, BLEU-1) and options.
-
     Whole and category count only where gold has the question; options go by the names of branches
-    else. A question with one reading has no gold, and is in no score.
-    """
+    else. A question with one reading has no gold, and is in no score."""
 
     name = "clarification"
     version = 1
@@ -278,12 +276,9 @@ class _ClarifyOutput(ClarifiedOutput):
 
 
 class ClarifyTask(ClarifiedTask):
-    """The whole pipeline, scored by its answers; detection stands beside them.
-
-    What goes wrong is carried on: a question called unambiguous has no option, and its gold answers
-    count as missed; one that is not ambiguous has no gold, and what is answered to its options is
-    wrong.
-    """
+    """The whole pipeline, scored by its answers; detection stands beside them. What goes wrong is
+    carried on: a question called unambiguous has no option, and its gold answers count as missed;
+    one that is not ambiguous has no gold, and what is answered to its options is wrong."""
 
     name = "clarify"
     version = 1

@@ -188,10 +188,8 @@ def _passage(text: str, fragments: Sequence[str]) -> str:
 
 
 class AnswersFormat(ConditionsFormat):
-    """Answers in sentences that state no condition, each with its citations.
-
-    They are read like those with conditions, which may be left out there.
-    """
+    """Answers in sentences that state no condition, each with its citations. They are read like
+    those with conditions, which may be left out there."""
 
     name = "answers"
     schema: ClassVar[dict[str, Any]] = _schema("answers", ["answer"])

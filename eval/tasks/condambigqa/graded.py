@@ -61,12 +61,10 @@ def greedy_sums(
     gold: Sequence[ConditionalAnswer],
     protocol: str,
 ) -> tuple[PartScores, int]:
-    """What the published code adds up of one question, and over how many predictions.
-
-    Each predicted property, in the model's order, takes the free gold property with the greatest
+    """What the published code adds up of one question, and over how many predictions. Each
+    predicted property, in the model's order, takes the free gold property with the greatest
     weighted sum of grades and citation precision, however small, the first of equal ones. The sum
-    of conditions is 0 in protocols that ask for none.
-    """
+    of conditions is 0 in protocols that ask for none."""
     weights, free = _GREEDY[protocol], list(range(len(gold)))
     taken: list[PartScores] = []
     for p, property in enumerate(predicted[: len(gold)]):
@@ -101,10 +99,8 @@ _GREEDY_NOTE = (
 
 
 class GradedTask(CondAmbigQATask):
-    """Scores of graded properties, aligned one-to-one by the judge's answer grades.
-
-    An item that lacks a grade is unscored; token F1 and counts stand beside the grades.
-    """
+    """Scores of graded properties, aligned one-to-one by the judge's answer grades. An item that
+    lacks a grade is unscored; token F1 and counts stand beside the grades."""
 
     matcher = "graded"
     columns = (

@@ -156,13 +156,10 @@ class CondAmbigQATask(Task):
             raise InputError(what, remedy="give the agent a corpus to search")
 
     def score(self, item: AnsweredItem) -> Metrics:
-        """Token F1, citations and answer counts; all None for a question without gold.
-
-        `answer_f1` and `condition_f1` are sums over aligned pairs divided by the number of gold
-        properties (for the latter, of those with a condition): one that was missed counts 0.
-        Conditions are scored where the model was to write them.
-        `count_difference` is predicted minus gold.
-        """
+        """Token F1, citations and answer counts; all None for a question without gold. `answer_f1`
+        and `condition_f1` are sums over aligned pairs divided by the number of gold properties (for
+        the latter, of those with a condition): one that was missed counts 0. Conditions are scored
+        where the model was to write them. `count_difference` is predicted minus gold."""
         gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
         if not gold:
             return {column.key: None for column in self.columns}

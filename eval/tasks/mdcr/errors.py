@@ -22,9 +22,7 @@ _SIZES = {"no": 0, "yes": 1}
 @dataclass(frozen=True)
 class ConditionalCase:
     """A question and an answer that could be read: its short answer, and its groups as they count.
-
-    `gold` are the gold groups.
-    """
+    `gold` are the gold groups."""
 
     question: ConditionsQuestion
     short: str

@@ -81,12 +81,10 @@ def relaxed_sums(said: IdGroups, gold: IdGroups) -> GroupSums:
 
 
 def mapped_groups(said: IdGroups, gold: IdGroups) -> list[GroupPair]:
-    """The one-to-one mapping with the greatest sum of F1, without pairs that share nothing.
-
-    Groups that share no id with the other side have no part in it, and of mappings with equal sums
-    the one is taken that comes of the groups sorted by text: what is added to a prediction without
-    being right in anything changes no pair.
-    """
+    """The one-to-one mapping with the greatest sum of F1, without pairs that share nothing. Groups
+    that share no id with the other side have no part in it, and of mappings with equal sums the one
+    is taken that comes of the groups sorted by text: what is added to a prediction without being
+    right in anything changes no pair."""
     rows, columns = _touching(said, gold), _touching(gold, said)
     if not rows:
         return []

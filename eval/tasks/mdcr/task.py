@@ -148,10 +148,8 @@ class MDCRTask(Task):
 
     def score(self, item: AnsweredItem) -> Metrics:
         """Accuracy of the short answer, and scores of groups: 0 where no answer could be read.
-
         Which conditions are equivalent is unknown where a file gives no relations, or the question
-        was read without its documents.
-        """
+        was read without its documents."""
         wanted, answer = gold_answer(item.question), _answer(item.prediction)
         short, said = answer or ("", NO_GROUPS)
         gold, is_read = _groups(wanted), answer is not None
