@@ -74,10 +74,10 @@ def _written(message: AIMessage) -> str:
     """The text of a turn, and its calls as the model wrote them."""
     blocks = []
     for call in (*message.tool_calls, *message.invalid_tool_calls):
-        given = call["args"]
-        if not isinstance(given, str):
-            given = orjson.dumps({"name": call["name"], "arguments": given}).decode()
-        blocks.append(f"```tool\n{given}\n```")
+        arguments = call["args"]
+        if not isinstance(arguments, str):
+            arguments = orjson.dumps({"name": call["name"], "arguments": arguments}).decode()
+        blocks.append(f"```tool\n{arguments}\n```")
     return "\n\n".join(part for part in (message.text, *blocks) if part)
 
 

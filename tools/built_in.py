@@ -205,7 +205,7 @@ class _LocalRetriever(BuiltInTool):
         # Enough where all that may be known, or come after others, is among the best.
         behind = MAX_K if form.per_name else shown.most if shown else 0
         depth = min(MAX_K, page * k + behind + (len(queries) - 1) * k)
-        searches = [self.batcher.search(one, depth) for one in queries]
+        searches = [self.batcher.search(each, depth) for each in queries]
         try:
             # Most calls have one query, which needs no task of its own.
             is_one = len(searches) == 1
@@ -214,7 +214,7 @@ class _LocalRetriever(BuiltInTool):
             raise ToolError(f"{error}; go on with the other tools, or ask again later") from error
         known, texts = set(await shown.ids() if shown else ()), list[str]()
         artifact = ToolArtifact(passages=[])
-        for one, ranking in zip(queries, rankings, strict=True):
+        for each, ranking in zip(queries, rankings, strict=True):
             order = spread(ranking, form.per_name) if form.per_name else ranking
             hits, repeats = new_and_repeated(order[(page - 1) * k :], k, known)
             records = [passage_record(hit, form.titles) for hit in hits]
@@ -224,7 +224,7 @@ class _LocalRetriever(BuiltInTool):
             if repeats:
                 artifact["repeats"] = [*artifact.get("repeats", []), *repeats]
             if len(queries) > 1:
-                texts.append(f"For {one!r}:")
+                texts.append(f"For {each!r}:")
             if records:
                 texts.append(blocks(records, repeats))
             elif repeats:

@@ -1,8 +1,6 @@
 """What fails on the way to a reply, and whether it is asked for again."""
 
 import itertools
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
 
@@ -11,10 +9,9 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
-from support.agents.asking import MakeCaller, Waits, ask, both_ways, error_of
+from support.agents.asking import ask, both_ways, error_of
 from support.chat_server import (
     Answer,
-    ChatServer,
     context_length,
     cut,
     fail,
@@ -26,8 +23,8 @@ from support.chat_server import (
 
 @both_ways
 async def test_429_is_retried_after_the_seconds_that_the_server_asks_for(
-    chat_server: ChatServer, make_caller: MakeCaller, waits: Waits, stream: bool
-) -> None:
+    chat_server, make_caller, waits, stream
+):
     chat_server.play([fail(429, "slow down", retry_after="90"), say("now")])
     journal = MemoryJournal()
     reply = await ask(make_caller(stream=stream), journal)
@@ -39,18 +36,7 @@ async def test_429_is_retried_after_the_seconds_that_the_server_asks_for(
     assert event["wait"] == pytest.approx(waits.seconds[0], abs=1e-3)
 
 
-async def test_retry_after_may_be_a_date(
-    chat_server: ChatServer, make_caller: MakeCaller, waits: Waits
-) -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=600), usegmt=True)
-    chat_server.play([fail(503, "restarting", retry_after=date), say("now")])
-    await ask(make_caller())
-    assert 500 < waits.seconds[0] < 601
-
-
-async def test_a_wait_that_does_not_fit_the_time_left_is_not_begun(
-    chat_server: ChatServer, make_caller: MakeCaller, waits: Waits
-) -> None:
+async def test_a_wait_that_does_not_fit_the_time_left_is_not_begun(chat_server, make_caller, waits):
     chat_server.play([fail(429, "slow down", retry_after="90"), say("never asked")])
     error = await error_of(make_caller(), time_left=80.0)
     assert error.kind == "rate_limit"
@@ -75,14 +61,7 @@ async def test_a_wait_that_does_not_fit_the_time_left_is_not_begun(
         (Answer(raw="[]"), "invalid_response"),
     ],
 )
-async def test_passing_failures_are_retried(
-    chat_server: ChatServer,
-    make_caller: MakeCaller,
-    waits: Waits,
-    stream: bool,
-    failure: Answer,
-    kind: str,
-) -> None:
+async def test_passing_failures_are_retried(chat_server, make_caller, waits, stream, failure, kind):
     chat_server.play([failure, failure, say("at last")])
     journal = MemoryJournal()
     reply = await ask(make_caller(stream=stream), journal)
@@ -92,17 +71,13 @@ async def test_passing_failures_are_retried(
     assert 1 <= waits.seconds[1] <= 2
 
 
-async def test_a_stream_that_ends_without_a_finish_reason_is_cut(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_a_stream_that_ends_without_a_finish_reason_is_cut(chat_server, make_caller):
     chat_server.play([cut("quiet")])
     assert (await error_of(make_caller(stream=True, attempts=1))).kind == "cut"
 
 
 @both_ways
-async def test_a_hanging_server_is_a_timeout_and_asked_again(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
-) -> None:
+async def test_a_hanging_server_is_a_timeout_and_asked_again(chat_server, make_caller, stream):
     awake = itertools.chain([hang()], itertools.repeat(say("awake")))
     chat_server.play(awake)
     journal = MemoryJournal()
@@ -111,21 +86,19 @@ async def test_a_hanging_server_is_a_timeout_and_asked_again(
     assert {event["kind"] for _, event in journal.events} == {"timeout"}
 
 
-async def test_time_left_bounds_a_request(chat_server: ChatServer, make_caller: MakeCaller) -> None:
+async def test_time_left_bounds_a_request(chat_server, make_caller):
     chat_server.play([hang(), say("never asked")])
     error = await error_of(make_caller(timeout=60), time_left=0.1)
     assert error.kind == "timeout"
     assert len(chat_server.requests) <= 1
 
 
-async def test_nothing_is_sent_when_no_time_is_left(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_nothing_is_sent_when_no_time_is_left(chat_server, make_caller):
     assert (await error_of(make_caller(), time_left=0.0)).kind == "timeout"
     assert chat_server.requests == []
 
 
-async def test_nobody_at_the_address_is_a_connection_error(waits: Waits) -> None:
+async def test_nobody_at_the_address_is_a_connection_error(waits):
     spec = ModelSpec.parse("openai:m@http://127.0.0.1:9/v1")
     nobody = ModelCaller(spec, Decoding(attempts=2), Prompts.load(), sleep=waits)
     assert (await error_of(nobody)).kind == "connection"
@@ -147,17 +120,13 @@ async def test_nobody_at_the_address_is_a_connection_error(waits: Waits) -> None
         (fail(429, "no money left", code="insufficient_quota"), "credit"),
     ],
 )
-async def test_lasting_failures_are_not_retried(
-    chat_server: ChatServer, make_caller: MakeCaller, failure: Answer, kind: str
-) -> None:
+async def test_lasting_failures_are_not_retried(chat_server, make_caller, failure, kind):
     chat_server.play([failure])
     assert (await error_of(make_caller())).kind == kind
     assert len(chat_server.requests) == 1
 
 
-async def test_the_last_error_is_raised_when_attempts_run_out(
-    chat_server: ChatServer, make_caller: MakeCaller, waits: Waits
-) -> None:
+async def test_the_last_error_is_raised_when_attempts_run_out(chat_server, make_caller, waits):
     chat_server.play([fail(500, "first"), fail(500, "second"), fail(502, "third")])
     error = await error_of(make_caller(attempts=3))
     assert "502 third" in str(error)

@@ -15,7 +15,7 @@ def rows(name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("row", rows("length"))
-def test_a_conversation_that_is_too_long_is_told_from_rates_and_ranges(row: dict[str, Any]) -> None:
+def test_a_conversation_that_is_too_long_is_told_from_rates_and_ranges(row):
     body = row.get("body") or {"message": row["message"]}
     found = failure_of(row["status"], body, "refused")
     assert (found.kind == "context_length") is row.get("is_length", True)
@@ -23,7 +23,7 @@ def test_a_conversation_that_is_too_long_is_told_from_rates_and_ranges(row: dict
 
 
 @pytest.mark.parametrize("row", rows("credit"))
-def test_a_spent_credit_is_told_from_a_rate(row: dict[str, Any]) -> None:
+def test_a_spent_credit_is_told_from_a_rate(row):
     found = failure_of(row["status"], row["body"], "refused", row.get("retry_after"))
     assert (found.kind == "credit") is row.get("is_spent", True)
     assert not (found.kind == "credit" and found.retryable)

@@ -9,16 +9,16 @@ from branchwise.agents.reply import ReplyToken
 from branchwise.agents.reply_stream import MAX_TOKENS
 from branchwise.agents.response_bodies import read_body
 from branchwise.eval.judging.consultant import MemoryJudgements
-from support.agents.asking import MakeCaller, ask, both_ways
-from support.chat_server import Answer, ChatServer, fail, say
+from support.agents.asking import ask, both_ways
+from support.chat_server import Answer, fail, say
 
 SEVEN = say("7", tokens=(("7", {"7": -0.5, "8": -1.0, "six": -3.0}),))
 
 
 @both_ways
 async def test_the_likeliest_tokens_come_with_the_reply_and_are_recorded(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
-) -> None:
+    chat_server, make_caller, stream
+):
     chat_server.play([SEVEN])
     caller, kept = make_caller(top_logprobs=2, stream=stream), MemoryJudgements()
     first = await ask(caller, kept)
@@ -30,9 +30,7 @@ async def test_the_likeliest_tokens_come_with_the_reply_and_are_recorded(
 
 
 @pytest.mark.parametrize("refused", ["logprobs", "top_logprobs"])
-async def test_a_server_without_them_answers_all_the_same(
-    chat_server: ChatServer, make_caller: MakeCaller, refused: str
-) -> None:
+async def test_a_server_without_them_answers_all_the_same(chat_server, make_caller, refused):
     def script(body: dict[str, object]) -> Answer:
         return fail(400, f"{refused} is not supported") if refused in body else say("7")
 
@@ -43,23 +41,21 @@ async def test_a_server_without_them_answers_all_the_same(
     assert not {"logprobs", "top_logprobs"} & chat_server.requests[-1].keys()
 
 
-async def test_they_are_not_asked_for_by_default(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_they_are_not_asked_for_by_default(chat_server, make_caller):
     chat_server.play([SEVEN])
     assert (await ask(make_caller())).tokens == ()
     assert "logprobs" not in chat_server.requests[0]
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 0.1, "-1", None, True])
-def test_what_is_no_log_probability_is_left_out(value: object) -> None:
+def test_what_is_no_log_probability_is_left_out(value):
     top = [{"token": "8", "logprob": value}, {"token": "7", "logprob": 0}]
     content = [{"token": "7", "top_logprobs": top}]
     choice = {"message": {"content": "7"}, "logprobs": {"content": content}}
     assert read_body({"choices": [choice]}).tokens == (ReplyToken("7", (("7", 0.0),)),)
 
 
-def test_of_a_long_reply_the_last_tokens_are_kept() -> None:
+def test_of_a_long_reply_the_last_tokens_are_kept():
     content = [{"token": str(n), "top_logprobs": []} for n in range(MAX_TOKENS + 5)]
     choice = {"message": {"content": "…"}, "logprobs": {"content": content}}
     read = read_body({"choices": [choice]}).tokens
