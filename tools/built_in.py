@@ -345,7 +345,6 @@ class _SparqlArguments(BaseModel):
 
 
 class _WikiSparql(_KgTool):
-    seconds: float
     finds_names: bool
 
     @property
@@ -356,7 +355,7 @@ class _WikiSparql(_KgTool):
     def _run(self, query: str) -> tuple[str, ToolArtifact]:
         advice = str if self.finds_names else by_label
         try:
-            answer = self.kg.query(query, self.seconds)
+            answer = self.kg.query(query, DEFAULT_SECONDS)
         except KgError as error:
             raise ToolError(advice(str(error))) from error
         rows = RowsRecord(
@@ -378,19 +377,15 @@ def _value(term: Term) -> dict[str, str]:
 
 
 def make_wikisparql(
-    kg: Graph,
-    seconds: float = DEFAULT_SECONDS,
-    prompt_set: PromptSet = DEFAULT_SET,
-    finds_names: bool = True,
+    kg: Graph, prompt_set: PromptSet = DEFAULT_SET, *, finds_names: bool = True
 ) -> BuiltInTool:
-    """The tool over a graph; a query that takes longer than `seconds` is stopped. `prompt_set`: in
-    whose words it describes itself. `finds_names`: its advice may be to call `wikidata_search`."""
+    """The tool over a graph. `prompt_set`: in whose words it describes itself; `finds_names`: its
+    advice may be to call `wikidata_search`."""
     return _WikiSparql(
         name="wikisparql",
         description=_QUERIES[prompt_set],
         args_schema=_SparqlArguments,
         kg=kg,
-        seconds=seconds,
         finds_names=finds_names,
         threads=ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="wikisparql"),
     )

@@ -1,4 +1,4 @@
-"""What a server refuses is left out of its requests, once and for all, and it is said."""
+"""Refusals are recognised by what they say; a refused field is left out once, and that is told."""
 
 import json
 from pathlib import Path
@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.chat_completions import status_error
 from branchwise.agents.decoding import Decoding
+from branchwise.agents.failures import failure_of
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
@@ -196,3 +197,23 @@ async def test_an_error_that_refuses_nothing_is_retried_with_all_fields(
     assert all("response_format" in body for body in chat_server.requests)
     ((_, event),) = journal.events
     assert event["message"].endswith("(--structured off asks for no schema)")
+
+
+def rows(name: str) -> list[Any]:
+    listed = yaml.safe_load((Path(__file__).parent / f"{name}_refusals.yaml").read_text())
+    return [pytest.param(row, id=row["server"]) for row in listed]
+
+
+@pytest.mark.parametrize("row", rows("length"))
+def test_a_conversation_that_is_too_long_is_told_from_rates_and_ranges(row):
+    body = row.get("body") or {"message": row["message"]}
+    found = failure_of(row["status"], body, "refused")
+    assert (found.kind == "context_length") is row.get("is_length", True)
+    assert not (found.kind == "context_length" and found.retryable)
+
+
+@pytest.mark.parametrize("row", rows("credit"))
+def test_a_spent_credit_is_told_from_a_rate(row):
+    found = failure_of(row["status"], row["body"], "refused", row.get("retry_after"))
+    assert (found.kind == "credit") is row.get("is_spent", True)
+    assert not (found.kind == "credit" and found.retryable)
