@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -52,17 +53,13 @@ def render_messages(messages: Sequence[BaseMessage], instructions: str) -> list[
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
     rendered: list[BaseMessage] = []
-    results: list[str] = []
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            results.append(f"Result of {message.name or message.tool_call_id}:\n{message.text}")
+    for is_spoken, turn in groupby(messages, key=lambda m: not isinstance(m, ToolMessage)):
+        if is_spoken:
+            rendered += [AIMessage(_written(m)) if isinstance(m, AIMessage) else m for m in turn]
             continue
-        if results:
-            rendered.append(HumanMessage("\n\n".join(results)))
-            results = []
-        rendered.append(AIMessage(_written(message)) if isinstance(message, AIMessage) else message)
-    if results:
-        rendered.append(HumanMessage("\n\n".join(results)))
+        results = [m for m in turn if isinstance(m, ToolMessage)]
+        texts = [f"Result of {m.name or m.tool_call_id}:\n{m.text}" for m in results]
+        rendered.append(HumanMessage("\n\n".join(texts)))
     if not instructions:
         return rendered
     if rendered and isinstance(rendered[0], SystemMessage):
