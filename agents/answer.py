@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from branchwise.agents.prediction import (
@@ -69,41 +69,41 @@ def parse_answer(text: str, format: AnswerFormat, fragments: Sequence[str] = ())
     except FormatError as error:
         problem = str(error)
     keys = format.schema["required"] if format.schema else ()
+
+    def read(data: Any, problem: str | None = None) -> ParsedAnswer:
+        return _read(data, format, fragments, problem)
+
     if (whole := _load(text) if len(text) <= MAX_STRICT else None) is not None:
-        return _read([whole], format, fragments, strict=True, problem=problem)
-    objects = list(_objects(_FENCE.sub("\n", text[-MAX_TOLERANT:])))[-MAX_CANDIDATES:]
+        parsed = read(whole, problem)
+        is_strict = parsed.prediction is not None and format.fits(_whole(whole))
+        return replace(parsed, how="strict") if is_strict else parsed
+    tail = text[-MAX_TOLERANT:]
+    objects = list(_objects(_FENCE.sub("\n", tail)))[-MAX_CANDIDATES:]
     for load in (_load, _repair):
-        parsed = _read_last(objects, keys, load, format, fragments, problem)
+        parsed = _read_last(objects, keys, load, read, problem)
         if parsed.prediction is not None:
             return parsed
         problem = parsed.problem or problem
-    tail = text[-MAX_TOLERANT:]
-    broken = _repair(tail[start:]) if (start := tail.find("{")) != -1 else None
-    return _read([] if broken is None else [broken], format, fragments, problem=problem)
+    return read(_repair(tail[start:]) if (start := tail.find("{")) != -1 else None, problem)
 
 
 def _read(
-    documents: Iterable[Any],
-    format: AnswerFormat,
-    fragments: Sequence[str],
-    *,
-    strict: bool = False,
-    problem: str | None,
+    data: Any, format: AnswerFormat, fragments: Sequence[str], problem: str | None
 ) -> ParsedAnswer:
-    """The first of the documents that is an answer."""
-    for document in documents:
-        # Escapes may spell half characters, which no record can hold.
-        text = json.dumps(document, ensure_ascii=False)
-        whole = whole_characters(text)
-        data = document if whole == text else json.loads(whole, object_pairs_hook=joined)
+    """The answer in JSON data; `problem`: of no data."""
+    if data is not None:
         try:
-            prediction = format.read(data, fragments)
+            return ParsedAnswer(format.read(_whole(data), fragments), "tolerant")
         except FormatError as error:
             problem = str(error)
-            continue
-        exact = strict and format.fits(data)
-        return ParsedAnswer(prediction, "strict" if exact else "tolerant")
     return ParsedAnswer(None, "failed", problem)
+
+
+def _whole(data: Any) -> Any:
+    """Escapes may spell half characters, which no record can hold."""
+    text = json.dumps(data, ensure_ascii=False)
+    whole = whole_characters(text)
+    return data if whole == text else json.loads(whole, object_pairs_hook=joined)
 
 
 class _Object(NamedTuple):
@@ -117,8 +117,7 @@ def _read_last(
     objects: Sequence[_Object],
     keys: Sequence[str],
     load: Callable[[str], Any],
-    format: AnswerFormat,
-    fragments: Sequence[str],
+    read: Callable[[Any], ParsedAnswer],
     problem: str,
 ) -> ParsedAnswer:
     """The last object that is an answer, with those before it that are parts of the same one.
@@ -128,50 +127,49 @@ def _read_last(
     likely = [any(key in candidate.text for key in keys) for candidate in objects]
     ranked = sorted(zip(likely, range(len(objects)), strict=True), reverse=True)
     for _, at in ranked[: MAX_REPAIRS if load is _repair else MAX_CANDIDATES]:
-        data = load(objects[at].text)
-        parsed = _read([] if data is None else [data], format, fragments, problem=problem)
+        parsed = read(load(objects[at].text))
         if parsed.prediction is None:
             problem = parsed.problem or problem
             continue
         parts = [parsed.prediction]
         for number in range(at - 1, max(-1, at - MAX_CANDIDATES), -1):
-            data = load(objects[number].text)
-            part = _read([] if data is None else [data], format, fragments, problem="").prediction
-            gap = objects[number + 1].before
-            if part is None or not _is_continued(part, parts[0], gap):
+            part = read(load(objects[number].text)).prediction
+            if part is None or not _is_continued(part, parts[0], objects[number + 1].before):
                 break
             parts.insert(0, part)
         return ParsedAnswer(_joined_parts(parts), "tolerant")
     return ParsedAnswer(None, "failed", problem)
 
 
-def _is_continued(one: Prediction, other: Prediction, gap: str) -> bool:
+def _is_continued(earlier: Prediction, later: Prediction, gap: str) -> bool:
     """Whether two objects are parts of one answer: nothing stands between them, or both give one
     reading, each another, and nothing between calls the first a draft."""
-    if one.task_output is not None or other.task_output is not None:
+    if earlier.task_output is not None or later.task_output is not None:
         return False
     if not re.search(r"\w", gap):
         return True
-    names = [name.casefold() for part in (one, other) for name in part.answers]
-    each_one = len(one.answers) == len(other.answers) == 1
-    return each_one and len({*names, DEFAULT_BRANCH}) == 3 and not _DRAFT.search(gap)
+    names = [name.casefold() for part in (earlier, later) for name in part.answers]
+    is_one_each = len(earlier.answers) == len(later.answers) == 1
+    return is_one_each and len({*names, DEFAULT_BRANCH}) == 3 and not _DRAFT.search(gap)
 
 
 def _joined_parts(parts: Sequence[Prediction]) -> Prediction:
     if len(parts) == 1:
         return parts[0]
-    answers, citations = dict[str, list[str]](), dict[str, list[str]]()
-    for part in parts:
-        for name, texts in part.answers.items():
-            answers.setdefault(name, []).extend(texts)
-        for name, texts in part.citations.items():
-            citations.setdefault(name, []).extend(texts)
     reasoning = "\n".join(part.reasoning for part in parts if part.reasoning)
     return Prediction(
         reasoning=reasoning[:MAX_REASONING],
-        answers={name: distinct(texts, MAX_ENTITIES) for name, texts in answers.items()},
-        citations={name: distinct(texts, MAX_ENTITIES) for name, texts in citations.items()},
+        answers=_merged([part.answers for part in parts]),
+        citations=_merged([part.citations for part in parts]),
     )
+
+
+def _merged(listed: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    names = dict.fromkeys(name for texts in listed for name in texts)
+    return {
+        name: distinct((text for texts in listed for text in texts.get(name, ())), MAX_ENTITIES)
+        for name in names
+    }
 
 
 def _load(text: str) -> dict[str, Any] | list[Any] | None:
@@ -185,9 +183,8 @@ def _load(text: str) -> dict[str, Any] | list[Any] | None:
 
 
 def _repair(text: str) -> dict[str, Any] | list[Any] | None:
-    if len(text) > MAX_REPAIRED or len(_SIGNS.findall(text)) > MAX_SIGNS:
-        return None
-    if _depth(text) > MAX_DEPTH:
+    is_long = len(text) > MAX_REPAIRED or len(_SIGNS.findall(text)) > MAX_SIGNS
+    if is_long or _depth(text) > MAX_DEPTH:
         return None
     from json_repair import repair_json
 

@@ -174,10 +174,9 @@ def _errors_of_httpx() -> Iterator[None]:
 
 
 _NEVER_SENT = "none"
-"""The client insists on a key; each request gets its own headers in `_Guard`."""
+"""The client insists on a key; each request gets its own headers by `_guard`."""
 _LONGEST_DRAIN = 1.0
 """Seconds for what may follow the end of a stream."""
-_OPENAI_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
 
 
 class ChatCompletions(ChatOpenAI):
@@ -312,34 +311,29 @@ def make_client(
         http_async_client=DefaultAsyncHttpxClient(
             timeout=decoding.timeout,
             transport=transport,
-            event_hooks={"request": [_Guard(spec.url, keys, headers)]},
+            event_hooks={"request": [functools.partial(_guard, spec.url, keys, headers)]},
         ),
     )
 
 
-class _Guard:
-    """Gives each request, those after redirects, too, its key and its headers."""
-
-    def __init__(self, url: str, keys: Keys, headers: Mapping[str, str]) -> None:
-        self._url, self._keys, self._headers = url, keys, headers
-
-    async def __call__(self, request: Any) -> None:
-        """Raises ModelError for a request that would leave the server's origin."""
-        url = str(request.url)
-        if Origin.of(url) != Origin.of(self._url):
-            raise ModelError(
-                "bad_request",
-                f"{self._url} redirects to another server, which is not followed; "
-                "give the address of the model server itself",
-            )
-        request.headers.update(self._headers)
-        key = self._keys.key(url, of_model=True)
-        request.headers.pop("Authorization", None)
-        if key is not None:
-            request.headers["Authorization"] = f"Bearer {key}"
-        if self._keys.variable(url, of_model=True) != OPENAI_KEY:
-            for name in _OPENAI_HEADERS:
-                request.headers.pop(name, None)
+async def _guard(server: str, keys: Keys, headers: Mapping[str, str], request: Any) -> None:
+    """Give each request, those after redirects, too, its key and its headers. Raises ModelError for
+    one that would leave the server's origin."""
+    url = str(request.url)
+    if Origin.of(url) != Origin.of(server):
+        raise ModelError(
+            "bad_request",
+            f"{server} redirects to another server, which is not followed; "
+            "give the address of the model server itself",
+        )
+    request.headers.update(headers)
+    key = keys.key(url, of_model=True)
+    request.headers.pop("Authorization", None)
+    if key is not None:
+        request.headers["Authorization"] = f"Bearer {key}"
+    if keys.variable(url, of_model=True) != OPENAI_KEY:
+        for name in ("OpenAI-Organization", "OpenAI-Project"):
+            request.headers.pop(name, None)
 
 
 @functools.cache
@@ -358,16 +352,16 @@ def _check(body: Any, request: httpx2.Request, *, is_error: bool = False) -> Non
     error = reported_error(body) or (body if is_error else None)
     if error:
         named = error.get("message") if isinstance(error, Mapping) else error
-        said = named if isinstance(named, str) and named else json.dumps(error)[:2000]
-        raise APIError(said, request, body=error)
+        words = named if isinstance(named, str) and named else json.dumps(error)[:2000]
+        raise APIError(words, request, body=error)
 
 
 def status_error(response: httpx2.Response, content: bytes) -> APIStatusError:
-    """The error of a status; its `body` is what is said, without what OpenAI puts around it."""
-    said: Any = content.decode("utf-8", "replace").strip()
+    """The error of a status; its `body` is what it says, without what OpenAI puts around it."""
+    reported: Any = content.decode("utf-8", "replace").strip()
     with suppress(ValueError, RecursionError):
-        said = json.loads(said)
-    body = said.get("error", said) if isinstance(said, dict) else said
+        reported = json.loads(reported)
+    body = reported.get("error", reported) if isinstance(reported, dict) else reported
     named = body.get("message") if isinstance(body, dict) else None
     line = f"Error code: {response.status_code}"
     line += f" - {named}" if named and isinstance(named, str) else ""

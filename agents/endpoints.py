@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.decoding import Decoding, named_in
 from branchwise.agents.failures import classify, error_line, refusal
@@ -51,33 +51,6 @@ if TYPE_CHECKING:
     from branchwise.agents.chat_completions import ChatCompletions
 
 
-class Endpoint(Protocol):
-    """Takes one request and answers it or raises ModelError."""
-
-    @property
-    def refused(self) -> Mapping[str, str]:
-        """The optional fields that the server refuses, each with its words; they are left out."""
-        ...
-
-    async def complete(
-        self,
-        messages: list[BaseMessage],
-        tools: Sequence[Mapping[str, Any]],
-        schema: Mapping[str, Any] | None,
-        seconds: float,
-    ) -> Completion:
-        """The completion, within `seconds`; `tools` are OpenAI tool schemas.
-
-        A field that the server refuses is in the ModelError, and from then on in `refused`: the
-        same call sends the request without it.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Close what is open."""
-        ...
-
-
 class OpenAIServer:
     """An OpenAI-compatible server. Clients are built at their first requests."""
 
@@ -100,7 +73,8 @@ class OpenAIServer:
 
     @property
     def refused(self) -> Mapping[str, str]:
-        """Of the protocol that requests usually go by; and the other protocol."""
+        """The optional fields that it refuses by the usual protocol, and the other protocol, each
+        with its words; they are left out."""
         return {**refusals_of(self._spec, self._api(())), **self._refused_apis}
 
     async def complete(
@@ -110,6 +84,11 @@ class OpenAIServer:
         schema: Mapping[str, Any] | None,
         seconds: float,
     ) -> Completion:
+        """The completion, within `seconds`; `tools` are OpenAI tool schemas. Raises ModelError.
+
+        A field that the server refuses is in the error, and from then on in `refused`: the same
+        call sends the request without it.
+        """
         api, fields = self._api(messages), dict[str, Any]()
         try:
             fields, left_out = self._fields(api, messages, tools, schema)
@@ -281,7 +260,7 @@ class OpenAIServer:
 
 
 class InProcess:
-    """A chat model of this process, called without callbacks, tracing or threads."""
+    """A chat model of this process, asked as a server is, without callbacks, tracing or threads."""
 
     refused: Mapping[str, str] = MappingProxyType({})
 
@@ -328,3 +307,6 @@ class InProcess:
 
     async def aclose(self) -> None:
         return None
+
+
+Endpoint = OpenAIServer | InProcess

@@ -152,12 +152,12 @@ def _reported_error(error: openai.APIError, where: str) -> ModelError:
     code = str(error.body.get("code")) if isinstance(error.body, Mapping) else ""
     status = int(code) if re.fullmatch(r"[45][0-9][0-9]", code) else None
     line = error_line(f"{where}: {error.message}")
-    failed = failure_of(status, error.body or error.message, line, None)
+    failure = failure_of(status, error.body or error.message, line, None)
     # The request was accepted: whatever broke the reply off, it is asked again.
-    failed.retryable = failed.kind in ("rate_limit", "server")
+    failure.retryable = failure.kind in ("rate_limit", "server")
     # The server itself has answered: no gateway said that it is gone.
-    failed.status = None
-    return failed
+    failure.status = None
+    return failure
 
 
 def failure_of(
@@ -165,11 +165,11 @@ def failure_of(
 ) -> ModelError:
     """The `ModelError` of a refusal with this status (None: it says none) and body. `message`: its
     line; `wait`: seconds that the server asked for."""
-    said = " ".join(sentences(body))[:_MAX_READ]
+    words = " ".join(sentences(body))[:_MAX_READ]
     codes = {str(code) for code in codes_of(body)}
-    if is_spent(status, said, wait):
+    if is_spent(status, words, wait):
         return ModelError("credit", message, status=status)
-    if refuses_length(status, said):
+    if refuses_length(status, words):
         return ModelError("context_length", message, status=status)
     if status in (401, 403):
         return ModelError("auth", message, status=status)
@@ -180,12 +180,12 @@ def failure_of(
     if status == 404:
         hint = "is the model's name right, and does the URL end in /v1?"
         return ModelError("not_found", error_line(f"{message} ({hint})"), status=status)
-    if codes & _NO_MODEL_CODES or _NO_MODEL.search(said):
+    if codes & _NO_MODEL_CODES or _NO_MODEL.search(words):
         return ModelError("not_found", message, status=status)
     return ModelError("bad_request", message, status=status)
 
 
-def is_spent(status: int | None, said: str, wait: float | None = None) -> bool:
+def is_spent(status: int | None, words: str, wait: float | None = None) -> bool:
     """Whether a refusal says that the account is empty, or its limit of a day or month reached.
 
     A rate's limit is not: it is over within a minute. A 429 that asks for more than an hour is.
@@ -196,12 +196,12 @@ def is_spent(status: int | None, said: str, wait: float | None = None) -> bool:
         return False
     if status == 429 and wait is not None and wait > LONGEST_WAIT:
         return True
-    if _QUOTA.search(said):
-        return bool(_SPENT.search(said)) or not (_SOON.search(said) or wait is not None)
-    return bool(_SPENT.search(said))
+    if _QUOTA.search(words):
+        return bool(_SPENT.search(words)) or not (_SOON.search(words) or wait is not None)
+    return bool(_SPENT.search(words))
 
 
-def refuses_length(status: int | None, said: str) -> bool:
+def refuses_length(status: int | None, words: str) -> bool:
     """Whether a refusal is of a conversation that is too long.
 
     Not of a rate, although it may count tokens; nor of the output's limit alone, which leaving
@@ -209,7 +209,7 @@ def refuses_length(status: int | None, said: str) -> bool:
     """
     if status is not None and status not in (400, 413, 422) and status < 500:
         return False
-    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", said).replace("_", " ")
+    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", words).replace("_", " ")
     text = re.sub(r"[`'\"*]", "", text)
     if _FULL.search(text) and not re.search(r"\btoken.{0,20}\bper\b", text):
         return True
@@ -242,6 +242,6 @@ def _words_of(error: openai.APIStatusError) -> str:
         for name in ("message", "detail", "error"):
             if isinstance(body.get(name), str):
                 return str(body[name])
-    said = without_keys(str(body or error.message))[:2000]
+    words = without_keys(str(body or error.message))[:2000]
     # Some servers answer in plain text that begins with the status.
-    return said.removeprefix(f"{error.status_code}").lstrip(" :") or said
+    return words.removeprefix(f"{error.status_code}").lstrip(" :") or words

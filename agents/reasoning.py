@@ -4,7 +4,7 @@ Servers differ: DeepSeek and Kimi refuse the next request of a question without 
 `reasoning_content`), vLLM and OpenRouter continue from it (as `reasoning` and
 `reasoning_details`), OpenAI ignores it, Mistral and Cerebras refuse fields that they did not send.
 So it goes back under the name under which it came (docs/compatibility.md). The Responses API gives
-items, which go back among the turn's others (`agents/responses_client.py`).
+items, which go back among the turn's others (`agents/responses_api.py`).
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ def read_details(message: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
     A block that repeats a key is changed by striking it out, and is then better not sent at all.
     """
-    given = message.get(DETAILS)
-    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+    blocks = message.get(DETAILS)
+    if not isinstance(blocks, list) or not all(isinstance(block, Mapping) for block in blocks):
         return ()
     try:
-        written = orjson.dumps(given).decode()
+        written = orjson.dumps(blocks).decode()
     except (TypeError, ValueError):
         return ()
-    fits = len(given) <= MAX_DETAILS and len(written) <= _MAX_BYTES
-    return tuple(given) if fits and storable(written) == written else ()
+    fits = len(blocks) <= MAX_DETAILS and len(written) <= _MAX_BYTES
+    return tuple(blocks) if fits and storable(written) == written else ()
 
 
 def native(
@@ -74,11 +74,8 @@ def native(
 def calls_tools(message: BaseMessage) -> bool:
     """Whether it is a model's turn with calls, such as can be made or not."""
     # By type first: to ask a message for what it lacks takes long.
-    if message.type != "ai":
-        return False
-    return bool(
-        getattr(message, "tool_calls", None) or getattr(message, "invalid_tool_calls", None)
-    )
+    calls = ("tool_calls", "invalid_tool_calls")
+    return message.type == "ai" and any(getattr(message, name, None) for name in calls)
 
 
 def has_reasoning(message: BaseMessage) -> bool:
@@ -88,29 +85,24 @@ def has_reasoning(message: BaseMessage) -> bool:
 
 def native_of(message: BaseMessage) -> Mapping[str, Any]:
     """The fields with the reasoning of a turn that calls tools; none of any other message."""
-    if not calls_tools(message):
-        return {}
-    fields: Mapping[str, Any] = message.additional_kwargs.get(_NATIVE, {})
+    kept = message.additional_kwargs if calls_tools(message) else {}
+    fields: Mapping[str, Any] = kept.get(_NATIVE, {})
     return fields
 
 
 def send_back(
     messages: Sequence[BaseMessage], written: Sequence[dict[str, Any]], *, demanded: bool
-) -> bool:
-    """Put the reasoning of each turn that called tools into the message as it is sent.
+) -> None:
+    """Put the reasoning of each turn that called tools into the body's messages, one of each.
 
-    `written`: the body's messages, one of each of `messages`. `demanded`: the server refuses turns
-    without the field, so that one without reasoning gets it empty. Returns whether any has it.
+    `demanded`: the server refuses turns without the field: one without reasoning gets it empty.
     """
-    found = False
     for message, body in zip(messages, written, strict=True):
         if body.get("tool_calls"):
             fields = native_of(message)
             if not fields or ITEMS in fields:
                 fields = {USUAL_FIELD: ""} if demanded else {}
             body |= fields
-            found = found or bool(fields)
-    return found
 
 
 def encrypted(messages: Sequence[BaseMessage]) -> set[str]:
@@ -126,8 +118,8 @@ def item_key(item: Mapping[str, Any]) -> str:
 
 def refuses_encrypted(error: openai.APIError) -> bool:
     """Whether a server refuses a request because it cannot read reasoning that goes back."""
-    said = str(error.message)[:2000]
-    return error.code == "invalid_encrypted_content" or bool(_UNREADABLE.search(said))
+    words = str(error.message)[:2000]
+    return error.code == "invalid_encrypted_content" or bool(_UNREADABLE.search(words))
 
 
 def demands_reasoning(error: openai.APIError) -> bool:

@@ -174,15 +174,15 @@ def refused_field(error: openai.APIError, sent: Collection[str]) -> str | None:
     """
     status = getattr(error, "status_code", None)
     body = _unwrapped(error.body) or error.message
-    named, said = _parameter(body), list(sentences(body))
+    named, listed = _parameter(body), list(sentences(body))
     if status in _OTHER_MATTERS or (named is None and status in _PASSING):
         return None
     is_clear = status is not None and status < 500
     for field in (name for name in OPTIONAL_FIELDS if name in sent):
-        if field == "reasoning_effort" and any(map(_OTHER_WORDS.search, said)):
+        if field == "reasoning_effort" and any(map(_OTHER_WORDS.search, listed)):
             continue
         is_open = named is None or (field == BACK and named == "messages")
-        about = [s for s in said if (_names(field, s) if is_open else named == field)]
+        about = [s for s in listed if (_names(field, s) if is_open else named == field)]
         is_of_schema = field == "response_format" and any(map(_SCHEMA_NOT_TAKEN.search, about))
         is_refused = is_of_schema or any(map(_NOT_TAKEN.search, about))
         if about and ((field in _OURS and is_clear) or is_refused):
@@ -196,13 +196,13 @@ def refuses_api(error: openai.APIError, api: Api) -> bool:
     status = getattr(error, "status_code", None)
     if status in _OTHER_MATTERS or (status is not None and status >= 500 and status != 501):
         return False
-    said = list(sentences(_unwrapped(error.body) or error.message))
-    names_other = any(map(_OTHER_API[api].search, said))
+    listed = list(sentences(_unwrapped(error.body) or error.message))
+    names_other = any(map(_OTHER_API[api].search, listed))
     if api == "chat":
         return names_other
-    if names_other and not any(map(_TO_RESPONSES.search, said)):
+    if names_other and not any(map(_TO_RESPONSES.search, listed)):
         return True
-    is_known = "model" in str(error.code) or any(map(_OF_SOMETHING.search, said))
+    is_known = "model" in str(error.code) or any(map(_OF_SOMETHING.search, listed))
     return status in _NOT_HERE and not is_known
 
 
@@ -211,11 +211,11 @@ def mentions_schema(text: str) -> bool:
     return bool(_NAMES["response_format"].search(text))
 
 
-def _names(field: str, said: str) -> bool:
+def _names(field: str, sentence: str) -> bool:
     # "stream_options is only allowed when 'stream' is on" is about the options.
-    if field == "stream" and "stream_options" in said:
+    if field == "stream" and "stream_options" in sentence:
         return False
-    return bool(_NAMES[field].search(said))
+    return bool(_NAMES[field].search(sentence))
 
 
 def _unwrapped(body: Any) -> Any:

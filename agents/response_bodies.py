@@ -209,9 +209,10 @@ def _read_tokens(content: Any, text: Any) -> tuple[ReplyToken, ...]:
         return ()
     read = []
     for token in tokens[-MAX_TOKENS:]:
-        given = token.get("top_logprobs")
+        likeliest = token.get("top_logprobs")
+        likeliest = likeliest[:MAX_ALTERNATIVES] if isinstance(likeliest, list) else []
         alternatives: list[tuple[str, float]] = []
-        for other in mappings_in(given[:MAX_ALTERNATIVES] if isinstance(given, list) else None):
+        for other in mappings_in(likeliest):
             logprob: Any = other.get("logprob")
             if type(logprob) in (int, float) and -math.inf < logprob <= 0:
                 alternatives.append((text_in(other.get("token")), float(logprob)))

@@ -34,12 +34,15 @@ EXAMPLES = (
     "write openai:gpt-6-luna, openai:Qwen/Qwen3-8B@http://localhost:8000/v1 "
     f"(any OpenAI-compatible server){REPLAY_OFFER}, or offline"
 )
+SOON_DAYS = 60
+SECONDS = 2.0
+"""How long the servers have to say when they shut models down, all together."""
+_LIMIT = 4 * 2**20
 _CONNECT_SECONDS = 2.0
 _PORTS = {"http": 80, "https": 443}
 _OPENAI = re.compile(
     r"openai:(?P<name>[^\s@]+(?:@(?!https?://)[^\s@]+)*)(?:@(?P<url>https?://\S+))?"
 )
-
 _BARE_NAME = re.compile(r"[A-Za-z][\w.-]*(/[\w.-]+)*")
 # Names may hold an @ themselves (vendor/model@version), but no version looks like host:port.
 _ADDRESS = re.compile(r"@(localhost|[\w.-]+:\d+)(/|$)")
@@ -193,12 +196,6 @@ def _shown(text: str) -> str:
     """The user's text for a message, short and without what may be a secret in it."""
     text = re.sub(r"//[^/\s]*@", "//***@", text)
     return re.sub(r"\bsk-\S+", "***", text)[:80]
-
-
-SOON_DAYS = 60
-SECONDS = 2.0
-"""How long the servers have to answer, all together."""
-_LIMIT = 4 * 2**20
 
 
 def shutdown_warnings(

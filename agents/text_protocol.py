@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -52,17 +53,13 @@ def render_messages(messages: Sequence[BaseMessage], instructions: str) -> list[
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
     rendered: list[BaseMessage] = []
-    results: list[str] = []
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            results.append(f"Result of {message.name or message.tool_call_id}:\n{message.text}")
+    for is_spoken, turn in groupby(messages, key=lambda m: not isinstance(m, ToolMessage)):
+        if is_spoken:
+            rendered += [AIMessage(_written(m)) if isinstance(m, AIMessage) else m for m in turn]
             continue
-        if results:
-            rendered.append(HumanMessage("\n\n".join(results)))
-            results = []
-        rendered.append(AIMessage(_written(message)) if isinstance(message, AIMessage) else message)
-    if results:
-        rendered.append(HumanMessage("\n\n".join(results)))
+        results = [m for m in turn if isinstance(m, ToolMessage)]
+        texts = [f"Result of {m.name or m.tool_call_id}:\n{m.text}" for m in results]
+        rendered.append(HumanMessage("\n\n".join(texts)))
     if not instructions:
         return rendered
     if rendered and isinstance(rendered[0], SystemMessage):
@@ -74,10 +71,10 @@ def _written(message: AIMessage) -> str:
     """The text of a turn, and its calls as the model wrote them."""
     blocks = []
     for call in (*message.tool_calls, *message.invalid_tool_calls):
-        given = call["args"]
-        if not isinstance(given, str):
-            given = orjson.dumps({"name": call["name"], "arguments": given}).decode()
-        blocks.append(f"```tool\n{given}\n```")
+        arguments = call["args"]
+        if not isinstance(arguments, str):
+            arguments = orjson.dumps({"name": call["name"], "arguments": arguments}).decode()
+        blocks.append(f"```tool\n{arguments}\n```")
     return "\n\n".join(part for part in (message.text, *blocks) if part)
 
 

@@ -86,8 +86,8 @@ class Batcher:
         queries = list(dict.fromkeys(w.query for w in batch))
         try:
             # The best 3 are the first 3 of the best 50, so one search serves every k.
-            found = self.retriever.search(queries, max(w.k for w in batch))
-            by_query = dict(zip(queries, found, strict=True))
+            rankings = self.retriever.search(queries, max(w.k for w in batch))
+            by_query = dict(zip(queries, rankings, strict=True))
         except Exception as error:  # noqa: BLE001 - handed to those who wait, not swallowed
             for waiting in batch:
                 waiting.hits.set_exception(error)

@@ -205,7 +205,7 @@ class _LocalRetriever(BuiltInTool):
         # Enough where all that may be known, or come after others, is among the best.
         behind = MAX_K if form.per_name else shown.most if shown else 0
         depth = min(MAX_K, page * k + behind + (len(queries) - 1) * k)
-        searches = [self.batcher.search(one, depth) for one in queries]
+        searches = [self.batcher.search(each, depth) for each in queries]
         try:
             # Most calls have one query, which needs no task of its own.
             is_one = len(searches) == 1
@@ -214,7 +214,7 @@ class _LocalRetriever(BuiltInTool):
             raise ToolError(f"{error}; go on with the other tools, or ask again later") from error
         known, texts = set(await shown.ids() if shown else ()), list[str]()
         artifact = ToolArtifact(passages=[])
-        for one, ranking in zip(queries, rankings, strict=True):
+        for each, ranking in zip(queries, rankings, strict=True):
             order = spread(ranking, form.per_name) if form.per_name else ranking
             hits, repeats = new_and_repeated(order[(page - 1) * k :], k, known)
             records = [passage_record(hit, form.titles) for hit in hits]
@@ -224,7 +224,7 @@ class _LocalRetriever(BuiltInTool):
             if repeats:
                 artifact["repeats"] = [*artifact.get("repeats", []), *repeats]
             if len(queries) > 1:
-                texts.append(f"For {one!r}:")
+                texts.append(f"For {each!r}:")
             if records:
                 texts.append(blocks(records, repeats))
             elif repeats:
@@ -345,7 +345,6 @@ class _SparqlArguments(BaseModel):
 
 
 class _WikiSparql(_KgTool):
-    seconds: float
     finds_names: bool
 
     @property
@@ -356,7 +355,7 @@ class _WikiSparql(_KgTool):
     def _run(self, query: str) -> tuple[str, ToolArtifact]:
         advice = str if self.finds_names else by_label
         try:
-            answer = self.kg.query(query, self.seconds)
+            answer = self.kg.query(query, DEFAULT_SECONDS)
         except KgError as error:
             raise ToolError(advice(str(error))) from error
         rows = RowsRecord(
@@ -378,19 +377,15 @@ def _value(term: Term) -> dict[str, str]:
 
 
 def make_wikisparql(
-    kg: Graph,
-    seconds: float = DEFAULT_SECONDS,
-    prompt_set: PromptSet = DEFAULT_SET,
-    finds_names: bool = True,
+    kg: Graph, prompt_set: PromptSet = DEFAULT_SET, *, finds_names: bool = True
 ) -> BuiltInTool:
-    """The tool over a graph; a query that takes longer than `seconds` is stopped. `prompt_set`: in
-    whose words it describes itself. `finds_names`: its advice may be to call `wikidata_search`."""
+    """The tool over a graph. `prompt_set`: in whose words it describes itself; `finds_names`: its
+    advice may be to call `wikidata_search`."""
     return _WikiSparql(
         name="wikisparql",
         description=_QUERIES[prompt_set],
         args_schema=_SparqlArguments,
         kg=kg,
-        seconds=seconds,
         finds_names=finds_names,
         threads=ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="wikisparql"),
     )

@@ -303,7 +303,7 @@ async def rendered(
 
 
 class ForeignTool(PluggedTool):
-    """Shows the model what a LangChain tool shows, and calls it. A tool that only has `_run` runs on
+    """Shows the model what a LangChain tool shows. A tool that only has `_run` runs on
     its own thread, so that a hang can be abandoned."""
 
     inner: SkipValidation[BaseTool]

@@ -170,7 +170,7 @@ def _made(spec: str, context: ToolContext) -> "BaseTool":
         return built_in.make_wikidata_search(cast(Graph, context.kg), words)
     if spec == QUERY_TOOL:
         kg, finds_names = cast(Graph, context.kg), context.finds_names
-        return built_in.make_wikisparql(kg, prompt_set=words, finds_names=finds_names)
+        return built_in.make_wikisparql(kg, words, finds_names=finds_names)
     is_plain = spec == SEARCH_TOOL and words == "paper"
     titles = Titles(Corpus.open(context.corpus)) if context.corpus and not is_plain else None
     if spec == SEARCH_TOOL:

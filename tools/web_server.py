@@ -154,7 +154,7 @@ async def read_body(request: Request, limit: int, seconds: float) -> bytes:
 
 
 class _Guard:
-    """Keeps web pages away from a server for programs on this machine, and tells clients of its end.
+    """Keeps web pages away from a server for programs here, and tells clients of its end.
 
     A page in the user's browser can reach the loopback too. With a domain name that points there
     (DNS rebinding) it could even read the responses; the name is then in `Host`, and the page's

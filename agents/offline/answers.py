@@ -101,7 +101,7 @@ def _best_titles(apart: frozenset[str], titles: Mapping[str, str]) -> list[str]:
     shared: dict[str, int] = {}
     for title, opening in titles.items():
         own = stems(title[len(base_name(title)) :] or opening)
-        years, own_years = ({w for w in said if re.fullmatch(_YEAR, w)} for said in (apart, own))
+        years, own_years = ({w for w in side if re.fullmatch(_YEAR, w)} for side in (apart, own))
         is_other = years and own_years and years.isdisjoint(own_years)
         shared[title] = 0 if is_other else len(apart & own)
     most = max(shared.values(), default=0)
@@ -161,8 +161,8 @@ def _read(view: View, searches: Sequence[ReadingSearch]) -> dict[str, list[str]]
     """Out of a reading's own passages, and of those about names that they bring up."""
     answers = {}
     for search in searches:
-        found = [name[0] for passage in search.passages for name in names(passage.text)]
-        brought = {name.rstrip(".").lower() for name in found} - {search.name.lower()}
+        brought_up = [name[0] for passage in search.passages for name in names(passage.text)]
+        brought = {name.rstrip(".").lower() for name in brought_up} - {search.name.lower()}
         further = [passage for passage in view.passages if passage.base.lower() in brought]
         passages = [*search.passages, *further]
         answers[search.key] = _read_answers(search.question, search.name, passages)
@@ -293,11 +293,11 @@ def read_conditions(question: str, passages: Sequence[Seen]) -> list[dict[str, A
     least = 0.75 * max((quote.score for quote in best.values()), default=0.0)
     conditions = []
     for quote in [quote for quote in best.values() if quote.score >= least][:MAX_CONDITIONS]:
-        told = stems(quote.answer)
+        spoken = stems(quote.answer)
         citations = [
             passage.id
             for passage in passages
-            if passage is quote.passage or len(stems(passage.text) & told) >= _SHARE * len(told)
+            if passage is quote.passage or len(stems(passage.text) & spoken) >= _SHARE * len(spoken)
         ]
         condition = f"The question is about {quote.passage.title}."
         conditions.append({"condition": condition, "answer": quote.answer, "citations": citations})

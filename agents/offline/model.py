@@ -5,17 +5,14 @@ in titles, word overlap and the form of the question word are all that it goes b
 files here. Importing this imports LangChain.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
-from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.offline.answers import keys_for, read_branches, read_listed, readings
 from branchwise.agents.offline.conditional import read_conditional
@@ -47,17 +44,6 @@ class OfflineChatModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "branchwise-offline"
 
-    def bind_tools(
-        self,
-        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
-        *,
-        tool_choice: str | None = None,
-        **kwargs: Any,
-    ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The model with `tools`; `tool_choice="none"` makes it answer at once."""
-        schemas = [convert_to_openai_tool(tool) for tool in tools]
-        return self.bind(tools=schemas, tool_choice=tool_choice, **kwargs)
-
     def _generate(
         self,
         messages: list[BaseMessage],
@@ -65,7 +51,7 @@ class OfflineChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        message = _turn(messages, kwargs.get("tools") or (), kwargs.get("tool_choice") != "none")
+        message = _turn(messages, kwargs.get("tools") or ())
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def _agenerate(
@@ -78,10 +64,8 @@ class OfflineChatModel(BaseChatModel):
         return self._generate(messages, stop, None, **kwargs)
 
 
-def _turn(
-    messages: list[BaseMessage], schemas: Sequence[Mapping[str, Any]], is_free: bool
-) -> AIMessage:
-    """The model's next message; `is_free`: it may call tools."""
+def _turn(messages: list[BaseMessage], schemas: Sequence[Mapping[str, Any]]) -> AIMessage:
+    """The model's next message."""
     if not schemas and (text := module_reply(messages)) is not None:
         return AIMessage(content=text)
     tools = _by_use(schemas)
@@ -89,10 +73,9 @@ def _turn(
     view = View.of(messages, listing["name"] if listing else None)
     if view.wants_groups:
         return AIMessage(content=read_conditional(view.message, in_steps=view.in_steps))
-    calls = _calls(search, next_queries(view)) if is_free and search else []
+    calls = _calls(search, next_queries(view)) if search else []
     name = asked_name(view.question)
-    may_call = is_free and not view.must_answer
-    if listing and name and may_call and view.turns == 0:
+    if listing and name and not view.must_answer and view.turns == 0:
         calls += _calls(listing, [name])
     answers: dict[str, list[str]] = {}
     account = ""
@@ -101,7 +84,7 @@ def _turn(
         answers = kg_answers(view.question, kg)
         account = kg_account(view.question, kg)
         called = {use: function["name"] for use, function in tools.items()}
-        if may_call and (call := next_kg_call(view.question, kg, called)):
+        if not view.must_answer and (call := next_kg_call(view.question, kg, called)):
             calls.append(call)
     if not calls:
         return AIMessage(content=orjson.dumps(_answer(view, answers, account)).decode())

@@ -124,15 +124,15 @@ def _split(listed: str) -> frozenset[str]:
     return frozenset(kind.strip() for kind in listed.split(","))
 
 
-def _by_word(said: Mapping[str, str]) -> dict[tuple[str, str], LikelyKinds]:
+def _by_word(table: Mapping[str, str]) -> dict[tuple[str, str], LikelyKinds]:
     """By a word's stem and the preposition behind it, "" where none is asked for."""
-    found: dict[tuple[str, str], LikelyKinds] = {}
-    for forms, kinds in said.items():
+    by_word: dict[tuple[str, str], LikelyKinds] = {}
+    for forms, kinds in table.items():
         *heads, last = forms.split()
         preposition = last if last in _PREPOSITIONS else ""
         for form in heads if preposition else (*heads, last):
-            found[stem(form), preposition] = tuple(map(_split, kinds.split(";")))
-    return found
+            by_word[stem(form), preposition] = tuple(map(_split, kinds.split(";")))
+    return by_word
 
 
 TRADES = _split(_TRADES)
@@ -309,12 +309,12 @@ def _expand(question: str) -> list[str]:
     kind beside the name), has several names or none, or no known verb, it has one reading.
     """
     asked = " ".join(question.split())
-    found = names(asked) if len(asked) <= MAX_CHARACTERS else []
-    if len(found) != 1 or found[0][0].endswith(("'s", "’s")):
+    named = names(asked) if len(asked) <= MAX_CHARACTERS else []
+    if len(named) != 1 or named[0][0].endswith(("'s", "’s")):
         return [asked]
     # A full stop at the end of the name is the sentence's.
-    end = found[0].start() + len(found[0][0].rstrip("."))
-    before, after = asked[: found[0].start()], asked[end:]
+    end = named[0].start() + len(named[0][0].rstrip("."))
+    before, after = asked[: named[0].start()], asked[end:]
     if _tells_apart(_ASKED_FOR.sub("", before)) or _tells_apart(after):
         return [asked]
     kinds = _kinds(before, after)

@@ -77,8 +77,8 @@ def longest_name(text: str) -> str:
 
 def asked_name(question: str) -> str:
     """The longest capitalised name in the question, without a possessive."""
-    found = (name[0].rstrip(".").removesuffix("'s") for name in names(question))
-    return max(found, key=len, default="")
+    bare = (name[0].rstrip(".").removesuffix("'s") for name in names(question))
+    return max(bare, key=len, default="")
 
 
 def base_name(title: str) -> str:

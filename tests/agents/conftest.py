@@ -8,19 +8,16 @@ from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
-from support.agents.asking import KEY, MakeCaller, Waits
-from support.chat_server import ChatServer
+from support.agents.asking import KEY, Waits
 
 
 @pytest.fixture
-def waits() -> Waits:
+def waits():
     return Waits()
 
 
 @pytest.fixture
-def make_caller(
-    chat_server: ChatServer, waits: Waits, monkeypatch: pytest.MonkeyPatch
-) -> MakeCaller:
+def make_caller(chat_server, waits, monkeypatch):
     """Makes a caller of the scripted server; keyword arguments are decoding settings."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 

@@ -6,7 +6,6 @@ import logging
 import ssl
 import sys
 import threading
-from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
@@ -20,7 +19,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
-from support.chat_server import Answer, Body, ChatServer, cut, hang, say
+from support.chat_server import Answer, Body, cut, hang, say
 from support.loopback import LoopbackServer
 
 REQUEST = {"messages": [{"role": "user", "content": "?"}], "model": "m"}
@@ -47,13 +46,13 @@ class Mirror(LoopbackServer):
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[httpx2.AsyncClient]:
+async def client():
     transport = AiohttpTransport(httpx2.create_ssl_context())
     async with httpx2.AsyncClient(transport=transport, timeout=5) as made:
         yield made
 
 
-async def test_failures_are_told_apart(client: httpx2.AsyncClient, chat_server: ChatServer) -> None:
+async def test_failures_are_told_apart(client, chat_server):
     url = f"{chat_server.url}/chat/completions"
     chat_server.play([cut("before"), cut("middle"), hang()])
     with pytest.raises(httpx2.RemoteProtocolError, match="disconnected without sending"):
@@ -70,9 +69,7 @@ async def test_failures_are_told_apart(client: httpx2.AsyncClient, chat_server: 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "other.example"])
 @pytest.mark.parametrize("trusted", [True, False])
-async def test_a_server_proves_its_name_by_a_certificate_that_is_trusted(
-    name: str, trusted: bool
-) -> None:
+async def test_a_server_proves_its_name_by_a_certificate_that_is_trusted(name, trusted):
     authority, own = trustme.CA(), ssl.create_default_context()
     if trusted:
         authority.configure_trust(own)
@@ -88,9 +85,7 @@ async def test_a_server_proves_its_name_by_a_certificate_that_is_trusted(
                     await client.get(f"{server.url}/v1")
 
 
-async def test_a_cancelled_request_ends_its_connection_alone(
-    client: httpx2.AsyncClient, chat_server: ChatServer
-) -> None:
+async def test_a_cancelled_request_ends_its_connection_alone(client, chat_server):
     arrived, loop = asyncio.Event(), asyncio.get_running_loop()
     answers = iter([hang(), say("next")])
 
@@ -109,9 +104,7 @@ async def test_a_cancelled_request_ends_its_connection_alone(
     assert answered.json()["choices"][0]["message"]["content"] == "next"
 
 
-async def test_connections_are_used_again_and_as_many_as_are_needed(
-    client: httpx2.AsyncClient,
-) -> None:
+async def test_connections_are_used_again_and_as_many_as_are_needed(client):
     with Mirror() as server:
         url = f"http://{server.host}/"
         for _ in range(3):
@@ -121,7 +114,7 @@ async def test_connections_are_used_again_and_as_many_as_are_needed(
     assert {answer.status_code for answer in answers} == {200}
 
 
-async def test_what_is_sent_is_what_httpx_was_given(client: httpx2.AsyncClient) -> None:
+async def test_what_is_sent_is_what_httpx_was_given(client):
     with Mirror() as server:
         url = f"http://me:secret@{server.host}/a%2Fb/c%20d?x=%7B1%7D"
         first = (await client.get(url, headers={"X-Title": "Films"})).json()
@@ -136,9 +129,7 @@ async def test_what_is_sent_is_what_httpx_was_given(client: httpx2.AsyncClient) 
 
 
 @pytest.mark.parametrize("closed", [True, False])
-def test_callers_of_many_threads_and_loops_leave_nothing(
-    chat_server: ChatServer, closed: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_callers_of_many_threads_and_loops_leave_nothing(chat_server, closed, caplog):
     chat_server.play(lambda _: say("here"))
     spec = ModelSpec.parse(f"openai:m@{chat_server.url}")
     texts: list[str] = []
@@ -185,9 +176,7 @@ sys.stdin.readline()
 
 
 @pytest.mark.usefixtures("process")
-async def test_the_end_of_a_process_fails_no_request_of_its_other_threads(
-    chat_server: ChatServer,
-) -> None:
+async def test_the_end_of_a_process_fails_no_request_of_its_other_threads(chat_server):
     arrived = threading.Event()
 
     def answer(_: Body) -> Answer:
@@ -207,8 +196,8 @@ async def test_the_end_of_a_process_fails_no_request_of_its_other_threads(
 
 
 async def test_a_proxy_of_the_environment_is_asked_and_its_exceptions_are_not(
-    monkeypatch: pytest.MonkeyPatch, chat_server: ChatServer
-) -> None:
+    monkeypatch, chat_server
+):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with Mirror() as proxy:
         monkeypatch.setenv("HTTP_PROXY", f"http://{proxy.host}")

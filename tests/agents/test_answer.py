@@ -14,7 +14,7 @@ GOOD = '{"reasoning": "r", "answers": {"A": ["x"]}}'
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).map(str.strip).filter(bool)
 
 
-def test_the_whole_text_in_the_exact_shape_is_strict() -> None:
+def test_the_whole_text_in_the_exact_shape_is_strict():
     parsed = parse_answer(f"\n {GOOD} ", BRANCHES)
     assert (parsed.how, parsed.problem) == ("strict", None)
     assert parsed.prediction is not None
@@ -46,7 +46,7 @@ def test_the_whole_text_in_the_exact_shape_is_strict() -> None:
         'Sure: {"reasoning": "a \\"quoted\\" }{ word", "answers": {"A": ["x"]}}',
     ],
 )
-def test_answers_are_found_in_what_surrounds_or_spoils_them(text: str) -> None:
+def test_answers_are_found_in_what_surrounds_or_spoils_them(text):
     parsed = parse_answer(text, BRANCHES)
     assert parsed.how == "tolerant"
     assert parsed.prediction is not None
@@ -56,24 +56,17 @@ def test_answers_are_found_in_what_surrounds_or_spoils_them(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "   ", "I do not know.", "null", '"x"', "{}", "[]]", "{{{{", "<think>"]
 )
-def test_no_answer_fails_with_a_problem_in_one_line(text: str) -> None:
+def test_no_answer_fails_with_a_problem_in_one_line(text):
     parsed = parse_answer(text, CONDITIONS)
     assert (parsed.prediction, parsed.how) == (None, "failed")
     assert parsed.problem
     assert "\n" not in parsed.problem
 
 
-def test_a_key_that_comes_twice_loses_no_answer() -> None:
+def test_a_key_that_comes_twice_loses_no_answer():
     parsed = parse_answer('{"answers": {"Heat": ["x"], "Ali": [], "Heat": ["y"]}}', BRANCHES)
     assert parsed.prediction is not None
     assert parsed.prediction.answers == {"Heat": ("x", "y"), "Ali": ()}
-
-
-def test_fragments_are_resolved() -> None:
-    text = '{"conditions": [{"condition": "c", "answer": "a", "citations": ["Fragment 2"]}]}'
-    parsed = parse_answer(text, CONDITIONS, ["p", "q"])
-    assert parsed.prediction is not None
-    assert parsed.prediction.citations == {"c": ("q",)}
 
 
 @pytest.mark.slow
@@ -98,27 +91,25 @@ def test_fragments_are_resolved() -> None:
     ],
     ids=lambda text: repr(text[:12]),
 )
-def test_megabytes_of_garbage_end_in_a_result(garbage: str) -> None:
+def test_megabytes_of_garbage_end_in_a_result(garbage):
     assert parse_answer(garbage, BRANCHES).how in ("failed", "tolerant")
 
 
 @pytest.mark.slow
 @given(st.text(), st.sampled_from(sorted(FORMATS)))
-def test_no_text_raises(text: str, name: str) -> None:
+def test_no_text_raises(text, name):
     parsed = parse_answer(text, FORMATS[name], ["p"])
     assert (parsed.prediction is None) == (parsed.how == "failed") == (parsed.problem is not None)
 
 
 @given(st.text(alphabet="{}[]\":,\\'`a1 \n", max_size=200))
-def test_no_text_of_json_signs_raises(text: str) -> None:
+def test_no_text_of_json_signs_raises(text):
     parse_answer(text, BRANCHES)
 
 
 @pytest.mark.slow
 @given(st.dictionaries(NAMES, st.lists(NAMES, unique=True)), st.text(alphabet="ab .\n"))
-def test_an_answer_survives_being_written_and_wrapped(
-    answers: dict[str, list[str]], prose: str
-) -> None:
+def test_an_answer_survives_being_written_and_wrapped(answers, prose):
     written = json.dumps({"reasoning": "", "answers": answers})
     expected = {name: tuple(entities) for name, entities in answers.items()}
     plain, wrapped = (

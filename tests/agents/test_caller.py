@@ -1,8 +1,10 @@
-"""The model caller against a real local server, through the real client."""
+"""The model caller against a real local server, through the real client: replies and failures."""
 
 import asyncio
+import itertools
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -11,11 +13,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from branchwise.agents.answer import parse_answer
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import ConversationDigest, MemoryJournal
-from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import ModelSpec
@@ -23,19 +23,22 @@ from branchwise.trace.parts import Usage
 from support.agents.asking import (
     KEY,
     QUESTION,
-    MakeCaller,
     RecordingJournal,
     ask,
+    both_protocols,
     both_ways,
     error_of,
     local_retriever,
 )
 from support.chat_server import (
     Answer,
-    ChatServer,
     call,
     calls,
+    context_length,
+    cut,
     fail,
+    hang,
+    invalid_json,
     refuse,
     say,
     too_long,
@@ -43,28 +46,25 @@ from support.chat_server import (
 
 
 @pytest.mark.slow
+@both_protocols
 @both_ways
-async def test_a_reply_carries_text_usage_and_finish(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
-) -> None:
+async def test_a_reply_carries_text_usage_and_finish(chat_server, make_caller, stream, api):
     usage = {
         "prompt_tokens": 20,
         "completion_tokens": 7,
-        "prompt_tokens_details": {"cached_tokens": 16},
+        "prompt_tokens_details": {"cached_tokens": 16, "cache_write_tokens": 2},
         "completion_tokens_details": {"reasoning_tokens": 5},
     }
     chat_server.play([say("Michael Mann, in 1995.", usage=usage)])
-    reply = await ask(make_caller(stream=stream))
+    reply = await ask(make_caller(stream=stream, api=api))
     assert reply.message.content == "Michael Mann, in 1995."
-    assert reply.usage == Usage(input=20, output=7, cached=16, reasoning=5)
+    assert reply.usage == Usage(input=20, output=7, cached=16, reasoning=5, written=2)
     assert reply.usage.total == 27
     assert (reply.finish, reply.replayed, reply.reasoning) == ("stop", False, "")
     assert reply.seconds > 0
 
 
-async def test_decoding_and_tools_reach_the_server(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_decoding_and_tools_reach_the_server(chat_server, make_caller):
     chat_server.play([say("done")])
     await ask(make_caller(temperature=0.5, max_tokens=99, seed=7), tools=[local_retriever])
     (body,) = chat_server.requests
@@ -75,33 +75,27 @@ async def test_decoding_and_tools_reach_the_server(
     assert "Authorization" not in chat_server.headers[0]
 
 
+@both_protocols
 @both_ways
 @pytest.mark.parametrize(
     ("answer", "finish", "text"),
     [
         (too_long('{"reasoning": "and'), "length", '{"reasoning": "and'),
         (refuse("I will not."), "refusal", "I will not."),
-        (say("", finish="content_filter"), "content_filter", ""),
+        (say("Ma", finish="content_filter"), "content_filter", "Ma"),
         (say("x", finish="eos"), "stop", "x"),
     ],
 )
 async def test_unusual_ends_are_replies_not_errors(
-    chat_server: ChatServer,
-    make_caller: MakeCaller,
-    stream: bool,
-    answer: Answer,
-    finish: str,
-    text: str,
-) -> None:
+    chat_server, make_caller, stream, api, answer, finish, text
+):
     chat_server.play([answer])
-    reply = await ask(make_caller(stream=stream))
+    reply = await ask(make_caller(stream=stream, api=api))
     assert (reply.finish, reply.message.content) == (finish, text)
 
 
 @both_ways
-async def test_tool_calls_come_through_even_of_unknown_tools(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
-) -> None:
+async def test_tool_calls_come_through_even_of_unknown_tools(chat_server, make_caller, stream):
     chat_server.play([calls(("local_retriever", {"query": "Heat", "k": 5}), ("teleport", {}))])
     reply = await ask(make_caller(stream=stream), tools=[local_retriever])
     assert reply.finish == "tool_calls"
@@ -114,8 +108,8 @@ async def test_tool_calls_come_through_even_of_unknown_tools(
 @both_ways
 @pytest.mark.parametrize("arguments", ['{"query": "He', '["Heat"]', '"Heat"', "7"])
 async def test_arguments_that_are_no_json_object_are_invalid_calls(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool, arguments: str
-) -> None:
+    chat_server, make_caller, stream, arguments
+):
     chat_server.play([calls(("local_retriever", arguments), ("local_retriever", {"query": "x"}))])
     reply = await ask(make_caller(stream=stream), tools=[local_retriever])
     assert [c["args"] for c in reply.message.tool_calls] == [{"query": "x"}]
@@ -124,9 +118,7 @@ async def test_arguments_that_are_no_json_object_are_invalid_calls(
     assert "JSON" in str(invalid["error"])
 
 
-async def test_an_invalid_call_can_be_sent_back_to_the_server(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_an_invalid_call_can_be_sent_back_to_the_server(chat_server, make_caller):
     chat_server.play([calls(("local_retriever", "{broken")), say("I see")])
     caller = make_caller()
     first = await ask(caller, tools=[local_retriever])
@@ -146,94 +138,35 @@ async def test_an_invalid_call_can_be_sent_back_to_the_server(
         say('Two films.</think>{"answers": {}}'),
     ],
 )
-async def test_thinking_is_kept_apart_from_the_text(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool, answer: Answer
-) -> None:
+async def test_thinking_is_kept_apart_from_the_text(chat_server, make_caller, stream, answer):
     chat_server.play([answer])
     reply = await ask(make_caller(stream=stream))
     assert (reply.reasoning, reply.message.content) == ("Two films.", '{"answers": {}}')
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'Sure! Here it is: {"answers": {"Heat": ["Mann"]}} Hope it helps.',
-        '```json\n{"answers": {"Heat": ["Mann"]}}\n```',
-        '<think>{"answers": {"Heat": ["wrong"]}}</think>{"answers": {"Heat": ["Mann"]}}',
-    ],
-)
-async def test_wrapped_answers_are_read(
-    chat_server: ChatServer, make_caller: MakeCaller, text: str
-) -> None:
-    chat_server.play([say(text)])
-    reply = await ask(make_caller())
-    parsed = parse_answer(reply.message.text, FORMATS["branches"])
-    assert parsed.prediction is not None
-    assert parsed.prediction.answers == {"Heat": ("Mann",)}
-
-
-@both_ways
-async def test_a_schema_is_sent_until_the_server_refuses_it(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
-) -> None:
-    schema = FORMATS["branches"].schema
-    refusal = fail(400, "response_format of type json_schema is not supported")
-    chat_server.play([say("with"), refusal, say("without"), say("again without")])
-    caller, journal = make_caller(stream=stream), MemoryJournal()
-    for expected in ("with", "without", "again without"):
-        assert (await ask(caller, journal, schema=schema)).message.content == expected
-    formats = [body.get("response_format") for body in chat_server.requests]
-    asked = {
-        "type": "json_schema",
-        "json_schema": {"name": "answer", "schema": schema, "strict": False},
-    }
-    assert formats == [asked, asked, None, None]
-    assert [kind for kind, _ in journal.events] == ["left_out"]
-
-
-async def test_no_schema_is_sent_where_it_is_off(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+@pytest.mark.parametrize("structured", ["auto", "off"])
+async def test_no_schema_is_sent_where_it_is_off(chat_server, make_caller, structured):
     chat_server.play([say("x")])
-    await ask(make_caller(structured="off"), schema=FORMATS["branches"].schema)
-    assert "response_format" not in chat_server.requests[0]
+    await ask(make_caller(structured=structured), schema={"type": "object"})
+    named = {"name": "answer", "schema": {"type": "object"}, "strict": False}
+    asked = {"type": "json_schema", "json_schema": named} if structured == "auto" else None
+    assert chat_server.requests[0].get("response_format") == asked
 
 
-async def test_recorded_replies_are_not_asked_for_again(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_recorded_replies_are_not_asked_for_again(chat_server, make_caller):
     chat_server.play([call("local_retriever", query="Heat"), say("second")])
     first = RecordingJournal()
     asked = [await ask(make_caller(), first, tools=[local_retriever]) for _ in range(2)]
-    replayed = RecordingJournal(first.kept)
+    kept = {key: orjson.loads(orjson.dumps(value)) for key, value in first.kept.items()}
+    replayed = RecordingJournal(kept)
     again = [await ask(make_caller(), replayed, tools=[local_retriever]) for _ in range(2)]
     assert len(chat_server.requests) == 2
     assert [r.replayed for r in asked + again] == [False, False, True, True]
     for before, after in zip(asked, again, strict=True):
-        assert after.message == before.message
-        assert (after.usage, after.seconds, after.finish) == (
-            before.usage,
-            before.seconds,
-            before.finish,
-        )
+        assert (after.message, replace(after, replayed=False)) == (before.message, before)
 
 
-async def test_what_is_recorded_is_json_and_is_all_that_a_reply_needs(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
-    chat_server.play([calls(("local_retriever", {"query": "a"}), ("local_retriever", "{"))])
-    journal = RecordingJournal()
-    reply = await ask(make_caller(), journal, tools=[local_retriever])
-    ((key, value),) = [(k, orjson.loads(orjson.dumps(v))) for (k, _), v in journal.kept.items()]
-    assert (key.kind, key.role, len(key.digest)) == ("model", "agent", 64)
-    journal.kept = {(key, 0): value}
-    replayed = await ask(make_caller(), RecordingJournal(journal.kept), tools=[local_retriever])
-    assert replayed.message == reply.message
-
-
-async def test_a_reply_is_recorded_before_it_is_returned(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_a_reply_is_recorded_before_it_is_returned(chat_server, make_caller):
     class Refusing(MemoryJournal):
         async def keep(self, slot: object, value: object) -> None:
             raise OSError("disk full")
@@ -248,7 +181,7 @@ def digest_of(caller: ModelCaller, messages: Sequence[Any] = QUESTION, **more: A
     return caller._digest(ConversationDigest(), messages, tools, more.get("schema"))
 
 
-def test_digests_cover_what_an_answer_depends_on_and_nothing_else(make_caller: MakeCaller) -> None:
+def test_digests_cover_what_an_answer_depends_on_and_nothing_else(make_caller):
     plain = digest_of(make_caller())
     same = [
         digest_of(make_caller()),
@@ -270,16 +203,8 @@ def test_digests_cover_what_an_answer_depends_on_and_nothing_else(make_caller: M
     assert len({plain, *others}) == 1 + len(others)
 
 
-def test_digests_take_what_orjson_does_not(make_caller: MakeCaller) -> None:
-    big = {"name": "t", "args": {"n": 10**30}, "id": "1", "type": "tool_call"}
-    odd = [HumanMessage("\ud800"), AIMessage("", tool_calls=[big])]
-    assert digest_of(make_caller(), odd) == digest_of(make_caller(), odd)
-
-
 @both_ways
-async def test_half_characters_become_whole_ones(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
-) -> None:
+async def test_half_characters_become_whole_ones(chat_server, make_caller, stream):
     chat_server.play([say("broken \ud83d off \U0001f600")])
     journal = RecordingJournal()
     reply = await ask(make_caller(stream=stream), journal)
@@ -298,9 +223,7 @@ class Failing(BaseChatModel):
         raise RuntimeError(f"out of memory with {KEY}\nand more")
 
 
-async def test_a_fault_of_an_in_process_model_is_a_model_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_fault_of_an_in_process_model_is_a_model_error(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     spec = ModelSpec.parse("offline")
     caller = ModelCaller(spec, Decoding(), Prompts.load(), model=Failing())
@@ -328,7 +251,7 @@ class Odd(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-async def test_what_cannot_be_recorded_of_an_in_process_model_is_made_so() -> None:
+async def test_what_cannot_be_recorded_of_an_in_process_model_is_made_so():
     journal = RecordingJournal()
     caller = ModelCaller(ModelSpec.parse("offline"), Decoding(), Prompts.load(), model=Odd())
     reply = await caller.ask([HumanMessage("q")], journal=journal)
@@ -338,17 +261,7 @@ async def test_what_cannot_be_recorded_of_an_in_process_model_is_made_so() -> No
     assert [call["id"] for call in reply.message.invalid_tool_calls] == ["c1", "c2", "c3"]
 
 
-async def test_one_caller_serves_many_at_once(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
-    chat_server.play(lambda body: say(body["messages"][-1]["content"]))
-    caller = make_caller()
-    asked = [ask(caller, messages=[HumanMessage(f"number {n}")]) for n in range(40)]
-    replies = await asyncio.gather(*asked)
-    assert [r.message.content for r in replies] == [f"number {n}" for n in range(40)]
-
-
-def test_a_caller_outlives_its_event_loop(chat_server: ChatServer, make_caller: MakeCaller) -> None:
+def test_a_caller_outlives_its_event_loop(chat_server, make_caller):
     chat_server.play(lambda body: say("here"))
     caller = make_caller()
     for _ in range(2):
@@ -356,9 +269,7 @@ def test_a_caller_outlives_its_event_loop(chat_server: ChatServer, make_caller: 
 
 
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
-async def test_the_key_never_leaks(
-    chat_server: ChatServer, make_caller: MakeCaller, status: int
-) -> None:
+async def test_the_key_never_leaks(chat_server, make_caller, status):
     echo = f"Incorrect API key provided: {KEY}. Bearer {KEY}; also sk-other-secret-key\n\x1b[31m"
     chat_server.play(lambda body: fail(status, echo))
     caller, journal = make_caller(attempts=2), RecordingJournal()
@@ -379,3 +290,115 @@ async def test_the_key_never_leaks(
     assert raised.value.__context__ is None
     assert str(raised.value).isprintable()
     assert len(str(raised.value)) <= 300
+
+
+@both_ways
+async def test_429_is_retried_after_the_seconds_that_the_server_asks_for(
+    chat_server, make_caller, waits, stream
+):
+    chat_server.play([fail(429, "slow down", retry_after="90"), say("now")])
+    journal = MemoryJournal()
+    reply = await ask(make_caller(stream=stream), journal)
+    assert reply.message.content == "now"
+    assert 90 <= waits.seconds[0] <= 91
+    ((kind, event),) = journal.events
+    assert kind == "retry"
+    assert (event["role"], event["attempt"], event["kind"]) == ("agent", 1, "rate_limit")
+    assert event["wait"] == pytest.approx(waits.seconds[0], abs=1e-3)
+
+
+async def test_a_wait_that_does_not_fit_the_time_left_is_not_begun(chat_server, make_caller, waits):
+    chat_server.play([fail(429, "slow down", retry_after="90"), say("never asked")])
+    error = await error_of(make_caller(), time_left=80.0)
+    assert error.kind == "rate_limit"
+    assert waits.seconds == []
+    assert len(chat_server.requests) == 1
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        (fail(500), "server"),
+        (fail(408), "server"),
+        (fail(409), "server"),
+        (fail(503), "server"),
+        (fail(429), "rate_limit"),
+        (cut("before"), "connection"),
+        (cut("middle"), "cut"),
+        (invalid_json(), "invalid_response"),
+        (Answer(raw='{"choices": []}'), "invalid_response"),
+        (Answer(raw='{"choices": null}'), "invalid_response"),
+        (Answer(raw="[]"), "invalid_response"),
+    ],
+)
+async def test_passing_failures_are_retried(chat_server, make_caller, waits, stream, failure, kind):
+    chat_server.play([failure, failure, say("at last")])
+    journal = MemoryJournal()
+    reply = await ask(make_caller(stream=stream), journal)
+    assert reply.message.content == "at last"
+    assert [event["kind"] for _, event in journal.events] == [kind, kind]
+    assert 0.5 <= waits.seconds[0] <= 1
+    assert 1 <= waits.seconds[1] <= 2
+
+
+async def test_a_stream_that_ends_without_a_finish_reason_is_cut(chat_server, make_caller):
+    chat_server.play([cut("quiet")])
+    assert (await error_of(make_caller(stream=True, attempts=1))).kind == "cut"
+
+
+@both_ways
+async def test_a_hanging_server_is_a_timeout_and_asked_again(chat_server, make_caller, stream):
+    awake = itertools.chain([hang()], itertools.repeat(say("awake")))
+    chat_server.play(awake)
+    journal = MemoryJournal()
+    reply = await ask(make_caller(stream=stream, timeout=1), journal)
+    assert reply.message.content == "awake"
+    assert {event["kind"] for _, event in journal.events} == {"timeout"}
+
+
+async def test_time_left_bounds_a_request(chat_server, make_caller):
+    chat_server.play([hang(), say("never asked")])
+    error = await error_of(make_caller(timeout=60), time_left=0.1)
+    assert error.kind == "timeout"
+    assert len(chat_server.requests) <= 1
+
+
+async def test_nothing_is_sent_when_no_time_is_left(chat_server, make_caller):
+    assert (await error_of(make_caller(), time_left=0.0)).kind == "timeout"
+    assert chat_server.requests == []
+
+
+async def test_nobody_at_the_address_is_a_connection_error(waits):
+    spec = ModelSpec.parse("openai:m@http://127.0.0.1:9/v1")
+    nobody = ModelCaller(spec, Decoding(attempts=2), Prompts.load(), sleep=waits)
+    assert (await error_of(nobody)).kind == "connection"
+    assert len(waits.seconds) == 1
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        (fail(400, "no such parameter"), "bad_request"),
+        (fail(404, "no such model"), "not_found"),
+        (fail(400, "/chat/completions: Invalid model name passed in model=m."), "not_found"),
+        (fail(400, "Server is pinned to 'a'; requested 'm'."), "not_found"),
+        (fail(422, "wrong", code="model_not_found"), "not_found"),
+        (fail(401, "wrong key"), "auth"),
+        (fail(403, "not yours"), "auth"),
+        (context_length(), "context_length"),
+        (fail(400, "the request exceeds the available context size"), "context_length"),
+        (fail(429, "no money left", code="insufficient_quota"), "credit"),
+    ],
+)
+async def test_lasting_failures_are_not_retried(chat_server, make_caller, failure, kind):
+    chat_server.play([failure])
+    assert (await error_of(make_caller())).kind == kind
+    assert len(chat_server.requests) == 1
+
+
+async def test_the_last_error_is_raised_when_attempts_run_out(chat_server, make_caller, waits):
+    chat_server.play([fail(500, "first"), fail(500, "second"), fail(502, "third")])
+    error = await error_of(make_caller(attempts=3))
+    assert "502 third" in str(error)
+    assert len(waits.seconds) == 2

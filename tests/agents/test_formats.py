@@ -48,7 +48,7 @@ ANY_JSON = st.recursive(
         ([{"branch": "A", "answers": [{"text": "x"}]}], {"A": ("x",)}),
     ],
 )
-def test_branches_in_common_variants(data: object, answers: dict[str, Any]) -> None:
+def test_branches_in_common_variants(data, answers):
     assert BRANCHES.read(data).answers == answers
 
 
@@ -66,12 +66,12 @@ def test_branches_in_common_variants(data: object, answers: dict[str, Any]) -> N
         {"answers": '{"A": ["x"'},
     ],
 )
-def test_what_holds_no_answer_is_a_format_error(data: object) -> None:
+def test_what_holds_no_answer_is_a_format_error(data):
     with pytest.raises(FormatError):
         BRANCHES.read(data)
 
 
-def test_only_the_exact_shape_fits() -> None:
+def test_only_the_exact_shape_fits():
     assert BRANCHES.fits({"reasoning": "r", "answers": {"A": ["x"]}})
     assert not BRANCHES.fits({"answers": {"A": "x"}})
     assert not BRANCHES.fits({"answers": {"A": [1]}})
@@ -80,7 +80,7 @@ def test_only_the_exact_shape_fits() -> None:
     assert not CONDITIONS.fits({"conditions": [{"answer": "a"}]})
 
 
-def test_sizes_are_bounded() -> None:
+def test_sizes_are_bounded():
     many = [f"{n} {'x' * 5000}" for n in range(MAX_ENTITIES + 5)]
     (entities,) = BRANCHES.read({"answers": {"A": many}}).answers.values()
     assert len(entities) == MAX_ENTITIES
@@ -91,7 +91,7 @@ def condition(text: Any, answer: Any, *citations: Any) -> dict[str, Any]:
     return {"condition": text, "answer": answer, "citations": list(citations)}
 
 
-def test_a_condition_is_a_branch_with_one_answer_and_its_citations() -> None:
+def test_a_condition_is_a_branch_with_one_answer_and_its_citations():
     data = {"conditions": [condition("If 1976.", "It was Guillermin.", "Fragment 2", "Fragment 1")]}
     assert CONDITIONS.read(data, IDS) == Prediction(
         answers={"If 1976.": ("It was Guillermin.",)}, citations={"If 1976.": ("bbb", "aaa")}
@@ -118,22 +118,22 @@ def test_a_condition_is_a_branch_with_one_answer_and_its_citations() -> None:
         (None, None),
     ],
 )
-def test_citations_name_passages(cited: object, ids: tuple[str, ...] | None) -> None:
+def test_citations_name_passages(cited, ids):
     data = {"conditions": [{"condition": "c", "answer": "a", "citations": cited}]}
     assert CONDITIONS.read(data, IDS).citations.get("c") == ids
 
 
-def test_without_numbered_passages_citations_are_ids() -> None:
+def test_without_numbered_passages_citations_are_ids():
     data = {"conditions": [condition("c", "a", "[0123456789abcdef]", "7")]}
     assert CONDITIONS.read(data).citations == {"c": ("0123456789abcdef", "7")}
 
 
-def test_an_id_that_is_a_number_is_an_id_first() -> None:
+def test_an_id_that_is_a_number_is_an_id_first():
     data = {"conditions": [condition("c", "a", "3", "1")]}
     assert CONDITIONS.read(data, ("3", "2", "1")).citations == {"c": ("3", "1")}
 
 
-def test_repeated_conditions_lose_nothing() -> None:
+def test_repeated_conditions_lose_nothing():
     data = [condition("c", "a", "1"), condition("c", "a", "2"), condition("c", "b", "3")]
     read = CONDITIONS.read({"conditions": data}, IDS)
     assert read.answers == {"c": ("a",), "c (2)": ("b",)}
@@ -155,11 +155,11 @@ def test_repeated_conditions_lose_nothing() -> None:
         {"answer": {"conditions": [{"condition": "c", "answer": "a"}]}},
     ],
 )
-def test_conditions_in_common_variants(data: object) -> None:
+def test_conditions_in_common_variants(data):
     assert CONDITIONS.read(data).answers == {"c": ("a",)}
 
 
-def test_conditions_whose_answers_cannot_be_read_are_a_format_error() -> None:
+def test_conditions_whose_answers_cannot_be_read_are_a_format_error():
     for unreadable in (True, {"said": "a"}):
         with pytest.raises(FormatError):
             CONDITIONS.read({"conditions": [condition("c", unreadable, "Fragment 1")]})
@@ -169,7 +169,7 @@ def test_conditions_whose_answers_cannot_be_read_are_a_format_error() -> None:
 
 @pytest.mark.slow
 @given(ANY_JSON, st.sampled_from(sorted(FORMATS)))
-def test_any_json_is_a_prediction_or_a_format_error(data: object, name: str) -> None:
+def test_any_json_is_a_prediction_or_a_format_error(data, name):
     try:
         read = FORMATS[name].read(data, IDS)
     except FormatError:
@@ -181,6 +181,6 @@ def test_any_json_is_a_prediction_or_a_format_error(data: object, name: str) -> 
 
 @pytest.mark.slow
 @given(ANY_JSON, st.sampled_from(sorted(FORMATS)))
-def test_what_fits_is_read(data: object, name: str) -> None:
+def test_what_fits_is_read(data, name):
     if FORMATS[name].fits(data):
         FORMATS[name].read(data)

@@ -47,7 +47,7 @@ def read(text: str) -> tuple[str, str, list[list[str]]]:
         ('<ans>yes</ans> <cond>[["doc1-c2"], ["doc1-c2", "doc1-c2"]]</cond>', "yes", [["doc1-c2"]]),
     ],
 )
-def test_the_form_itself_is_strict(text: str, answer: str, groups: list[list[str]]) -> None:
+def test_the_form_itself_is_strict(text, answer, groups):
     assert read(text) == ("strict", answer, groups)
 
 
@@ -96,7 +96,7 @@ def test_the_form_itself_is_strict(text: str, answer: str, groups: list[list[str
         ('The tags <ans>?</ans> are not for me: {"ans": "no", "cond": []}', "no", []),
     ],
 )
-def test_what_is_nearly_the_form_is_read(text: str, answer: str, groups: list[list[str]]) -> None:
+def test_what_is_nearly_the_form_is_read(text, answer, groups):
     assert read(text) == ("tolerant", answer, groups)
 
 
@@ -110,19 +110,19 @@ def test_what_is_nearly_the_form_is_read(text: str, answer: str, groups: list[li
         "<cond>[]</cond>",
     ],
 )
-def test_what_gives_no_answer_fails_with_a_problem_in_one_line(text: str) -> None:
+def test_what_gives_no_answer_fails_with_a_problem_in_one_line(text):
     parsed = parse_answer(text, MDCR)
     assert (parsed.prediction, parsed.how) == (None, "failed")
     assert parsed.problem
     assert "\n" not in parsed.problem
 
 
-def test_more_groups_than_a_reader_could_mean_are_no_answer() -> None:
+def test_more_groups_than_a_reader_could_mean_are_no_answer():
     many = json.dumps([[f"doc1-c{n}"] for n in range(MAX_GROUPS + 1)])
     assert parse_answer(f"<ans>yes</ans> <cond>{many}</cond>", MDCR).how == "failed"
 
 
-def test_reasoning_is_what_stands_before_the_tags() -> None:
+def test_reasoning_is_what_stands_before_the_tags():
     parsed = parse_answer("A holds, B does not.\n<ans>1</ans> <cond>[]</cond>", MDCR)
     assert parsed.prediction is not None
     assert parsed.prediction.reasoning == "A holds, B does not."
@@ -132,20 +132,20 @@ def test_reasoning_is_what_stands_before_the_tags() -> None:
 @pytest.mark.parametrize(
     "sign", ["[", "]", "[]", "\"'", '["x"],', "<ans>", "doc1-c1 ", "doc ", "'\n"]
 )
-def test_a_megabyte_of_signs_ends_in_a_result(sign: str) -> None:
+def test_a_megabyte_of_signs_ends_in_a_result(sign):
     for size in (MAX_TOLERANT - 100, 1_000_000):
         text = f"<ans>yes</ans> <cond>{sign * (size // len(sign))}"
         assert parse_answer(text, MDCR).how in ("tolerant", "failed")
 
 
 @given(st.text(alphabet="<>/anscod yes017-.[]\"'{},\n", max_size=200))
-def test_no_text_of_its_signs_raises(text: str) -> None:
+def test_no_text_of_its_signs_raises(text):
     parse_answer(f"<ans>{text}", MDCR)
     parse_answer(f"<ans>1</ans><cond>{text}", MDCR)
 
 
 @given(st.sampled_from(["yes", "no", "0", "4"]), GROUPS, st.text(alphabet="ab .\n", max_size=20))
-def test_an_answer_survives_being_written(answer: str, groups: list[list[str]], prose: str) -> None:
+def test_an_answer_survives_being_written(answer, groups, prose):
     written = f"{prose}<ans>{answer}</ans> <cond>{json.dumps(groups)}</cond>"
     assert read(written) == ("strict", answer, groups)
     bare = json.dumps(groups).replace('"', "").replace("-", ".")

@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.answer import parse_answer
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.offline.model import OfflineChatModel
+from branchwise.agents.offline.view import listed_titles
 from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
@@ -67,7 +69,7 @@ def answers(text: str) -> dict[str, tuple[str, ...]]:
     return dict(parsed.prediction.answers)
 
 
-async def test_it_searches_each_reading_and_answers_under_its_title() -> None:
+async def test_it_searches_each_reading_and_answers_under_its_title():
     text, made = await run("Who directed Night Ferry?")
     assert answers(text) == {
         "Night Ferry (1951 film)": ("Ada Holm",),
@@ -93,24 +95,17 @@ async def test_it_searches_each_reading_and_answers_under_its_title() -> None:
         ("Who composed Zzyzx?", {}),
     ],
 )
-async def test_it_reads_what_the_question_word_asks_for(
-    question: str, expected: dict[str, tuple[str, ...]]
-) -> None:
+async def test_it_reads_what_the_question_word_asks_for(question, expected):
     text, _ = await run(question)
     assert answers(text) == expected
 
 
 @pytest.mark.parametrize("word", ["Don't", "Don’t", "Mess_Around"])
-async def test_a_word_is_found_where_it_stands(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_word_is_found_where_it_stands(word, monkeypatch):
     said = f"It was Jim Croce who said: {word}."
     monkeypatch.setitem(PASSAGES, "p6", ("Zzyzx", said))
     text, _ = await run(f"Who recorded {word} of Zzyzx?")
     assert answers(text) == {"default": ("Jim Croce",)}
-
-
-def given_message(question: str) -> HumanMessage:
-    blocks = [f"Fragment {k}: {t}\n{x}" for k, (t, x) in enumerate(PASSAGES.values(), start=1)]
-    return HumanMessage("\n\n".join([question, *blocks]))
 
 
 def complete(*messages: BaseMessage, **bound: Any) -> AIMessage:
@@ -119,27 +114,7 @@ def complete(*messages: BaseMessage, **bound: Any) -> AIMessage:
     return message
 
 
-def test_given_passages_are_cited_by_their_numbers() -> None:
-    system = SystemMessage(PROMPTS.render("conditions_given"))
-    text = complete(system, given_message("Who directed Night Ferry?")).text
-    conditions = json.loads(text)["conditions"]
-    assert FORMATS["conditions"].fits({"conditions": conditions})
-    first = conditions[0]
-    assert "Night Ferry" in first["condition"]
-    assert first["answer"].startswith(("Night Ferry", "Paul Berg"))
-    assert {c for entry in conditions for c in entry["citations"]} <= {
-        f"Fragment {k}" for k in range(1, 6)
-    }
-
-
-async def test_found_passages_are_cited_by_their_ids() -> None:
-    text, _ = await run("Who directed Night Ferry?", "conditions_with_tools")
-    cited = {c for entry in json.loads(text)["conditions"] for c in entry["citations"]}
-    assert cited
-    assert cited <= set(PASSAGES)
-
-
-def test_without_tools_and_passages_it_knows_nothing() -> None:
+def test_without_tools_and_passages_it_knows_nothing():
     question = HumanMessage("Who directed Night Ferry?")
     assert answers(complete(SystemMessage(PROMPTS.render("answer_directly")), question).text) == {}
     system = SystemMessage(PROMPTS.render("conditions_directly"))
@@ -158,23 +133,13 @@ SCHEMAS = [
 
 
 @pytest.mark.parametrize(
-    "bound",
-    [{}, {"tools": SCHEMAS, "tool_choice": "none"}, {"tools": []}],
-    ids=["no tools", "tool choice none", "empty tools"],
-)
-def test_it_answers_where_it_may_not_search(bound: dict[str, Any]) -> None:
-    system = SystemMessage(PROMPTS.render("answer_with_tools"))
-    assert not complete(system, HumanMessage("Who directed Night Ferry?"), **bound).tool_calls
-
-
-@pytest.mark.parametrize(
     "note",
     [
         PROMPTS.render("budget_spent", reason="8 of 8 calls are made"),
         PROMPTS.render("repair", problem="no JSON", schema="{}"),
     ],
 )
-def test_a_later_user_message_asks_for_the_answer_from_what_was_found(note: str) -> None:
+def test_a_later_user_message_asks_for_the_answer_from_what_was_found(note):
     call = {"name": "local_retriever", "args": {"query": "x"}, "id": "1", "type": "tool_call"}
     found = ToolMessage("[p1] Night Ferry\nNight Ferry was directed by Ada Holm.", tool_call_id="1")
     history = [
@@ -187,9 +152,71 @@ def test_a_later_user_message_asks_for_the_answer_from_what_was_found(note: str)
     assert answers(complete(*history, tools=SCHEMAS).text) == {"default": ("Ada Holm",)}
 
 
-def test_bound_tools_are_called_by_name() -> None:
-    bound = OfflineChatModel().bind_tools([local_retriever])
-    reply = bound.invoke([HumanMessage("Who directed Night Ferry?")])
-    assert [(c["name"], c["args"]) for c in reply.tool_calls] == [
-        ("local_retriever", {"query": "Who directed Night Ferry?", "k": 8})
+AGENT = SystemMessage(Prompts.load().render("answer_with_tools"))
+PAGE = "Night Ferry may refer to:\n  Night Ferry (1951 film): by Ada Holm\n  Night Ferry (song)"
+
+
+@tool
+def pages(name: str) -> str:
+    """List what a name may refer to."""
+    return PAGE
+
+
+@tool
+def search(query: str) -> str:
+    """Search the passages."""
+    return "No passage matches the query."
+
+
+def turn(messages: list[Any], tools: list[Any]) -> list[tuple[str, str]]:
+    """The calls of the next turn, by tool and its one argument."""
+    model = OfflineChatModel().bind(tools=list(map(convert_to_openai_tool, tools)))
+    reply = model.invoke([AGENT, *messages])
+    assert isinstance(reply, AIMessage)
+    messages.append(reply)
+    return [(call["name"], next(iter(call["args"].values()))) for call in reply.tool_calls]
+
+
+def told(messages: list[Any], *texts: str) -> None:
+    """Add the results of the last turn's calls."""
+    for call, text in zip(messages[-1].tool_calls, texts, strict=True):
+        messages.append(ToolMessage(text, tool_call_id=call["id"], name=call["name"]))
+
+
+def test_it_asks_for_the_name_once_and_searches_for_every_title_that_is_listed():
+    messages: list[Any] = [HumanMessage("Question: Who directed Night Ferry?")]
+    first = turn(messages, [pages, search])
+    assert first == [("search", "Who directed Night Ferry?"), ("pages", "Night Ferry")]
+    told(messages, "No passage matches the query.", PAGE)
+    assert turn(messages, [pages, search]) == [
+        ("search", "Night Ferry (1951 film) directed"),
+        ("search", "Night Ferry (song) directed"),
+        ("search", "Night Ferry"),
     ]
+
+
+def test_the_listing_alone_is_no_search():
+    messages: list[Any] = [HumanMessage("Question: Who directed Night Ferry?")]
+    assert turn(messages, [pages]) == [("pages", "Night Ferry")]
+    told(messages, PAGE)
+    assert turn(messages, [pages]) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("- Heat (1995 film): by Michael Mann", "Heat (1995 film)"),
+        ("* Heat, a physical quantity", "Heat"),
+        ("2. Heat (book) – a book", "Heat (book)"),
+        ("  heat (film)", "heat (film)"),
+        ("Heat may refer to:", None),
+        ("Heat Wave (film): another", None),
+        ("see Heat (film)", None),
+        (f"Heat ({'(' * 500}", None),
+    ],
+)
+def test_a_title_is_the_name_alone_or_with_a_disambiguator(line, title):
+    call = {"name": "pages", "args": {"name": "Heat"}, "id": "c1", "type": "tool_call"}
+    messages = [AIMessage("", tool_calls=[call]), ToolMessage(line, tool_call_id="c1")]
+    assert listed_titles(messages, "pages", "Heat") == ((title,) if title else ())
+    assert listed_titles(messages, "other", "Heat") == ()

@@ -48,15 +48,13 @@ MAXIMUM = "What is the maximum number of these offers that I can get together?"
         ("I play the violin. I own a bicycle.", "Can I get at least one of these?", "yes", set()),
     ],
 )  # fmt: skip
-def test_it_goes_by_words_and_by_not(
-    situation: str, question: str, answer: str, groups: set[frozenset[str]] | None
-) -> None:
+def test_it_goes_by_words_and_by_not(situation, question, answer, groups):
     _, short, found = said(situation, question)
     assert short == answer
     assert groups is None or found == groups
 
 
-def test_hints_stand_for_what_they_say() -> None:
+def test_hints_stand_for_what_they_say():
     values = "Conditions that the situation mentions:\ndoc2-c2: false\ndoc1-c3: true\n\n"
     relations = "Relations between conditions:\ndoc1-c2 is narrower than doc2-c3\n\n"
     _, short, found = said("I moved.", MAXIMUM, values + relations)
@@ -69,16 +67,16 @@ def test_hints_stand_for_what_they_say() -> None:
     assert (short, found) == ("yes", {frozenset({"doc1-c1"})})
 
 
-def test_steps_come_before_the_answer() -> None:
+def test_steps_come_before_the_answer():
     assert said("I moved.", MAXIMUM, steps=True)[0].startswith("Possible by itself: doc1, doc2")
     assert said("I moved.", MAXIMUM)[0] == ""
 
 
 @given(st.text())
-def test_no_message_breaks_it(message: str) -> None:
+def test_no_message_breaks_it(message):
     assert read_conditional(message).startswith("<ans>")
 
 
 @given(st.lists(st.sampled_from(DOCUMENTS.splitlines()), max_size=30))
-def test_no_part_of_one_breaks_it(lines: list[str]) -> None:
+def test_no_part_of_one_breaks_it(lines):
     assert read_conditional("\n".join(lines)).startswith("<ans>")

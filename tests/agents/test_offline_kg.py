@@ -5,6 +5,7 @@ import json
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.offline.model import OfflineChatModel
 
@@ -33,7 +34,7 @@ def wikisparql(query: str) -> str:
 
 def converse(question, tools, results=None):
     """Let the reader call tools until it answers; all its messages."""
-    model = OfflineChatModel().bind_tools(tools)
+    model = OfflineChatModel().bind(tools=list(map(convert_to_openai_tool, tools)))
     by_name = {made.name: made for made in tools}
     messages = [SystemMessage("Answer."), HumanMessage(question)]
     spoken: list[AIMessage] = []
@@ -140,23 +141,3 @@ def test_one_who_is_called_so_comes_before_one_with_such_an_alias():
 Q6  Borealis [1 statement]"""
     spoken = converse("Who directed Aurora?", [searching(things), wikisparql])
     assert "VALUES ?thing { wd:Q5 }" in spoken[2].tool_calls[0]["args"]["query"]
-
-
-def test_passages_are_searched_beside_the_graph():
-    @tool
-    def local_retriever(query: str) -> str:
-        """Search the corpus for passages on a query."""
-        return "[p1] Aurora (1990 film)\nAurora was directed by Eve Moss."
-
-    spoken = converse("Who directed Aurora?", [local_retriever, wikidata_search, wikisparql])
-    names = {made["name"] for message in spoken for made in message.tool_calls}
-    assert names == {"local_retriever", "wikidata_search", "wikisparql"}
-    queries = [
-        made["args"]["query"]
-        for message in spoken
-        for made in message.tool_calls
-        if made["name"] == "local_retriever"
-    ]
-    assert queries[0] == "Who directed Aurora?"
-    assert not any("SELECT" in query for query in queries)
-    assert answers(spoken)["Aurora (1990 film)"] == ["Ann Lee"]

@@ -4,13 +4,12 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from branchwise.agents.answer import parse_answer
 from branchwise.agents.offline.model import OfflineChatModel
-from branchwise.agents.offline.words import STOP_WORDS
 from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
 
@@ -50,9 +49,7 @@ def extraction(question: str, searched: str, title: str, text: str) -> str:
         ("Name the singers of Reef{}.", ("song", "album")),
     ],
 )
-def test_a_name_is_told_apart_by_what_its_verb_is_said_of(
-    question: str, kinds: tuple[str, str]
-) -> None:
+def test_a_name_is_told_apart_by_what_its_verb_is_said_of(question, kinds):
     asked = question.format("")
     assert expansion(asked) == [question.format(f" ({kind})") for kind in kinds]
     # So do replaced instructions.
@@ -77,45 +74,25 @@ def test_a_name_is_told_apart_by_what_its_verb_is_said_of(
         "?",
     ],
 )
-def test_a_question_that_is_clear_or_not_understood_is_its_own_reading(question: str) -> None:
+def test_a_question_that_is_clear_or_not_understood_is_its_own_reading(question):
     assert expansion(question) == [" ".join(question.split())]
 
 
-@pytest.mark.slow
-@given(st.from_regex(r"[A-Z][a-z]{3,9}( [A-Z][a-z]{3,9}){0,2}", fullmatch=True))
-def test_every_name_gets_the_same_readings(name: str) -> None:
-    assume(name.lower() not in STOP_WORDS)
-    assert expansion(f"Who performed {name}?") == [
-        f"Who performed {name} (song)?",
-        f"Who performed {name} (album)?",
-    ]
-
-
-INSIDE_A_MESSAGE = {name for name in PROMPTS.texts if name.endswith("readings")}
 OF_MODULES = {"expander", "expander_with_titles", "extractor"}
-IN_A_FORM = {name for name, text in PROMPTS.texts.items() if "<ans>" in text}
+INSIDE_A_MESSAGE = {name for name in PROMPTS.texts if name.endswith("readings")}
 
 
-@pytest.mark.parametrize("name", sorted(IN_A_FORM))
-def test_prompts_that_show_a_form_get_an_answer_in_it(name: str) -> None:
-    text = reply(SystemMessage(PROMPTS.texts[name]), HumanMessage("Who performed Reef?")).text
-    assert text.endswith("<ans>no</ans> <cond>[]</cond>")
+@pytest.mark.parametrize("name", sorted(PROMPTS.texts.keys() - OF_MODULES - INSIDE_A_MESSAGE))
+def test_every_other_prompt_gets_an_answer_in_its_form(name):
+    prompt = PROMPTS.texts[name]
+    text = reply(SystemMessage(prompt), HumanMessage("Who performed Reef?")).text
+    if "<ans>" in prompt:
+        assert text.endswith("<ans>no</ans> <cond>[]</cond>")
+    else:
+        assert isinstance(json.loads(text), dict)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(PROMPTS.texts.keys() - OF_MODULES - INSIDE_A_MESSAGE - IN_A_FORM)
-)
-def test_every_other_prompt_gets_an_answer_in_json(name: str) -> None:
-    text = reply(SystemMessage(PROMPTS.texts[name]), HumanMessage("Who performed Reef?")).text
-    assert isinstance(json.loads(text), dict)
-
-
-def test_where_there_are_tools_an_agent_is_asked_whatever_the_instructions() -> None:
-    system = SystemMessage(PROMPTS.texts["expander"])
-    assert reply(system, HumanMessage("Who performed Reef?"), tools=[SCHEMA]).tool_calls
-
-
-def test_sentences_with_words_of_the_question_or_the_search_are_copied() -> None:
+def test_sentences_with_words_of_the_question_or_the_search_are_copied():
     text = (
         "Night Ferry was shot in Oslo by Dr. Berg. It opened in May. Mia Lund directed it. "
         'The critics called it "slow." Its harbour was rebuilt in 1990.'
@@ -127,7 +104,7 @@ def test_sentences_with_words_of_the_question_or_the_search_are_copied() -> None
     )
 
 
-def test_of_several_passages_each_is_read_by_itself() -> None:
+def test_of_several_passages_each_is_read_by_itself():
     asked = (
         "Question: Who directed Night Ferry?\nReadings:\n- Night Ferry (1951 film)\n"
         "Searched for: Oslo harbour\nSearched for: Night Ferry\n\n"
@@ -144,9 +121,7 @@ def test_of_several_passages_each_is_read_by_itself() -> None:
 
 
 @given(st.text(max_size=200), st.text(max_size=40), st.text(max_size=40))
-def test_what_is_copied_stands_in_the_passage_word_for_word(
-    text: str, question: str, searched: str
-) -> None:
+def test_what_is_copied_stands_in_the_passage_word_for_word(text, question, searched):
     line = " ".join(text.split())
     asked = [" ".join(part.split()) for part in (question, searched)]
     copied = extraction(*asked, "Oslo", line)
@@ -164,7 +139,7 @@ def test_what_is_copied_stands_in_the_passage_word_for_word(
     ],
     ids=["readings before the search", "no search", "no shared word", "no passage"],
 )  # fmt: skip
-def test_the_passage_is_what_is_read(head: str, passage: str, copied: str) -> None:
+def test_the_passage_is_what_is_read(head, passage, copied):
     asked = f"Question: Who directed Night Ferry?\n{head}Passage: Oslo\n{passage}"
     system = SystemMessage(PROMPTS.render("extractor"))
     assert reply(system, HumanMessage(asked)).text == copied
@@ -196,7 +171,7 @@ def answers(*results: str, user: HumanMessage | None = None) -> dict[str, list[s
     return dict(json.loads(reply(AGENT, user or asked(), CALL, found).text)["answers"])
 
 
-def test_each_given_reading_is_searched_for() -> None:
+def test_each_given_reading_is_searched_for():
     made = reply(AGENT, asked(), tools=[SCHEMA]).tool_calls
     assert [call["args"]["query"] for call in made] == list(READINGS)
 
@@ -224,13 +199,11 @@ def kinds(*of: str) -> HumanMessage:
     ids=["each under its text", "parts of a title", "another year is left out", "later extracts",
          "titles that fit one alike", "readings that fit no title"],
 )  # fmt: skip
-def test_given_readings_are_answered_from_the_titles_that_fit(
-    results: list[str], user: HumanMessage, found: dict[str, list[str]]
-) -> None:
+def test_given_readings_are_answered_from_the_titles_that_fit(results, user, found):
     assert answers(*results, user=user) == found
 
 
-def test_readings_without_titles_are_answered_from_what_tells_them_apart() -> None:
+def test_readings_without_titles_are_answered_from_what_tells_them_apart():
     listed = "- Who led Oslo in 1951?\n- Who led Oslo in 1988?"
     user = HumanMessage(f"Who led Oslo?\n\n{PROMPTS.render('readings', readings=listed)}")
     found = answers(
@@ -241,7 +214,7 @@ def test_readings_without_titles_are_answered_from_what_tells_them_apart() -> No
     assert found == {"Who led Oslo in 1951?": ["Ada Holm"], "Who led Oslo in 1988?": ["Mia Lund"]}
 
 
-def test_each_given_reading_is_a_condition_with_its_citations() -> None:
+def test_each_given_reading_is_a_condition_with_its_citations():
     found = ToolMessage(f"{OF_1951}\n\n{OF_1988}", tool_call_id="1")
     text = reply(CONDITIONS, asked(prompt="conditions_readings"), CALL, found).text
     assert json.loads(text)["conditions"] == [
@@ -255,7 +228,7 @@ def given_passages(*texts: str) -> str:
     return "\n\n".join([QUESTION, *blocks])
 
 
-def test_readings_after_given_passages_are_no_part_of_a_passage() -> None:
+def test_readings_after_given_passages_are_no_part_of_a_passage():
     passages = given_passages("The 1951 film was directed by Ada Holm.", "It was remade in 1988.")
     section = asked(prompt="conditions_readings").text.removeprefix(QUESTION)
     system = SystemMessage(PROMPTS.render("conditions_given"))
@@ -268,14 +241,14 @@ def test_readings_after_given_passages_are_no_part_of_a_passage() -> None:
     assert "dash" not in json.dumps(conditions)
 
 
-def test_a_list_in_a_given_passage_is_no_list_of_readings() -> None:
+def test_a_list_in_a_given_passage_is_no_list_of_readings():
     plain = given_passages("The film was directed by Ada Holm. Its parts:\n- the pier\n- the fog")
     system = SystemMessage(PROMPTS.render("conditions_given"))
     conditions = json.loads(reply(system, HumanMessage(plain)).text)["conditions"]
     assert [entry["condition"] for entry in conditions] == ["The question is about Night Ferry."]
 
 
-def test_a_graphs_answers_are_given_under_the_readings() -> None:
+def test_a_graphs_answers_are_given_under_the_readings():
     def called(name: str, result: str, **args: str) -> list[BaseMessage]:
         made = {"name": name, "args": args, "id": name + str(args), "type": "tool_call"}
         return [AIMessage("", tool_calls=[made]), ToolMessage(result, tool_call_id=made["id"])]
@@ -313,7 +286,7 @@ HOSTILE = st.text(max_size=60) | st.sampled_from(
     st.sampled_from(["expander", "extractor", "answer_with_tools", "conditions_with_tools"]),
     st.booleans(),
 )
-def test_no_message_breaks_any_role(text: str, prompt: str, searched: bool) -> None:
+def test_no_message_breaks_any_role(text, prompt, searched):
     history = [CALL, ToolMessage(f"{OF_1951}\n\n{text}", tool_call_id="1")] if searched else []
     said = reply(SystemMessage(PROMPTS.texts[prompt]), HumanMessage(text), *history).text
     if searched and prompt in ("answer_with_tools", "conditions_with_tools"):
@@ -326,13 +299,13 @@ def test_no_message_breaks_any_role(text: str, prompt: str, searched: bool) -> N
     ["- a\n" * 50_000, f"- a{' ' * 100_000}b\n- c", "\n" * 100_000, "question " * 50_000],
     ids=["readings", "spaces", "empty lines", "words"],
 )
-def test_very_long_messages_are_read(many: str) -> None:
+def test_very_long_messages_are_read(many):
     assert answers(user=HumanMessage(f"{QUESTION}\n\n{many}")) == {}
     passage = f"Fragment 1: a\n{many}\n\n- a\n- b"
     assert answers(user=HumanMessage(f"{QUESTION}\n\n{passage}")) == {}
 
 
-def test_very_long_passages_are_read() -> None:
+def test_very_long_passages_are_read():
     text = extraction("Who led Oslo?", "Oslo", "Oslo", "A. " * 100_000 + "Oslo.")
     assert text.endswith("Oslo.")
     headers = "Question: x\n" + "Searched for: y\n" * 50_000

@@ -28,7 +28,7 @@ def readings(question: str, **listed: list[str]) -> list[str]:
     return said.split("\n")
 
 
-def test_each_namesake_that_goes_with_the_words_beside_the_name_is_a_reading() -> None:
+def test_each_namesake_that_goes_with_the_words_beside_the_name_is_a_reading():
     kong = [
         "King Kong (1933 film)",
         "King Kong (album)",
@@ -41,7 +41,7 @@ def test_each_namesake_that_goes_with_the_words_beside_the_name_is_a_reading() -
     ]
 
 
-def test_what_is_said_of_a_thing_tells_its_kind_where_brackets_do_not() -> None:
+def test_what_is_said_of_a_thing_tells_its_kind_where_brackets_do_not():
     things = [
         "Holm, Ithoria: Holm is a city.",
         "Holm, Ostandor: Holm is a city.",
@@ -77,15 +77,13 @@ EVERY_KIND = [
         ("Which clubs fielded Ada of Holm (footballer) but not Reef?", {"footballer"}),
     ],
 )
-def test_the_nearest_word_that_takes_the_name_says_what_it_may_be(
-    question: str, kinds: set[str]
-) -> None:
+def test_the_nearest_word_that_takes_the_name_says_what_it_may_be(question, kinds):
     kept = readings(question, Reef=[f"Reef ({kind})" for kind in EVERY_KIND])
     told = [reading[reading.index("Reef (") + 6 :].partition(")")[0] for reading in kept]
     assert {re.sub(r"^\d+ |,.*| founded.*", "", kind) for kind in told} == kinds
 
 
-def test_less_likely_kinds_are_readings_while_there_are_not_two_of_likelier_ones() -> None:
+def test_less_likely_kinds_are_readings_while_there_are_not_two_of_likelier_ones():
     founders = ["Ada Holm (entrepreneur)", "Ada Holm (actor)", "Ada Holm (album)"]
     asked = "Which companies were founded by {}?"
     assert readings(asked.format("Ada Holm"), Ada_Holm=founders) == [
@@ -108,23 +106,13 @@ def test_less_likely_kinds_are_readings_while_there_are_not_two_of_likelier_ones
     ],
     ids=["no word tells", "one", "one that fits"],
 )
-def test_all_are_readings_where_no_word_tells_and_one_is_none(
-    question: str, kinds: list[str], kept: list[str]
-) -> None:
+def test_all_are_readings_where_no_word_tells_and_one_is_none(question, kinds, kept):
     named = [f"Reef ({kind})" for kind in kinds]
     assert readings(question.format(""), Reef=named) == [question.format(kind) for kind in kept]
 
 
-def test_a_name_that_one_thing_bears_has_one_meaning() -> None:
-    kong = ["Kong (1933 film)", "Kong (1976 film)"]
-    assert readings("Did Ada Holm star in Kong?", Ada_Holm=["Ada Holm"], Kong=kong) == [
-        "Did Ada Holm star in Kong (1933 film)?",
-        "Did Ada Holm star in Kong (1976 film)?",
-    ]
-
-
 @given(st.text(max_size=300))
-def test_any_message_is_read(message: str) -> None:
+def test_any_message_is_read(message):
     listed = ListedNames.read(f"Question: {message}\n\nFound for 'Kong':\n- Kong\n{message}")
     assert listed is None or listed_readings(listed)
     assert all(kind == kind.lower() for kind in Namesake(message, message).kinds)

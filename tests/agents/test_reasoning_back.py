@@ -11,14 +11,13 @@ from branchwise.graphs.messages import message_of, recorded_turn
 from branchwise.trace.events import Model
 from support.agents.asking import (
     QUESTION,
-    MakeCaller,
     RecordingJournal,
     ask,
     both_ways,
     error_of,
     local_retriever,
 )
-from support.chat_server import Answer, ChatServer, fail, say
+from support.chat_server import Answer, fail, say
 
 THOUGHT = "I must search for Heat."
 DETAILS = (
@@ -56,23 +55,14 @@ def of_assistant(body: dict[str, Any]) -> dict[str, Any]:
 
 
 @both_ways
+@pytest.mark.parametrize("how", ["on", "auto", "off"])
 @forms
-async def test_on_sends_it_back_under_the_name_under_which_it_came(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool, sent: Any, back: Any
-) -> None:
+async def test_on_alone_sends_it_back_under_the_name_under_which_it_came(
+    chat_server, make_caller, stream, how, sent, back
+):
     chat_server.play([thinks_and_searches(**sent), say("Mann")])
-    await two_turns(make_caller(reasoning_back="on", stream=stream))
-    assert of_assistant(chat_server.requests[1]) == back
-
-
-@pytest.mark.parametrize("how", ["auto", "off"])
-@forms
-async def test_else_it_stays_here(
-    chat_server: ChatServer, make_caller: MakeCaller, how: str, sent: Any, back: Any
-) -> None:
-    chat_server.play([thinks_and_searches(**sent), say("Mann")])
-    await two_turns(make_caller(reasoning_back=how))
-    assert of_assistant(chat_server.requests[1]) == {}
+    await two_turns(make_caller(reasoning_back=how, stream=stream))
+    assert of_assistant(chat_server.requests[1]) == (back if how == "on" else {})
 
 
 def demanding(body: dict[str, Any]) -> Answer:
@@ -93,9 +83,7 @@ def demanding(body: dict[str, Any]) -> Answer:
         "index 2",
     ],
 )
-async def test_auto_sends_it_once_a_server_demands_it(
-    chat_server: ChatServer, make_caller: MakeCaller, words: str
-) -> None:
+async def test_auto_sends_it_once_a_server_demands_it(chat_server, make_caller, words):
     chat_server.play(lambda body: fail(400, words) if _refuses(body) else demanding(body))
     caller, journal = make_caller(attempts=1), RecordingJournal()
     assert (await two_turns(caller, journal)).message.content == "Mann"
@@ -120,8 +108,8 @@ def _refuses(body: dict[str, Any]) -> bool:
 
 
 async def test_a_turn_without_reasoning_gets_the_field_that_is_demanded_empty(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+    chat_server, make_caller
+):
     chat_server.play(
         lambda body: demanding(body) if len(body["messages"]) > 2 else thinks_and_searches()
     )
@@ -129,16 +117,14 @@ async def test_a_turn_without_reasoning_gets_the_field_that_is_demanded_empty(
     assert of_assistant(chat_server.requests[-1]) == {"reasoning_content": ""}
 
 
-async def test_off_lets_the_demand_stand(chat_server: ChatServer, make_caller: MakeCaller) -> None:
+async def test_off_lets_the_demand_stand(chat_server, make_caller):
     chat_server.play(demanding)
     with pytest.raises(Exception, match="must be passed back"):
         await two_turns(make_caller(reasoning_back="off"))
     assert len(chat_server.requests) == 2
 
 
-async def test_a_demand_that_is_met_and_made_again_is_an_error(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_a_demand_that_is_met_and_made_again_is_an_error(chat_server, make_caller):
     chat_server.play(lambda _: fail(400, DEMAND))
     error = await error_of(make_caller(), messages=[*QUESTION, _called()])
     assert (error.kind, len(chat_server.requests)) == ("bad_request", 2)
@@ -151,9 +137,7 @@ def _called() -> Any:
 _CALL = {"id": "c0", "name": "local_retriever", "args": {"query": "Heat"}}
 
 
-async def test_where_a_server_refuses_it_it_is_left_out_and_told(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_where_a_server_refuses_it_it_is_left_out_and_told(chat_server, make_caller):
     def script(body: dict[str, Any]) -> Answer:
         if any("reasoning_content" in message for message in body["messages"]):
             where = "messages.2.assistant.reasoning_content"
@@ -171,8 +155,8 @@ async def test_where_a_server_refuses_it_it_is_left_out_and_told(
 
 
 async def test_digests_of_requests_hold_the_reasoning_that_is_sent_by_choice(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+    chat_server, make_caller
+):
     thoughts = ["one", "another"]
     kept = {}
     for how in ("auto", "on"):
@@ -188,8 +172,8 @@ async def test_digests_of_requests_hold_the_reasoning_that_is_sent_by_choice(
 
 @forms
 async def test_a_recorded_reply_and_a_recorded_turn_make_the_message_that_it_was(
-    chat_server: ChatServer, make_caller: MakeCaller, sent: Any, back: Any
-) -> None:
+    chat_server, make_caller, sent, back
+):
     chat_server.play([thinks_and_searches(**sent)])
     journal = RecordingJournal()
     reply = await ask(make_caller(), journal, tools=[local_retriever])
@@ -201,7 +185,7 @@ async def test_a_recorded_reply_and_a_recorded_turn_make_the_message_that_it_was
     assert len(chat_server.requests) == 1
 
 
-def test_what_came_as_usual_is_recorded_as_before() -> None:
+def test_what_came_as_usual_is_recorded_as_before():
     """Records of runs without the setting have no further fields."""
     message = {
         "content": "x",
@@ -220,10 +204,15 @@ def test_what_came_as_usual_is_recorded_as_before() -> None:
 _FUNCTION = {"function": {"name": "f", "arguments": "{}"}}
 
 
+KEY = "sk-c4nary-0123456789"
+
+
 @pytest.mark.parametrize(
-    "details", ["text", [1], [{"text": "x"}] * 65, [{"text": "x" * 1_000_001}], None, {}]
+    "details",
+    ["text", [1], [{"text": "x"}] * 65, [{"text": "x" * 1_000_001}], None, {}, [{"text": KEY}]],
 )
-def test_details_that_are_malformed_or_too_many_are_not_kept(details: Any) -> None:
+def test_details_that_are_malformed_or_too_many_or_hold_a_key_are_not_kept(details, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     message = {
         "content": "", "tool_calls": [{"id": "c", **_FUNCTION}],
         "reasoning": THOUGHT, "reasoning_details": details,
@@ -232,12 +221,3 @@ def test_details_that_are_malformed_or_too_many_are_not_kept(details: Any) -> No
     assert (read.reasoning_details, read.reasoning, read.reasoning_field) == (
         (), THOUGHT, "reasoning",
     )  # fmt: skip
-
-
-def test_details_that_hold_a_key_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-c4nary-0123456789")
-    message = {
-        "content": "", "tool_calls": [{"id": "c", **_FUNCTION}],
-        "reasoning_details": [{"text": "the key is sk-c4nary-0123456789"}],
-    }  # fmt: skip
-    assert read_body({"choices": [{"message": message}]}).reasoning_details == ()

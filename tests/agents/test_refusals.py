@@ -1,4 +1,4 @@
-"""What a server refuses is left out of its requests, once and for all, and it is said."""
+"""Refusals are recognised by what they say; a refused field is left out once, and that is told."""
 
 import json
 from pathlib import Path
@@ -12,21 +12,20 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.chat_completions import status_error
 from branchwise.agents.decoding import Decoding
+from branchwise.agents.failures import failure_of
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prediction import FORMATS
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.refusals import refused_field
 from branchwise.agents.spec import ModelSpec
 from support.agents.asking import (
-    MakeCaller,
     RecordingJournal,
-    Waits,
     ask,
     both_ways,
     error_of,
     local_retriever,
 )
-from support.chat_server import Answer, ChatServer, call, fail, say
+from support.chat_server import Answer, call, fail, say
 
 CASES = yaml.safe_load((Path(__file__).parent / "refusals.yaml").read_text())
 SCHEMA = FORMATS["branches"].schema
@@ -47,7 +46,7 @@ def without(*fields: str, status: int = 400) -> Any:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{c['server']} {c['refused']}" for c in CASES])
-def test_the_field_that_a_refusal_names_is_told(case: dict[str, Any]) -> None:
+def test_the_field_that_a_refusal_names_is_told(case):
     said = case["body"]
     content = said if isinstance(said, str) else json.dumps(said)
     response = httpx2.Response(case["status"], request=httpx2.Request("POST", "http://server/v1"))
@@ -58,8 +57,8 @@ def test_the_field_that_a_refusal_names_is_told(case: dict[str, Any]) -> None:
 @both_ways
 @pytest.mark.parametrize("status", [400, 404, 422, 500, 501])
 async def test_a_refused_schema_is_not_sent_again_whatever_the_status(
-    chat_server: ChatServer, make_caller: MakeCaller, waits: Waits, stream: bool, status: int
-) -> None:
+    chat_server, make_caller, waits, stream, status
+):
     chat_server.play(without("response_format", status=status))
     caller, journal = make_caller(stream=stream), MemoryJournal()
     for _ in range(2):
@@ -73,9 +72,7 @@ async def test_a_refused_schema_is_not_sent_again_whatever_the_status(
     assert "/v1?" not in event["message"]
 
 
-async def test_all_that_is_refused_is_given_up_one_field_a_request(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_all_that_is_refused_is_given_up_one_field_a_request(chat_server, make_caller):
     fields = ("temperature", "seed", "stream_options", "max_tokens", "response_format")
     chat_server.play(without(*fields, status=500))
     caller = make_caller(temperature=0, seed=1, max_tokens=9, stream=True)
@@ -87,9 +84,7 @@ async def test_all_that_is_refused_is_given_up_one_field_a_request(
     assert last["max_completion_tokens"] == 9
 
 
-async def test_a_stream_that_is_refused_comes_whole(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_a_stream_that_is_refused_comes_whole(chat_server, make_caller):
     def script(body: dict[str, Any]) -> Answer:
         return refuses("Streaming is not supported") if "stream" in body else say("whole")
 
@@ -98,9 +93,7 @@ async def test_a_stream_that_is_refused_comes_whole(
     assert chat_server.requests[-1].keys() == {"model", "messages"}
 
 
-async def test_a_refusal_inside_a_stream_counts(
-    chat_server: ChatServer, make_caller: MakeCaller, waits: Waits
-) -> None:
+async def test_a_refusal_inside_a_stream_counts(chat_server, make_caller, waits):
     error = {"error": {"message": "`seed` is not supported", "code": 400}}
 
     def script(body: dict[str, Any]) -> Answer:
@@ -112,9 +105,7 @@ async def test_a_refusal_inside_a_stream_counts(
     assert waits.seconds == []
 
 
-async def test_a_limit_that_has_no_name_the_server_takes_is_an_error(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_a_limit_that_has_no_name_the_server_takes_is_an_error(chat_server, make_caller):
     chat_server.play(without("max_tokens", "max_completion_tokens", status=500))
     caller = make_caller(max_tokens=9)
     for requests in (2, 2):
@@ -123,9 +114,7 @@ async def test_a_limit_that_has_no_name_the_server_takes_is_an_error(
         assert "neither max_tokens nor max_completion_tokens" in str(error)
 
 
-async def test_where_tools_are_refused_they_go_in_the_text(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_where_tools_are_refused_they_go_in_the_text(chat_server, make_caller):
     block = '```tool\n{"name": "local_retriever", "arguments": {"query": "Heat"}}\n```'
 
     def script(body: dict[str, Any]) -> Answer:
@@ -159,8 +148,8 @@ async def test_where_tools_are_refused_they_go_in_the_text(
 
 
 async def test_calls_made_natively_are_shown_in_the_text_when_tools_are_refused_later(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+    chat_server, make_caller
+):
     chat_server.play([call("local_retriever", query="Heat"), refuses("tools: not supported")])
     caller = make_caller()
     first = await ask(caller, tools=[local_retriever])
@@ -173,9 +162,7 @@ async def test_calls_made_natively_are_shown_in_the_text_when_tools_are_refused_
     assert '"local_retriever"' in sent[2]["content"]
 
 
-async def test_a_refusal_is_known_to_all_that_ask_the_model_there(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_a_refusal_is_known_to_all_that_ask_the_model_there(chat_server, make_caller):
     chat_server.play(without("seed"))
     await ask(make_caller(seed=1))
     journal = MemoryJournal()
@@ -188,9 +175,7 @@ async def test_a_refusal_is_known_to_all_that_ask_the_model_there(
     assert chat_server.requests[3]["seed"] == 3
 
 
-async def test_each_item_is_told_once_a_role(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_each_item_is_told_once_a_role(chat_server, make_caller):
     chat_server.play(without("seed"))
     caller, items = make_caller(seed=1), [MemoryJournal(), MemoryJournal()]
     for journal in items:
@@ -202,8 +187,8 @@ async def test_each_item_is_told_once_a_role(
 
 
 async def test_an_error_that_refuses_nothing_is_retried_with_all_fields(
-    chat_server: ChatServer, make_caller: MakeCaller, waits: Waits
-) -> None:
+    chat_server, make_caller, waits
+):
     crash = fail(500, "AttributeError: 'NoneType' object has no attribute 'grammar'")
     chat_server.play([crash, say("later")])
     journal = MemoryJournal()
@@ -212,3 +197,23 @@ async def test_an_error_that_refuses_nothing_is_retried_with_all_fields(
     assert all("response_format" in body for body in chat_server.requests)
     ((_, event),) = journal.events
     assert event["message"].endswith("(--structured off asks for no schema)")
+
+
+def rows(name: str) -> list[Any]:
+    listed = yaml.safe_load((Path(__file__).parent / f"{name}_refusals.yaml").read_text())
+    return [pytest.param(row, id=row["server"]) for row in listed]
+
+
+@pytest.mark.parametrize("row", rows("length"))
+def test_a_conversation_that_is_too_long_is_told_from_rates_and_ranges(row):
+    body = row.get("body") or {"message": row["message"]}
+    found = failure_of(row["status"], body, "refused")
+    assert (found.kind == "context_length") is row.get("is_length", True)
+    assert not (found.kind == "context_length" and found.retryable)
+
+
+@pytest.mark.parametrize("row", rows("credit"))
+def test_a_spent_credit_is_told_from_a_rate(row):
+    found = failure_of(row["status"], row["body"], "refused", row.get("retry_after"))
+    assert (found.kind == "credit") is row.get("is_spent", True)
+    assert not (found.kind == "credit" and found.retryable)

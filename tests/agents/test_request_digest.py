@@ -47,7 +47,7 @@ def plain(schema: Any, asked: list[BaseMessage]) -> str:
 
 
 @given(st.data())
-def test_a_digest_does_not_depend_on_the_requests_before_it(data: st.DataObject) -> None:
+def test_a_digest_does_not_depend_on_the_requests_before_it(data):
     conversation, asked = ConversationDigest(), list[BaseMessage]()
     for _ in range(data.draw(st.integers(1, 6))):
         kept = data.draw(st.sampled_from([len(asked)] * 3 + list(range(len(asked)))) | st.just(0))
@@ -56,7 +56,7 @@ def test_a_digest_does_not_depend_on_the_requests_before_it(data: st.DataObject)
         assert conversation.of(BEFORE, schema, asked, reasoning=False) == plain(schema, asked)
 
 
-def test_an_equal_message_in_the_place_of_another_is_read_again() -> None:
+def test_an_equal_message_in_the_place_of_another_is_read_again():
     conversation = ConversationDigest()
     first, second = HumanMessage("a"), HumanMessage("b")
     for asked in ([first], [second], [second, first], [first, second, first], []):

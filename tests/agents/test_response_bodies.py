@@ -1,6 +1,7 @@
 """Response bodies are read without trust."""
 
 import contextlib
+import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,12 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.agents.failures import error_line
-from branchwise.agents.reply import Completion, ModelError
-from branchwise.agents.reply_stream import StreamFold, read_usage
+from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.reply import Completion, ModelError, ReplyToken
+from branchwise.agents.reply_stream import MAX_TOKENS, StreamFold
 from branchwise.agents.response_bodies import MAX_TEXT, read_body, split_thinking
 from branchwise.agents.restraints import retry_wait
 from branchwise.base.backoff import retry_after
-from branchwise.trace.parts import Usage
+from branchwise.eval.judging.consultant import MemoryJudgements
+from support.agents.asking import ask, both_ways
+from support.chat_server import Answer, fail, say
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -69,7 +73,7 @@ def body(**message: Any) -> dict[str, Any]:
 
 @pytest.mark.slow
 @given(JSON | BODY)
-def test_any_body_is_a_completion_or_a_model_error(data: object) -> None:
+def test_any_body_is_a_completion_or_a_model_error(data):
     try:
         read = read_body(data)
     except ModelError:
@@ -81,7 +85,7 @@ def test_any_body_is_a_completion_or_a_model_error(data: object) -> None:
 
 @pytest.mark.slow
 @given(st.lists(JSON | BODY))
-def test_any_stream_folds_into_a_completion_or_a_model_error(chunks: list[object]) -> None:
+def test_any_stream_folds_into_a_completion_or_a_model_error(chunks):
     fold = StreamFold()
     for chunk in chunks:
         fold.add(chunk)
@@ -89,7 +93,7 @@ def test_any_stream_folds_into_a_completion_or_a_model_error(chunks: list[object
         read_body(fold.body())
 
 
-def test_streamed_calls_that_share_an_index_are_told_apart_by_their_ids() -> None:
+def test_streamed_calls_that_share_an_index_are_told_apart_by_their_ids():
     fold = StreamFold()
     for id, name, arguments in (
         ("a", "f", "{"),
@@ -107,7 +111,7 @@ def test_streamed_calls_that_share_an_index_are_told_apart_by_their_ids() -> Non
     ]
 
 
-def test_content_in_parts_is_joined() -> None:
+def test_content_in_parts_is_joined():
     parts = [
         {"type": "text", "text": "Michael "},
         {"type": "text", "text": "Mann"},
@@ -116,12 +120,12 @@ def test_content_in_parts_is_joined() -> None:
     assert read_body(body(content=parts)).text == "Michael Mann"
 
 
-def test_an_endless_text_is_cut_and_says_so() -> None:
+def test_an_endless_text_is_cut_and_says_so():
     read = read_body(body(content="x" * (MAX_TEXT + 1)))
     assert (len(read.text), read.finish) == (MAX_TEXT, "length")
 
 
-def test_calls_get_ids_where_the_server_gives_none_or_one_twice() -> None:
+def test_calls_get_ids_where_the_server_gives_none_or_one_twice():
     function = {"name": "t", "arguments": "{}"}
     given_ids = [
         {"function": function},
@@ -134,18 +138,11 @@ def test_calls_get_ids_where_the_server_gives_none_or_one_twice() -> None:
 
 
 @pytest.mark.parametrize("arguments", [10**30, {"k": 10**30}, {"k": "\ud800"}, [1], False])
-def test_arguments_that_come_as_objects_can_always_be_recorded(arguments: object) -> None:
+def test_arguments_that_come_as_objects_can_always_be_recorded(arguments):
     call = {"function": {"name": "t", "arguments": arguments}}
     read = read_body(body(content=None, tool_calls=[call]))
     assert len(read.tool_calls) + len(read.invalid_tool_calls) == 1
     assert orjson.dumps(read.payload(0.0))
-
-
-@pytest.mark.parametrize(
-    "usage", [None, {}, {"prompt_tokens": -3, "completion_tokens": "7"}, [1], True]
-)
-def test_usage_that_is_no_usage_counts_nothing(usage: object) -> None:
-    assert read_usage(usage) == Usage(0, 0)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +158,7 @@ def test_usage_that_is_no_usage_counts_nothing(usage: object) -> None:
         ("<think></think>b", "b", ""),
     ],
 )
-def test_thinking_is_split_off(text: str, said: str, thought: str) -> None:
+def test_thinking_is_split_off(text, said, thought):
     assert split_thinking(text) == (said, thought)
 
 
@@ -180,24 +177,74 @@ def test_thinking_is_split_off(text: str, said: str, thought: str) -> None:
         ({"retry-after": "Wed, 21 Oct 2015 07:00:00 GMT"}, 0.0),
     ],
 )
-def test_retry_after_is_read_in_both_forms(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_is_read_in_both_forms(headers, seconds):
     now = datetime(2015, 10, 21, 7, 27, 0, tzinfo=UTC)
     assert retry_after(headers, lambda: now) == seconds
 
 
 @given(st.integers(1, 10_000))
-def test_backoff_doubles_up_to_a_minute(attempt: int) -> None:
+def test_backoff_doubles_up_to_a_minute(attempt):
     longest = min(60.0, 2.0 ** min(attempt - 1, 10))
     assert longest / 2 <= retry_wait(attempt, None) <= longest
 
 
 @given(st.integers(1, 50), st.floats(0, 1e6))
-def test_the_server_is_never_asked_earlier_than_it_wants(attempt: int, asked: float) -> None:
+def test_the_server_is_never_asked_earlier_than_it_wants(attempt, asked):
     assert asked <= retry_wait(attempt, asked) <= asked + 1
 
 
 @given(st.text())
-def test_messages_are_one_short_printable_line(text: str) -> None:
+def test_messages_are_one_short_printable_line(text):
     line = error_line(text)
     assert line == "" or line.isprintable()
     assert len(line) <= 300
+
+
+SEVEN = say("7", tokens=(("7", {"7": -0.5, "8": -1.0, "six": -3.0}),))
+
+
+@both_ways
+async def test_the_likeliest_tokens_come_with_the_reply_and_are_recorded(
+    chat_server, make_caller, stream
+):
+    chat_server.play([SEVEN])
+    caller, kept = make_caller(top_logprobs=2, stream=stream), MemoryJudgements()
+    first = await ask(caller, kept)
+    assert first.tokens == (ReplyToken("7", (("7", -0.5), ("8", -1.0))),)
+    again = await ask(caller, kept)
+    assert (again.replayed, again.tokens) == (True, first.tokens)
+    (sent,) = chat_server.requests
+    assert (sent["logprobs"], sent["top_logprobs"]) == (True, 2)
+
+
+@pytest.mark.parametrize("refused", ["logprobs", "top_logprobs"])
+async def test_a_server_without_them_answers_all_the_same(chat_server, make_caller, refused):
+    def script(body: dict[str, object]) -> Answer:
+        return fail(400, f"{refused} is not supported") if refused in body else say("7")
+
+    chat_server.play(script)
+    caller = make_caller(top_logprobs=5)
+    reply = await ask(caller, MemoryJournal())
+    assert (reply.message.text, reply.tokens, reply.left_out) == ("7", (), ("logprobs",))
+    assert not {"logprobs", "top_logprobs"} & chat_server.requests[-1].keys()
+
+
+async def test_they_are_not_asked_for_by_default(chat_server, make_caller):
+    chat_server.play([SEVEN])
+    assert (await ask(make_caller())).tokens == ()
+    assert "logprobs" not in chat_server.requests[0]
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 0.1, "-1", None, True])
+def test_what_is_no_log_probability_is_left_out(value):
+    top = [{"token": "8", "logprob": value}, {"token": "7", "logprob": 0}]
+    content = [{"token": "7", "top_logprobs": top}]
+    choice = {"message": {"content": "7"}, "logprobs": {"content": content}}
+    assert read_body({"choices": [choice]}).tokens == (ReplyToken("7", (("7", 0.0),)),)
+
+
+def test_of_a_long_reply_the_last_tokens_are_kept():
+    content = [{"token": str(n), "top_logprobs": []} for n in range(MAX_TOKENS + 5)]
+    choice = {"message": {"content": "…"}, "logprobs": {"content": content}}
+    read = read_body({"choices": [choice]}).tokens
+    assert [one.text for one in read] == [str(n) for n in range(5, MAX_TOKENS + 5)]

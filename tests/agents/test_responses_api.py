@@ -15,18 +15,15 @@ from branchwise.agents.responses_api import EventFold, failed, read_response
 from branchwise.agents.spec import ModelSpec
 from branchwise.graphs.messages import message_of, recorded_turn
 from branchwise.trace.events import Model
-from branchwise.trace.parts import Usage
 from support.agents.asking import (
     QUESTION,
-    MakeCaller,
     RecordingJournal,
-    Waits,
     ask,
     both_ways,
     error_of,
     local_retriever,
 )
-from support.chat_server import Answer, ChatServer, call, cut, fail, refuse, say
+from support.chat_server import Answer, call, cut, fail, say
 from support.responses import encrypt
 
 SCHEMA = FORMATS["branches"].schema
@@ -51,9 +48,7 @@ async def two_turns(caller: Any, journal: Any = None, **more: Any) -> tuple[Any,
 
 
 @both_ways
-async def test_all_that_a_request_asks_for_is_in_its_body(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
-) -> None:
+async def test_all_that_a_request_asks_for_is_in_its_body(chat_server, make_caller, stream):
     chat_server.play([call("local_retriever", query="Heat"), say("{}")])
     caller = make_caller(
         api="responses",
@@ -87,9 +82,7 @@ async def test_all_that_a_request_asks_for_is_in_its_body(
 
 
 @pytest.mark.parametrize("model", ["gpt-5", "gpt-5.6", "o1", "gpt-4o"])
-async def test_no_field_goes_by_the_name_of_a_model(
-    chat_server: ChatServer, model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_field_goes_by_the_name_of_a_model(chat_server, model, monkeypatch):
     for api in ("chat", "responses"):
         chat_server.play(lambda _: say("Mann"))
         spec = ModelSpec.parse(f"openai:{model}@{chat_server.url}")
@@ -102,8 +95,8 @@ async def test_no_field_goes_by_the_name_of_a_model(
 
 @both_ways
 async def test_reasoning_goes_back_in_its_order_before_the_calls_that_it_led_to(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
-) -> None:
+    chat_server, make_caller, stream
+):
     chat_server.play([SEARCHES, say("Mann")])
     journal = RecordingJournal()
     first, _ = await two_turns(make_caller(api="responses", stream=stream), journal)
@@ -126,9 +119,7 @@ async def test_reasoning_goes_back_in_its_order_before_the_calls_that_it_led_to(
     assert chat_server.requests[2] == chat_server.requests[1]
 
 
-async def test_off_sends_no_reasoning_back_and_asks_for_none(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_off_sends_no_reasoning_back_and_asks_for_none(chat_server, make_caller):
     chat_server.play([SEARCHES, say("Mann")])
     await two_turns(make_caller(api="responses", reasoning_back="off"))
     assert not any("include" in body for body in chat_server.requests)
@@ -136,9 +127,7 @@ async def test_off_sends_no_reasoning_back_and_asks_for_none(
     assert "reasoning" not in kinds
 
 
-async def test_reasoning_that_the_server_cannot_read_is_left_out_and_told(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_reasoning_that_the_server_cannot_read_is_left_out_and_told(chat_server, make_caller):
     words = "The encrypted content gAAA...DQ== could not be verified."
 
     def script(body: dict[str, Any]) -> Answer:
@@ -155,15 +144,23 @@ async def test_reasoning_that_the_server_cannot_read_is_left_out_and_told(
     assert "include" in chat_server.requests[0]
 
 
-async def test_a_model_that_does_not_reason_is_asked_without_reasoning(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
-    error = {
-        "message": "Encrypted content is not supported with this model.",
-        "type": "invalid_request_error",
-        "param": "include",
-        "code": None,
-    }
+@pytest.mark.parametrize(
+    ("decoding", "code", "message", "left_out"),
+    [
+        ({}, None, "Encrypted content is not supported with this model.", ()),
+        (
+            {"top_logprobs": 2, "reasoning_back": "off"},
+            "unsupported_parameter",
+            "logprobs are not supported with reasoning models.",
+            ("logprobs",),
+        ),
+    ],
+    ids=["no reasoning", "no log-probabilities"],
+)
+async def test_what_a_model_cannot_include_is_not_asked_for_again(
+    chat_server, make_caller, decoding, code, message, left_out
+):
+    error = {"message": message, "type": "invalid_request_error", "param": "include", "code": code}
 
     def script(body: dict[str, Any]) -> Answer:
         if "include" in body["responses"]:
@@ -172,14 +169,13 @@ async def test_a_model_that_does_not_reason_is_asked_without_reasoning(
         return say("Mann") if searched else call("local_retriever", query="Heat")
 
     chat_server.play(script)
-    first, second = await two_turns(make_caller(api="responses"))
-    assert (first.left_out, second.text) == ((), "Mann")
+    first, second = await two_turns(make_caller(api="responses", **decoding))
+    assert (first.left_out, second.text) == (left_out, "Mann")
     assert len(chat_server.requests) == 3
+    assert not any("top_logprobs" in body for body in chat_server.requests[1:])
 
 
-async def test_a_seed_has_no_field_and_that_is_told(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_a_seed_has_no_field_and_that_is_told(chat_server, make_caller):
     chat_server.play([say("Mann")])
     journal = MemoryJournal()
     reply = await ask(make_caller(api="responses", seed=1), journal)
@@ -190,73 +186,12 @@ async def test_a_seed_has_no_field_and_that_is_told(
 
 
 @both_ways
-async def test_log_probabilities_are_asked_for_and_read(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
-) -> None:
+async def test_log_probabilities_are_asked_for_and_read(chat_server, make_caller, stream):
     chat_server.play([say("7", tokens=(("7", {"7": -0.5, "8": -1.0, "six": -3.0}),))])
     reply = await ask(make_caller(api="responses", top_logprobs=2, stream=stream))
     assert reply.tokens == (ReplyToken("7", (("7", -0.5), ("8", -1.0))),)
     (body,) = chat_server.requests
     assert (body["include"], body["top_logprobs"]) == (["message.output_text.logprobs"], 2)
-
-
-async def test_a_model_that_reasons_has_no_log_probabilities(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
-    error = {
-        "message": "logprobs are not supported with reasoning models.",
-        "type": "invalid_request_error",
-        "param": "include",
-        "code": "unsupported_parameter",
-    }
-
-    def script(body: dict[str, Any]) -> Answer:
-        refused = "include" in body["responses"]
-        return Answer(status=400, raw=json.dumps({"error": error})) if refused else say("7")
-
-    chat_server.play(script)
-    reply = await ask(make_caller(api="responses", top_logprobs=2))
-    assert (reply.text, reply.left_out) == ("7", ("logprobs",))
-    assert "top_logprobs" not in chat_server.requests[1]
-
-
-@both_ways
-async def test_tokens_are_counted(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
-) -> None:
-    usage = {
-        "prompt_tokens": 100,
-        "completion_tokens": 30,
-        "prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 20},
-        "completion_tokens_details": {"reasoning_tokens": 25},
-    }
-    chat_server.play([say("Mann", usage=usage)])
-    reply = await ask(make_caller(api="responses", stream=stream))
-    assert reply.usage == Usage(100, 30, cached=60, reasoning=25, written=20)
-
-
-@both_ways
-@pytest.mark.parametrize(
-    ("answer", "finish", "text"),
-    [
-        (say("Mann"), "stop", "Mann"),
-        (say("Ma", finish="length"), "length", "Ma"),
-        (say("Ma", finish="content_filter"), "content_filter", "Ma"),
-        (refuse("I cannot."), "refusal", "I cannot."),
-    ],
-    ids=["whole", "cut", "filtered", "refused"],
-)
-async def test_how_a_reply_ended(
-    chat_server: ChatServer,
-    make_caller: MakeCaller,
-    stream: bool,
-    answer: Answer,
-    finish: str,
-    text: str,
-) -> None:
-    chat_server.play([answer])
-    reply = await ask(make_caller(api="responses", stream=stream))
-    assert (reply.finish, reply.text) == (finish, text)
 
 
 @both_ways
@@ -270,13 +205,8 @@ async def test_how_a_reply_ended(
     ],
 )
 async def test_a_response_that_failed_is_an_error_by_its_code(
-    chat_server: ChatServer,
-    make_caller: MakeCaller,
-    stream: bool,
-    code: str,
-    kind: str,
-    requests: int,
-) -> None:
+    chat_server, make_caller, stream, code, kind, requests
+):
     chat_server.play(lambda _: Answer(failure=(code, "It went wrong.")))
     error = await error_of(make_caller(api="responses", stream=stream, attempts=3))
     assert (error.kind, len(chat_server.requests)) == (kind, requests)
@@ -293,34 +223,28 @@ async def test_a_response_that_failed_is_an_error_by_its_code(
         ({}, "server", True),
     ],
 )
-def test_errors_of_responses_mean_what_those_of_chat_completions_do(
-    error: Any, kind: str, retryable: bool
-) -> None:
+def test_errors_of_responses_mean_what_those_of_chat_completions_do(error, kind, retryable):
     told = failed(error)
     assert (told.kind, told.retryable) == (kind, retryable)
 
 
-@pytest.mark.parametrize("where", ["middle", "quiet"])
-async def test_a_stream_that_ends_before_the_response_is_asked_for_again(
-    chat_server: ChatServer, make_caller: MakeCaller, waits: Waits, where: Any
-) -> None:
-    chat_server.play([cut(where), say("whole")])
-    assert (await ask(make_caller(api="responses", stream=True))).text == "whole"
-    assert len(waits.seconds) == 1
+OVERLOADED = {"code": "server_error", "message": "Overloaded."}
 
 
 @pytest.mark.parametrize(
-    "event",
+    "broken",
     [
-        {"type": "error", "code": "server_error", "message": "Overloaded.", "param": None},
-        {"error": {"code": "server_error", "message": "Overloaded."}},
+        cut("middle"),
+        cut("quiet"),
+        Answer(raw=f"data: {json.dumps({'type': 'error', 'param': None, **OVERLOADED})}\n\n"),
+        Answer(raw=f"data: {json.dumps({'error': OVERLOADED})}\n\n"),
     ],
-    ids=["event", "wrapped"],
+    ids=["middle", "quiet", "error", "wrapped error"],
 )
-async def test_an_error_in_a_stream_is_asked_again(
-    chat_server: ChatServer, make_caller: MakeCaller, waits: Waits, event: dict[str, Any]
-) -> None:
-    chat_server.play([Answer(raw=f"data: {json.dumps(event)}\n\n"), say("whole")])
+async def test_a_stream_that_ends_before_the_response_is_asked_for_again(
+    chat_server, make_caller, waits, broken
+):
+    chat_server.play([broken, say("whole")])
     assert (await ask(make_caller(api="responses", stream=True))).text == "whole"
     assert len(waits.seconds) == 1
 
@@ -338,7 +262,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("body", ODD.values(), ids=ODD)
-def test_what_is_no_response_is_an_error_in_one_line(body: Any) -> None:
+def test_what_is_no_response_is_an_error_in_one_line(body):
     with pytest.raises(ModelError) as raised:
         read_response(body)
     assert str(raised.value).isprintable()
@@ -349,7 +273,7 @@ def item(kind: str, **more: Any) -> dict[str, Any]:
     return {"type": kind, **more}
 
 
-def test_odd_items_are_read_as_far_as_they_go() -> None:
+def test_odd_items_are_read_as_far_as_they_go():
     completion = read_response(
         {
             "status": "completed",
@@ -373,7 +297,7 @@ def test_odd_items_are_read_as_far_as_they_go() -> None:
     assert again == completion
 
 
-def test_a_stream_whose_end_repeats_nothing_has_the_items_of_its_events() -> None:
+def test_a_stream_whose_end_repeats_nothing_has_the_items_of_its_events():
     fold = EventFold()
     said = item("message", content=[{"type": "output_text", "text": "Mann"}])
     fold.add({"type": "response.output_item.done", "item": said})
@@ -382,8 +306,8 @@ def test_a_stream_whose_end_repeats_nothing_has_the_items_of_its_events() -> Non
 
 
 async def test_where_chat_is_refused_and_the_other_named_auto_goes_over_and_says_so(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+    chat_server, make_caller
+):
     def script(body: dict[str, Any]) -> Answer:
         if "responses" not in body:
             error = {"message": TO_RESPONSES, "param": "reasoning_effort", "code": None}
@@ -405,9 +329,7 @@ async def test_where_chat_is_refused_and_the_other_named_auto_goes_over_and_says
     assert chat_server.paths[3:] == ["/v1/responses"]
 
 
-async def test_chat_alone_leaves_the_effort_out_and_says_so(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_chat_alone_leaves_the_effort_out_and_says_so(chat_server, make_caller):
     def script(body: dict[str, Any]) -> Answer:
         if "reasoning_effort" in body:
             error = {"message": TO_RESPONSES, "param": "reasoning_effort", "code": None}
@@ -422,9 +344,7 @@ async def test_chat_alone_leaves_the_effort_out_and_says_so(
     assert [event["field"] for _, event in journal.events] == ["reasoning_effort"]
 
 
-async def test_chat_alone_says_what_to_do_where_nothing_can_be_left_out(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_chat_alone_says_what_to_do_where_nothing_can_be_left_out(chat_server, make_caller):
     error = {"message": TO_RESPONSES, "param": "reasoning_effort", "code": None}
     chat_server.play(lambda _: Answer(status=400, raw=json.dumps({"error": error})))
     failure = await error_of(make_caller(api="chat"), tools=[local_retriever])
@@ -444,12 +364,8 @@ async def test_chat_alone_says_what_to_do_where_nothing_can_be_left_out(
     ],
 )
 async def test_where_there_is_no_responses_api_auto_falls_back_to_chat_and_says_so(
-    chat_server: ChatServer,
-    make_caller: MakeCaller,
-    monkeypatch: pytest.MonkeyPatch,
-    status: int,
-    body: Any,
-) -> None:
+    chat_server, make_caller, monkeypatch, status, body
+):
     raw = body if isinstance(body, str) else json.dumps(body)
     chat_server.play(
         lambda asked: Answer(status=status, raw=raw) if "responses" in asked else say("Mann")
@@ -464,20 +380,15 @@ async def test_where_there_is_no_responses_api_auto_falls_back_to_chat_and_says_
 
 @pytest.mark.parametrize("code", ["model_not_found", None])
 async def test_a_model_that_is_not_there_is_not_looked_for_by_the_other_protocol(
-    chat_server: ChatServer,
-    make_caller: MakeCaller,
-    monkeypatch: pytest.MonkeyPatch,
-    code: str | None,
-) -> None:
+    chat_server, make_caller, monkeypatch, code
+):
     monkeypatch.setattr("branchwise.agents.endpoints.is_openai", lambda _: True)
     chat_server.play(lambda _: fail(404, "The model `m` does not exist", code=code))
     assert (await error_of(make_caller())).kind == "not_found"
     assert chat_server.paths == ["/v1/responses"]
 
 
-async def test_a_server_that_refuses_both_is_asked_by_each_once(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_a_server_that_refuses_both_is_asked_by_each_once(chat_server, make_caller):
     chat_server.play(
         lambda body: fail(400, "Use v1/chat/completions" if "responses" in body else TO_RESPONSES)
     )
@@ -495,16 +406,14 @@ async def test_a_server_that_refuses_both_is_asked_by_each_once(
         ("@http://api.openai.com/v1", "chat"),
     ],
 )
-def test_auto_goes_by_the_address(address: str, path: str) -> None:
+def test_auto_goes_by_the_address(address, path):
     server = OpenAIServer(ModelSpec.parse(f"openai:m{address}"), Decoding())
     assert server._api(()) == path
     assert OpenAIServer(ModelSpec.parse("openai:m"), Decoding(api="chat"))._api(()) == "chat"
 
 
 @both_ways
-async def test_tools_in_the_text_go_by_it_too(
-    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
-) -> None:
+async def test_tools_in_the_text_go_by_it_too(chat_server, make_caller, stream):
     block = '```tool\n{"name": "local_retriever", "arguments": {"query": "Heat"}}\n```'
     chat_server.play([say(block), say("Mann")])
     caller = make_caller(api="responses", tool_protocol="text", stream=stream)

@@ -27,13 +27,10 @@ from support.ports import unused_port
         ),
     ],
 )
-def test_a_spec_is_read_and_written_back(text: str, spec: ModelSpec) -> None:
+def test_a_spec_is_read_and_written_back(text, spec):
     assert ModelSpec.parse(text) == spec
     assert str(spec) == text
-
-
-def test_a_slash_at_the_end_of_the_url_makes_no_other_spec() -> None:
-    assert str(ModelSpec.parse("openai:m@http://h:1/v1/")) == "openai:m@http://h:1/v1"
+    assert not spec.base_url or ModelSpec.parse(f"{text}/") == spec
 
 
 @pytest.mark.parametrize(
@@ -49,7 +46,7 @@ def test_a_slash_at_the_end_of_the_url_makes_no_other_spec() -> None:
         "openai:m@",
     ],
 )
-def test_an_unknown_spec_is_refused_with_examples(text: str) -> None:
+def test_an_unknown_spec_is_refused_with_examples(text):
     with pytest.raises(InputError, match=r"openai:gpt-6-luna.*offline"):
         ModelSpec.parse(text)
 
@@ -58,14 +55,14 @@ def test_an_unknown_spec_is_refused_with_examples(text: str) -> None:
     ("text", "meant"),
     [("gpt-6-luna", "openai:gpt-6-luna"), ("a/b.c", "openai:a/b.c"), ("offlin", "offline")],
 )
-def test_a_bare_name_is_taken_for_a_model_of_openais_kind(text: str, meant: str) -> None:
+def test_a_bare_name_is_taken_for_a_model_of_openais_kind(text, meant):
     assert suggested(text) == meant
     with pytest.raises(InputError, match=rf"did you mean {meant}\?"):
         ModelSpec.parse(text)
 
 
 @pytest.mark.parametrize("text", ["", "sk-abc123", "two words", "x:y", "-x", "m@host"])
-def test_what_is_no_name_or_may_be_a_secret_is_not_suggested(text: str) -> None:
+def test_what_is_no_name_or_may_be_a_secret_is_not_suggested(text):
     assert suggested(text) is None
 
 
@@ -78,27 +75,27 @@ def test_what_is_no_name_or_may_be_a_secret_is_not_suggested(text: str) -> None:
         "http://host/v1#secret",
     ],
 )
-def test_credentials_in_a_url_are_refused_and_not_repeated(url: str) -> None:
+def test_credentials_in_a_url_are_refused_and_not_repeated(url):
     with pytest.raises(InputError, match="--key HOST=VARIABLE") as refused:
         ModelSpec.parse(f"openai:m@{url}")
     assert "secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["sk-verysecretkey", "opena:m@http://me:verysecret@host/v1"])
-def test_what_may_be_a_secret_is_not_repeated(text: str) -> None:
+def test_what_may_be_a_secret_is_not_repeated(text):
     with pytest.raises(InputError) as refused:
         ModelSpec.parse(text)
     assert "verysecret" not in str(refused.value)
 
 
 @pytest.mark.parametrize("url", ["http://host:99999/v1", "http:///v1", "http://[::1/v1"])
-def test_a_url_without_a_valid_host_is_refused(url: str) -> None:
+def test_a_url_without_a_valid_host_is_refused(url):
     with pytest.raises(InputError, match="host and port"):
         ModelSpec.parse(f"openai:m@{url}")
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_a_spec_that_round_trips_or_bad_input(text: str) -> None:
+def test_any_text_is_a_spec_that_round_trips_or_bad_input(text):
     try:
         spec = ModelSpec.parse(text)
     except InputError:
@@ -106,12 +103,7 @@ def test_any_text_is_a_spec_that_round_trips_or_bad_input(text: str) -> None:
     assert ModelSpec.parse(str(spec)) == spec
 
 
-def test_the_offline_reader_is_always_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    check_ready(ModelSpec.parse("offline"))
-
-
-def test_openai_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_needs_a_key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", " ")
     with pytest.raises(InputError, match="OPENAI_API_KEY is not set"):
         check_ready(ModelSpec.parse("openai:gpt-6-luna"))
@@ -119,7 +111,7 @@ def test_openai_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     check_ready(ModelSpec.parse("openai:gpt-6-luna"))
 
 
-def test_behind_a_proxy_the_server_itself_is_not_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_behind_a_proxy_the_server_itself_is_not_connected(monkeypatch):
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     with socket.create_server(("127.0.0.1", 0)) as proxy:
@@ -127,7 +119,7 @@ def test_behind_a_proxy_the_server_itself_is_not_connected(monkeypatch: pytest.M
         check_ready(ModelSpec.parse("openai:m@https://models.invalid/v1"))
 
 
-def test_a_server_of_ones_own_must_listen_but_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_of_ones_own_must_listen_but_needs_no_key(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     port = unused_port()
@@ -139,9 +131,7 @@ def test_a_server_of_ones_own_must_listen_but_needs_no_key(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("key", ["sk-abc\nsk-def", "sk-abc def", "“sk-abc”", "sk-abc\x01"])
-def test_a_key_that_no_request_can_carry_is_refused_and_not_repeated(
-    monkeypatch: pytest.MonkeyPatch, key: str
-) -> None:
+def test_a_key_that_no_request_can_carry_is_refused_and_not_repeated(monkeypatch, key):
     monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     for spec in (

@@ -7,8 +7,7 @@ from langchain_core.tools import tool
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.reply import Completion
 from branchwise.agents.text_protocol import is_written_call, read_calls, render_messages
-from support.agents.asking import MakeCaller
-from support.chat_server import ChatServer, say
+from support.chat_server import say
 
 
 @tool
@@ -20,9 +19,7 @@ def local_retriever(query: str) -> str:
 CALL = '```tool\n{"name": "local_retriever", "arguments": {"query": "Heat"}}\n```'
 
 
-async def test_a_text_conversation_holds_no_native_tools(
-    chat_server: ChatServer, make_caller: MakeCaller
-) -> None:
+async def test_a_text_conversation_holds_no_native_tools(chat_server, make_caller):
     chat_server.play([say(f"Let me look.\n{CALL}\nResult: I imagine"), say("done")])
     caller, journal = make_caller(tool_protocol="text"), MemoryJournal()
     history = [SystemMessage("Answer."), HumanMessage("Who directed Heat?")]
@@ -62,7 +59,7 @@ async def test_a_text_conversation_holds_no_native_tools(
         ('```json\n{"answers": {"default": ["t"]}}\n```', [], 0),
     ],
 )
-def test_blocks_are_read_as_calls(text: str, valid: list[object], invalid: int) -> None:
+def test_blocks_are_read_as_calls(text, valid, invalid):
     read = read_calls(Completion(text, "stop"), turn=3, names={"t", "u"})
     assert [call["args"] for call in read.tool_calls] == valid
     assert len(read.invalid_tool_calls) == invalid
@@ -70,20 +67,20 @@ def test_blocks_are_read_as_calls(text: str, valid: list[object], invalid: int) 
     assert ids == [f"call_3_{n}" for n in range(len(ids))]
 
 
-def test_an_invalid_call_is_shown_again_as_it_was_written() -> None:
+def test_an_invalid_call_is_shown_again_as_it_was_written():
     read = read_calls(Completion("```tool\n{broken\n```", "stop"), turn=0, names={"t"})
     message = AIMessage("", invalid_tool_calls=list(read.invalid_tool_calls))
     (rendered,) = render_messages([message], "")
     assert rendered.content == "```tool\n{broken\n```"
 
 
-def test_instructions_make_a_system_message_where_there_is_none() -> None:
+def test_instructions_make_a_system_message_where_there_is_none():
     rendered = render_messages([HumanMessage("hi")], "Use tools so.")
     assert [m.type for m in rendered] == ["system", "human"]
     assert rendered[0].content == "Use tools so."
 
 
 @pytest.mark.parametrize("run", [" ", "\n", "[ ", "name ", "<", "local_retriever "])
-def test_a_long_run_is_no_written_call_and_is_read_once(run: str) -> None:
+def test_a_long_run_is_no_written_call_and_is_read_once(run):
     """Read from each of its characters, a run of this length would take hours."""
     assert not is_written_call(run * 200_000, ["local_retriever"])

@@ -3,19 +3,17 @@
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from support.corpora.small import bm25_corpus
 from support.kg.aurora import aurora_kg
 from support.retrieval_server import RetrievalServer, hangs
-from support.serving.serving_peers import KINDS, PLACES, Serve, Served, command
+from support.serving.serving_peers import KINDS, PLACES, Served, command
 
 
 @pytest.fixture(scope="session")
-def corpus_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def corpus_dir(tmp_path_factory):
     """Forty passages, with a bm25 index."""
     passages = {
         f"{place}-{kind}": f'"{place}"\nIs {place} a {kind}? It stands here as one.'
@@ -26,12 +24,12 @@ def corpus_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def kg_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kg_dir(tmp_path_factory):
     return aurora_kg(tmp_path_factory.mktemp("graph"))
 
 
 @pytest.fixture
-def serve(process: None) -> Iterator[Serve]:
+def serve(process):
     """Start `branchwise serve ...` in a process of its own; killed at the end."""
     pipe, environment = subprocess.PIPE, os.environ | {"NO_PROXY": "127.0.0.1"}
     with contextlib.ExitStack() as stack:
@@ -53,7 +51,7 @@ def serve(process: None) -> Iterator[Serve]:
 
 
 @pytest.fixture
-def stuck() -> Iterator[RetrievalServer]:
+def stuck():
     """A retrieval server elsewhere that answers the probe and nothing else, ever."""
     with RetrievalServer() as running:
         running.play(None, *[hangs()] * 10)

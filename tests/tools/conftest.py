@@ -1,7 +1,5 @@
 """A retriever that is watched, and a small graph."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from branchwise.kg.open import EmbeddedKg
@@ -10,12 +8,12 @@ from support.retrievers import EchoRetriever
 
 
 @pytest.fixture
-def echo() -> EchoRetriever:
+def echo():
     return EchoRetriever()
 
 
 @pytest.fixture(scope="session")
-def kg(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[EmbeddedKg]:
+def kg(tmp_path_factory, process):
     """`aurora`, asked through the embedded store."""
     opened = EmbeddedKg(aurora_kg(tmp_path_factory.mktemp("graph")), workers=1)
     yield opened

@@ -14,6 +14,7 @@ from branchwise.agents.reply import ModelError, Reply
 
 KEY = "sk-test-0123456789abcdef"
 QUESTION = (SystemMessage("Answer."), HumanMessage("Who directed Heat?"))
+both_protocols = pytest.mark.parametrize("api", ["chat", "responses"])
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 MakeCaller = Callable[..., ModelCaller]
 
