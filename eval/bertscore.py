@@ -13,7 +13,7 @@ from branchwise.base.errors import InputError
 from branchwise.base.plugins.sources import PluginSource
 from branchwise.base.plugins.specs import BERTSCORE
 from branchwise.corpora.encoder_models import folder_digest, quiet
-from branchwise.corpora.openvino_encoder import refuse_telemetry
+from branchwise.corpora.encoders import refuse_telemetry
 from branchwise.eval.common_text import compared
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.plugin_metrics import MetricPlugin

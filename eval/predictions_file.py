@@ -16,7 +16,7 @@ from branchwise.base.errors import InputError
 from branchwise.base.files import json_kind, parse_object, read_lines
 from branchwise.base.warning import warn
 from branchwise.corpora.loaders.format_fields import misspelt
-from branchwise.corpora.loaders.records import problems
+from branchwise.corpora.loaders.published import problems
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question, QuestionSet
 from branchwise.corpora.written_lists import joined, members
 from branchwise.eval.items import AnsweredItem, Evidence

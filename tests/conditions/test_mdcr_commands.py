@@ -52,11 +52,7 @@ def test_answers_are_listed_with_their_alternatives():
 
 def test_an_explanation_names_expressions_values_and_relations():
     lines = typed("solve", WORKED, "--explain").output.splitlines()
-    assert lines[1:4] == [
-        "  A needs c1 OR c2",
-        "  B needs c3 AND c4",
-        "  C needs c5 AND c6",
-    ]
+    assert lines[1:4] == ["  A needs c1 OR c2", "  B needs c3 AND c4", "  C needs c5 AND c6"]
     assert lines[-8:] == [
         "    not possible: A needs c1 OR c2, B needs c3 AND c4; but A-c1 conflicts with B-c3 and "
         "A-c2 conflicts with B-c3",

@@ -102,11 +102,6 @@ def test_a_folder_without_a_corpus_names_the_command_that_makes_one(tmp_path):
         Corpus.open(tmp_path)
 
 
-def test_numeric_ids_become_text(tmp_path):
-    (tmp_path / "corpus.jsonl").write_text('{"id": 0, "contents": "A\\nx"}\n')
-    assert Corpus.open(tmp_path).id(0) == "0"
-
-
 @pytest.mark.parametrize(
     ("contents", "title", "text"),
     [

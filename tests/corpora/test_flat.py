@@ -68,12 +68,6 @@ def test_equal_vectors_are_ordered_by_id_across_the_border(dtype, copies):
         assert tied == list(range(copies - 1, copies - 1 - min(k, copies), -1))
 
 
-def test_without_ties_no_id_is_read():
-    index, rows = index_of(unit(5, 100), unit(6, 1))
-    index.rank(["0"], 10)
-    assert rows.asked == []
-
-
 def test_more_passages_than_there_are_gives_all_of_them():
     index, _ = index_of(unit(7, 4), unit(8, 1))
     assert len(index.rank(["0"], 50)[0]) == 4

@@ -54,9 +54,3 @@ def test_equal_sums_tie_whichever_ranking_came_first():
 def test_the_best_few_are_the_first_of_the_best_many(orders, k):
     lists = [[Scored(row, float(-place)) for place, row in enumerate(order)] for order in orders]
     assert fused(lists, k, name) == fused(lists, 8, name)[:k]
-
-
-@given(rankings)
-def test_a_row_first_everywhere_is_first(orders):
-    lists = [[Scored(9, 9.0)] + [Scored(row, 0.0) for row in order] for order in orders]
-    assert fused(lists, 1, "hgfedcba!z".__getitem__)[0].row == 9

@@ -1,8 +1,5 @@
 """What a file calls its fields, and the options that say it."""
 
-import pytest
-
-from branchwise.base.errors import InputError
 from branchwise.commands.options import spread_fields
 from branchwise.corpora.rows import FieldNames
 
@@ -27,21 +24,6 @@ def test_a_row_that_lacks_a_column_has_no_such_field() -> None:
     names = FieldNames.of(["text=body"], KNOWN)
     assert names.missing({"text": "x"}) == ("text", "body")
     assert names.split({"text": "x"}) == ({}, {"text": "x"})
-
-
-@pytest.mark.parametrize(
-    ("given", "line"),
-    [
-        (["text"], "--field text: is not FIELD=COLUMN"),
-        (["text="], "--field text=: is not FIELD=COLUMN"),
-        (["txt=body"], "--field txt=...: there is no field 'txt'; did you mean text?"),
-        (["text=a", "text=b"], "--field text=...: text is given twice"),
-    ],
-)
-def test_what_names_no_field_is_refused(given: list[str], line: str) -> None:
-    with pytest.raises(InputError) as caught:
-        FieldNames.of(given, KNOWN)
-    assert str(caught.value).startswith(line)
 
 
 def test_an_option_takes_several_names() -> None:

@@ -2,10 +2,7 @@
 
 import gzip
 import json
-import math
 from collections.abc import Callable
-from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -212,54 +209,3 @@ def test_bad_csv_is_refused_at_its_line(
     path.write_bytes(data)
     with pytest.raises(InputError, match=message):
         rows(path)
-
-
-def test_columns_are_read_with_what_is_in_them(tmp_path: Path) -> None:
-    import pyarrow as arrow
-    from pyarrow import parquet
-
-    path = tmp_path / "q.parquet"
-    values = [
-        {"id": 1, "who": {"name": "A", "also": ["B", None]}, "score": 0.5, "raw": b"x", "on": None},
-        {
-            "id": 2,
-            "who": None,
-            "score": math.nan,
-            "raw": b"\xff",
-            "on": datetime(2026, 11, 24, 1, 2),
-        },
-    ]
-    table = arrow.Table.from_pylist(values)
-    table = table.append_column("day", arrow.array([date(2026, 1, 2), None]))
-    table = table.append_column("cost", arrow.array([Decimal("1.50"), None]))
-    parquet.write_table(table, path, row_group_size=1)
-    found = [*read_rows(path)]
-    assert [row.where for row in found] == [f"{path}:row 1", f"{path}:row 2"]
-    assert found[0].fields == {
-        "id": 1,
-        "who": {"name": "A", "also": ["B", None]},
-        "score": 0.5,
-        "raw": "x",
-        "on": None,
-        "day": "2026-01-02",
-        "cost": "1.50",
-    }
-    assert found[1].fields == {
-        "id": 2,
-        "who": None,
-        "score": None,
-        "raw": "ff",
-        "on": "2026-11-24T01:02:00",
-        "day": None,
-        "cost": None,
-    }
-
-
-def test_what_is_no_parquet_is_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "q.parquet"
-    with pytest.raises(InputError, match="no such file"):
-        rows(path)
-    path.write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(InputError, match="cannot be read as Parquet") as caught:
-        rows(path)
-    assert "\n" not in str(caught.value)
