@@ -19,7 +19,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
@@ -161,14 +161,6 @@ def same_length(counts: Sequence[int]) -> list[list[int]]:
     ]
 
 
-class QueryEncoder(Protocol):
-    identity: EncoderIdentity
-
-    def encode_queries(self, queries: Sequence[str]) -> "np.ndarray":
-        """float32 [n, dimension], unit length; each row bit-identical to encoding it alone."""
-        ...
-
-
 class Encoder:
     """A sentence-transformers model on one backend. Thread-safe: one call at a time."""
 
@@ -244,6 +236,9 @@ class Encoder:
                 done += len(group)
                 progress(done, len(texts))
         return vectors
+
+
+QueryEncoder = Encoder | OpenVinoQueries
 
 
 @contextlib.contextmanager

@@ -77,32 +77,6 @@ def test_values_are_explained(tmp_path):
     assert "      gives B and C by the scenario alone" in lines
 
 
-def test_a_program_gets_the_same():
-    found = json.loads(typed("solve", WORKED, "--json").output)
-    assert found[2] == {
-        "scenario": "worked",
-        "kind": "q3",
-        "documents": ["A", "B", "C"],
-        "answer": 2,
-        "groups": [["C-c5", "C-c6"]],
-    }
-    explained = json.loads(typed("solve", WORKED, "--json", "--explain").output)
-    assert [one | found[n] for n, one in enumerate(explained)] == explained
-    assert explained[1]["obstacles"] == [
-        {
-            "documents": [["A", "c1 OR c2"], ["B", "c3 AND c4"]],
-            "values": {},
-            "relations": [
-                {"kind": "conflicting", "first": "A-c1", "second": "B-c3"},
-                {"kind": "conflicting", "first": "A-c2", "second": "B-c3"},
-            ],
-        }
-    ]
-    (group,) = explained[2]["explanations"]
-    assert group["group"] == ["C-c5", "C-c6"]
-    assert group["origins"][0]["needed"] == {"B": ["B-c3", "B-c4"], "C": ["C-c5", "C-c6"]}
-
-
 def test_many_groups_are_cut_for_people_only(tmp_path):
     names = [f"c{n}" for n in range(50)]
     record = {
